@@ -147,3 +147,33 @@ def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
         # they are made anew where they are asked for
         assert np.abs(factors.solve(b) - first).max() <= 1e-8 * np.abs(first).max()
         assert workspace.factorisations == 2
+
+
+def test_what_single_precision_cannot_solve_goes_to_double():
+    if library_path() is None:
+        pytest.skip("MKL is not installed (pip install stiction[pardiso])")
+    n, b = 60, np.ones(60)
+    # one over the square of the number is the smallest eigenvalue: below single precision
+    line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n)).toarray()
+    low = np.linalg.eigvalsh(line)[0]
+    near = sp.csr_matrix(line - (1.0 - 1e-8) * low * np.eye(n))
+    for precision in ("double", "single"):
+        solver = KeptFactors(direct=Pardiso(threads=1, precision=precision))
+        with solver.start() as workspace:
+            x = workspace.factorise(near).solve(b)
+            assert np.linalg.norm(near @ x - b) <= 1e-5 * np.linalg.norm(b)
+            # singular to working precision
+            with pytest.raises(LinearSolveError):
+                workspace.factorise(sp.csr_matrix(line - low * np.eye(n))).solve(b)
+
+
+def test_a_large_solution_of_a_singular_matrix_is_told():
+    # kept factors of a regular matrix, and one after it that has none
+    rng = np.random.default_rng(3)
+    q, _ = np.linalg.qr(rng.normal(size=(40, 40)))
+    sizes = np.linspace(1.0, 2.0, 40)
+    with KeptFactors(direct=SuperLU(), tolerance=1e-6).start() as workspace:
+        workspace.factorise(sp.csr_matrix(q * sizes @ q.T)).solve(np.ones(40))
+        sizes[0] = 1e-17
+        with pytest.raises(LinearSolveError):
+            workspace.factorise(sp.csr_matrix(q * sizes @ q.T)).solve(np.ones(40))

@@ -33,6 +33,8 @@ REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
 REFINE_SINGLE_ABOVE, MOST_OF_SINGLE = 1e-14, 6
 # largest residual over |A| |x| + |b| that counts as solved
 BACKWARD_ERROR = 1e-8
+# the same on factors in single precision: a refinement that converges ends far below
+BACKWARD_OF_SINGLE = 1e-13
 # |A| |x| / |b| from which on the matrix is singular to working precision: with clean
 # pivots, and with pivots that the solver had to replace by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
@@ -381,14 +383,24 @@ class Factors(abc.ABC):
         if not (np.isfinite(x).all() and np.isfinite(rest).all()):
             raise singular("Factors.solve", "a solution that is not finite")
         longest = self._size * _largest(x)
-        if np.any(longest > self._growth * largest):
-            self._check_growth(x, right)
+        self.check_size(x, right)
         sizes = longest + largest
-        if np.any(_largest(rest) > BACKWARD_ERROR * sizes):
+        limit = BACKWARD_OF_SINGLE if self.single else BACKWARD_ERROR
+        if np.any(_largest(rest) > limit * sizes):
             raise singular("Factors.solve", "a residual that refinement does not make small")
         if self.space is not None:
             errors = _largest(rest) / np.maximum(sizes, np.finfo(np.float64).tiny)
             self.space.backward = max(self.space.backward, float(np.max(errors)))
+
+    def check_size(self, x: Floats, right: Floats) -> None:
+        """Refuse a solution so large that its matrix is singular to working precision.
+
+        Raises
+        ------
+        LinearSolveError : if it is.
+        """
+        if np.any(self._size * _largest(x) > self._growth * _largest(right)):
+            self._check_growth(x, right)
 
     def _check_growth(self, x: Floats, right: Floats) -> None:
         # measured anew with equations of equal size, as their units say nothing

@@ -7,7 +7,8 @@ low rank, and a few products with it solve for A. Where they become many, A is f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,8 @@ __all__ = ["KeptFactorsWorkspace", "OnKeptFactors", "gmres"]
 
 # unknowns from which on what is kept makes room for a sign, which takes as much memory
 _LARGE = 100_000
+# residual of a solution over the tolerance, by which rounding may exceed what was watched
+_ROUNDED = 2.0
 
 
 def gmres(
@@ -77,7 +80,10 @@ def gmres(
         if left <= tolerance or h[k + 1, k] == 0.0:
             break
         base[k + 1] = new / h[k + 1, k]
-    return size * (y @ ways[: y.size]), int(y.size), left <= tolerance
+    x = size * (y @ ways[: y.size])
+    # where the matrix is singular to working precision, rounding leaves more than what is watched
+    met = left <= tolerance and float(np.linalg.norm(b - matrix @ x)) <= _ROUNDED * tolerance * size
+    return x, int(y.size), met
 
 
 class KeptFactorsWorkspace(Workspace):
@@ -94,7 +100,10 @@ class KeptFactorsWorkspace(Workspace):
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
-        self._direct, self._aside = direct.start(), direct.start()
+        exact: Any = direct
+        if getattr(direct, "precision", "double") == "single":
+            exact = dataclasses.replace(exact, precision="double")
+        self._direct, self._aside = direct.start(), exact.start()
         self.kept: Factors | None = None
         # how often what was kept made room
         self.spared = 0
@@ -113,12 +122,28 @@ class KeptFactorsWorkspace(Workspace):
         self.factorisations, self.analyses = self._direct.factorisations, self._direct.analyses
         return self.kept
 
-    def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant; what is kept stays, unless it is large."""
+    def in_double(self, matrix: csr_matrix, b: Floats) -> Floats:
+        """Return the solution by factors in double precision, where single ones will not do.
+
+        Raises
+        ------
+        LinearSolveError : if the matrix is singular to working precision.
+        """
+        self.make_room(matrix)
+        x = self._aside.factorise(matrix).solve(b)
+        self._aside.spare()
+        return x
+
+    def make_room(self, matrix: csr_matrix) -> None:
+        """Free what is kept, if it is large."""
         if matrix.shape[0] >= _LARGE:
             self.kept = None
             self.spared += 1
             self._direct.spare()
+
+    def sign(self, matrix: csr_matrix) -> int:
+        """Return the sign of a determinant; what is kept stays, unless it is large."""
+        self.make_room(matrix)
         return self._aside.sign(matrix)
 
     def log_det(self, matrix: csr_matrix) -> float:
@@ -169,8 +194,7 @@ class OnKeptFactors(Factors):
         if not own.single:
             return own.apply(b)
         x = self._iterated(own, b)
-        # refined as far as it goes; what is not solved by then is told
-        return own.solve(b) if x is None else x
+        return home.in_double(self._matrix, b) if x is None else x
 
     def _iterated(self, factors: Factors, b: Floats) -> Floats | None:
         """Return the solution by iteration on factors, None where it takes too many."""
@@ -198,6 +222,7 @@ class OnKeptFactors(Factors):
             return self._own.solve(right)
         if not np.isfinite(x).all():
             raise singular("Factors.solve", "a solution that is not finite")
+        self.check_size(x, right)
         return x
 
     @property
