@@ -5,7 +5,7 @@ group of cases lets one parameter go to where its closed form holds; the last co
 at which the error falls from row to row. Errors do not depend on the machine, so the tables are
 kept beside the page, as CSV.
 
-    python benchmarks/solid_convergence.py           all groups, about ten minutes
+    python benchmarks/solid_convergence.py           all groups, about half an hour of CPU, PARDISO
     python benchmarks/solid_convergence.py hertz-law peel-mesh
     python benchmarks/solid_convergence.py --quick   two rows of each group, nothing written
 """
@@ -150,13 +150,24 @@ GROUPS: dict[str, tuple[Callable[..., Iterator[Row]], list, str, float]] = {
         "force error",
         2.0,
     ),
-    "jkr-law": (jkr_rows, [(tabor, 4, 80) for tabor in (1, 2, 4)], "pull-off error", 2.0),
-    "jkr-mesh": (jkr_rows, [(2, n, 80) for n in (2, 4, 8)], "", 2.0),
+    "jkr-law": (jkr_rows, [(tabor, 4, 80) for tabor in (1, 2, 4, 8)], "pull-off error", 2.0),
+    "jkr-mesh": (
+        jkr_rows,
+        [*((2, n, 80) for n in (2, 4, 8)), *((8, n, 80) for n in (4, 6))],
+        "",
+        2.0,
+    ),
     "jkr-block": (jkr_rows, [(1, 8, depth) for depth in (20, 40, 80)], "", 2.0),
     "jkr-zero-load": (
         zero_load_rows,
-        [(tabor, 4, 80) for tabor in (1, 2, 4)],
+        [(tabor, 4, 80) for tabor in (1, 2, 4, 8)],
         "half width error",
+        2.0,
+    ),
+    "jkr-zero-load-mesh": (
+        zero_load_rows,
+        [*((4, n, 80) for n in (4, 8)), (6, 4, 80), *((8, n, 80) for n in (4, 6, 8))],
+        "",
         2.0,
     ),
 }

@@ -135,12 +135,17 @@ class Jkr(NamedTuple):
     half_width: np.ndarray  # over that of JKR at pull-off
     pull_off: float
     zero_load: float  # half width without load over that of JKR, nan if not met
+    per_zone: float  # fewest elements per cohesive zone that were pulled by a fifth of T_max
     status: str
     unknowns: int
 
 
 def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
     """Pull an adhering cylinder off a block, or let it go to zero load.
+
+    The path comes to the part that is looked at by turning the attraction on while the cylinder
+    is lifted, so that JKR's edge of contact stays at one place: it crosses no elements that are
+    longer than the cohesive zone.
 
     Parameters
     ----------
@@ -155,19 +160,25 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
     tension = 16.0 * np.sqrt(5.0) / 9.0 * work / (gap * 15.0**0.5)
     law = st.LennardJones.from_strength(tension, work)
     zone = work / tension**2
-
-    def sunk(a):
-        press = np.pi * a**2 / (4.0 * RADIUS)
-        return approach(press, press - float(exact.jkr_load(a, RADIUS, 1.0, work)), a, depth)
-
-    # half widths: of the compressed start, where slow steps begin, where they end
-    begin, slow, end = (
-        (3.0, 2.7, 2.4) if zero_load else (2.5, 1.1 + 0.4 / tabor, 0.87 + 0.25 / tabor)
+    # half widths by JKR where the part begins and ends, and the least that is found
+    begin, end, least = (
+        (2.56, 2.46, 2.44 - 0.3 / tabor)
+        if zero_load
+        else (1.04 + 0.25 / tabor, 0.87 + 0.25 / tabor, 0.85 - 0.13 / tabor)
     )
-    low, high = (2.1, 2.9) if zero_load else (0.75, 1.6)
+
+    def sunk(a, attraction=1.0):
+        press = np.pi * a**2 / (4.0 * RADIUS)
+        pull = press - float(exact.jkr_load(a, RADIUS, 1.0, work))
+        return approach(press, np.sqrt(attraction) * pull, a, depth)
+
+    # while the attraction is less the zone is longer: it reaches farther out
+    low, high = max(least - 8.0 * zone, 0.0), begin + 8.0 * zone
     mesh, _ = half_block(low, high, zone / per_zone, 0.5 * zone, depth)
-    times = np.array([0.0, 0.25, 0.5, 1.0, 1.0 + steps / 12.0])
-    path = -np.array([0.0, sunk(begin), sunk(begin), sunk(slow), sunk(end)])
+    root = np.linspace(0.0, 1.0, 9)
+    turned_on = 0.25 + 0.25 * root
+    times = np.array([0.0, *turned_on, 0.5 + steps / 12.0])
+    path = -np.array([0.0, *(sunk(begin, r**2) for r in root), sunk(end)])
     solid = st.Solid(
         [st.solids.Body(mesh, st.solids.Q2N2(), LinearElastic(1.0 - POISSON**2, POISSON))],
         [
@@ -176,21 +187,23 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
             )
         ],
         [Driven(Rigid(0), 1, Program(times, path)), *held_half()],
-        attraction=Program((0.25, 0.5), (0.0, 1.0)),
-        readings=Readings(displacement=0, start=1.0),
+        attraction=Program(turned_on, root**2),
+        readings=Readings(displacement=0, start=0.5),
     )
     method = st.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
     run = st.solve(solid, method, (0.0, times[-1]), throw=False)
-    rows = run.data["time"].to_numpy() >= 1.0 - 1e-12
+    rows = run.data["time"].to_numpy() >= 0.5 - 1e-12
     a_c, p_c = exact.jkr_pull_off(RADIUS, 1.0, work)
     load = -2.0 * run.data["force_y"].to_numpy()[rows] / p_c
     width = run.data["nominal_contact"].to_numpy()[rows] / a_c
     lift = run.data["displacement"].to_numpy()[rows]
+    coarse = next(c.value for c in run.audit.checks if c.check == "process_zone_resolved")
     return Jkr(
         load,
         width,
         _top(lift, load),
         _at_zero(load, width) / 16.0 ** (1.0 / 3.0),
+        4.0 / coarse,
         run.status.name,
         run.stats["unknowns"],
     )
