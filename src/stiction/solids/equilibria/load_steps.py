@@ -123,6 +123,8 @@ class March:
         self.watch = Watch(problem, self.solver, request.t_start)
         # whether bodies touch by virtual work alone: then energies close in short steps
         self.joined = problem.joined
+        # whether any two bodies touch: more may be missing than what a jump releases
+        self.shared = self.joined or any(p.half for p in problem.passes)
         # what neither adheres nor rubs has one energy, which a smooth path conserves
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.holds = smooth and problem.deepest == 0.0
@@ -449,6 +451,7 @@ class March:
         scale = abs(self.energy.adhesive)
         if self.joined:
             scale = max(scale, self.problem.deepest)
+        if self.shared:
             # what relaxes evenly gives half of its first force times the way, and does not jump
             way = float(np.sum(before.residual * (self.state.u - start.u)))
             if released <= abs(way):
@@ -467,7 +470,9 @@ class March:
             # what the boundaries could give; less is not worth the name of a jump
             scale = max(scale, self.problem.deepest)
         where: dict[str, object] = {"from": times[0], "energy_missing": missing}
-        least = max(_OPEN * turned, _LEAST * scale)
+        # what rounding leaves of forces, along the way of bodies that move freely
+        floor = self.problem.rounding * self.problem.largest_length
+        least = max(_OPEN * turned, _LEAST * scale, floor)
         if self.holds and missing > least:
             assert self.trial is not None
             begin, beside = (self.state, self.trial, last), self.problem.alike()
@@ -478,33 +483,36 @@ class March:
                 where |= {"program_time": place, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
-        elif missing > _JUMP * turned and missing > 1e-3 * scale:
-            if self.joined and self._closes_in_parts(last, times, missing):
+        elif missing > _JUMP * turned and missing > max(1e-3 * scale, floor):
+            if self.shared and self._spreads_in_parts(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
-    def _closes_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
-        """Return whether energies close better and better as a step is taken in more parts.
+    def _spreads_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
+        """Return whether what is missing in a step is no jump: taken in parts, it spreads.
 
-        The trapezoidal rule for work misses part of any long step; what a jump releases stays
-        missing however short the steps are. The parts lie beside the path.
+        What a jump releases stays missing in one part, however short the parts are. The
+        trapezoidal rule for work misses part of any long step, and ever less of short ones; work
+        that two half passes do not share is missing all along the way. The parts lie beside the
+        path.
         """
         assert self.trial is not None
-        problem, space = Problem(self.problem.assembled), self.solver.start()
+        problem, space = self.problem.alike(), self.solver.start()
         try:
             for parts in _PARTS:
-                state, trial, energy = self.state, self.trial, last
+                state, trial, energy, largest = self.state, self.trial, last, 0.0
                 for target in np.linspace(*times, parts + 1)[1:]:
                     t = float(target)
                     outcome = solve_step(problem, state, t, None, self.limits, space)
                     self.iterations += outcome.iterations
                     if outcome.trial is None:
                         return False
-                    span = (state.time, t)
-                    energy = step_energies(problem, trial, outcome.trial, span, energy, rough=True)
+                    span, before = (state.time, t), energy
+                    energy = step_energies(problem, trial, outcome.trial, span, before, rough=True)
+                    largest = max(largest, missing_energy(before, energy)[0])
                     state, trial = problem.accepted(state, outcome.trial, t), outcome.trial
-                less, _ = missing_energy(last, energy)
+                less = missing_energy(last, energy)[0] if self.joined else largest
                 if less <= 0.5 * missing:
                     return True
         finally:
