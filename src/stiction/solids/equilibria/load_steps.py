@@ -11,11 +11,12 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.methods import FollowBranch, StayOnPath, StopThere
-from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
+from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import check_count
+from stiction.solids.contact.joining import carried_over, joined, kept_pairs, met, told_before
 from stiction.solids.equilibria.branches import find_branch, taken
-from stiction.solids.equilibria.checkpoint import pack, unpack
+from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
     Recorder,
@@ -29,8 +30,6 @@ from stiction.solids.equilibria.stability import Watch, find_snap
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
@@ -53,45 +52,6 @@ _JUMP = 0.25
 _OPEN, _LEAST = 5e-4, 1e-7
 # residuals that stay below this many times the floor of rounding are at it
 _AT_FLOOR = 30.0
-
-
-class Remembering:
-    """A workspace that remembers which matrix its solver analysed.
-
-    Parameters
-    ----------
-    space : of the solver
-    """
-
-    def __init__(self, space: Workspace) -> None:
-        self.space = space
-        self.analysed = np.zeros(0)
-
-    @property
-    def backward(self) -> float:
-        """The largest error of a solution; see `Workspace`."""
-        return self.space.backward
-
-    @property
-    def factorisations(self) -> int:
-        """How many factorisations were done."""
-        return self.space.factorisations
-
-    def factorise(self, matrix: csr_matrix) -> Factors:
-        """Return the factors of a matrix; see `Workspace.factorise`."""
-        before = self.space.analyses
-        made = self.space.factorise(matrix)
-        if self.space.analyses != before:
-            self.analysed = np.array(matrix.data)
-        return made
-
-    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
-        return self.space.inertia(matrix)
-
-    def close(self) -> None:
-        """Free what is kept."""
-        self.space.close()
 
 
 class March:
@@ -121,13 +81,9 @@ class March:
         self.space = Remembering(self.solver.start())
         self.space.space.describe(problem.layout())
         self.watch = Watch(problem, self.solver, request.t_start)
-        # whether bodies touch by virtual work alone: then energies close in short steps
-        self.joined = problem.joined
-        # whether any two bodies touch: more may be missing than what a jump releases
-        self.shared = self.joined or any(p.half for p in problem.passes)
-        # what neither adheres nor rubs has one energy, which a smooth path conserves
-        smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
-        self.holds = smooth and problem.deepest == 0.0
+        self.take_passes()
+        # pairs of contacts among many that were found on the way
+        self.joins: list[tuple[int, int, int]] = []
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -141,6 +97,47 @@ class March:
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
+
+    def take_passes(self) -> None:
+        """Take note of how bodies touch."""
+        problem = self.problem
+        # whether they touch by virtual work alone: then energies close in short steps
+        self.joined = problem.joined
+        # whether any two bodies touch: more may be missing than what a jump releases
+        self.shared = self.joined or any(p.half for p in problem.passes)
+        # what neither adheres nor rubs has one energy, which a smooth path conserves
+        smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
+        self.holds = smooth and problem.deepest == 0.0
+        self.watch.rigid = all(p.partner.rigid for p in problem.passes)
+
+    def join(self, pairs: list[tuple[int, int, int]]) -> None:
+        """Let pairs of contacts among many join, of which nothing is known yet."""
+        self.joins += pairs
+        self.problem.widen(joined(self.problem.assembled, pairs))
+        self.space.space.describe(self.problem.layout())
+        self.take_passes()
+
+    def meets(self, u: Floats) -> bool:
+        """Let pairs join whose boxes meet on the way from the last state; return if any do.
+
+        Then the way is not taken: the step is to be tried again.
+
+        Parameters
+        ----------
+        u : (nodes, d) unknowns at the end of the way
+        """
+        pairs, known = met(self.problem, self.state.u, u), len(self.problem.passes)
+        if not pairs:
+            return False
+        self.join(pairs)
+        if self.trial is None:
+            self.state = self.problem.start(self.state.time)
+            return True
+        self.state, self.trial, self.energy = carried_over(
+            self.problem, self.state, self.trial, self.energy
+        )
+        told_before(self.record, known)
+        return True
 
     def pace(self) -> None:
         """Take the steps and the rows of the stage."""
@@ -207,6 +204,7 @@ class March:
         kept = None if checkpoint is None else checkpoint.load()
         self.kept = kept
         if kept is not None:
+            self.join(kept_pairs(kept, self.problem.assembled))
             unpack(kept, self)
             self.back(kept)
             self._warm()
@@ -270,7 +268,7 @@ class March:
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
-        self._look_for_jump_in(start)
+        self._look_for_jump_in(self.problem.start(start.time) if self.joins else start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
         return True
@@ -283,6 +281,8 @@ class March:
             target = self._target(t, min(self.dt, self.most))
             outcome = self.attempt(target, self.smooth)
             if outcome.trial is not None:
+                if self.meets(outcome.trial.u):
+                    continue
                 break
             self.cuts += 1
             self.dt = 0.5 * (target - t)
@@ -355,11 +355,15 @@ class March:
     def _settle(self) -> Trial | None:
         """Find balance at the start."""
         t = self.state.time
-        outcome = solve_step(self.problem, self.state, t, self.state.u, self.limits, self.space)
-        self.iterations += outcome.iterations
-        if outcome.trial is None:
-            self.give_up(outcome, t)
-            return None
+        while True:
+            u = self.state.u
+            outcome = solve_step(self.problem, self.state, t, u, self.limits, self.space)
+            self.iterations += outcome.iterations
+            if outcome.trial is None:
+                self.give_up(outcome, t)
+                return None
+            if not self.meets(outcome.trial.u):
+                break
         self.state = self.problem.accepted(self.state, outcome.trial, t)
         return outcome.trial
 
