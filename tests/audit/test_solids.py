@@ -30,6 +30,7 @@ from stiction.solids import (
     RigidPlane,
     rectangle,
 )
+from stiction.solids.contact.among import reach_of_law
 
 # what is reached past the public names, to damage it
 LOAD_STEPS = "stiction.solids.equilibria.load_steps"
@@ -320,24 +321,25 @@ def test_points_are_near_where_the_bodies_have_come_to():
 
 @pytest.mark.fails_audit("solids", "every_pair_found")
 def test_bodies_that_are_no_pair_come_near():
-    """Blocks pass through each other where a reach is too short, and it is told."""
-    sides = [Boundary(k, "rim") for k in range(2)]
-    meshes = [rectangle(1.0, 1.0, (2, 2), (3.0 * k, 0.0)).outlined("rim") for k in range(2)]
+    """A block comes near another one and feels nothing, as a reach ends before that of the law."""
+    sides = [Boundary(k, "rim") for k in range(3)]
+    places = [(0.0, 0.0), (3.0, 0.0), (0.0, -1.5)]
+    meshes = [rectangle(1.0, 1.0, (2, 2), at).outlined("rim") for at in places]
     blocks = [Body(mesh, Q1()) for mesh in meshes]
-    held = [Fixed(sides[0]), Fixed(sides[1], (1,))]
+    held = [Fixed(sides[0]), Fixed(sides[1], (1,)), Fixed(sides[2])]
     ways = []
-    for far in (2.5, 0.2):
+    for far in (1.7, 0.2):
         # the other block is stretched a little while it goes
         ends = (("left", far), ("right", far - 0.02))
         way = [Driven(Boundary(1, end), 0, Program((0.0, 1.0), (0.0, -by))) for end, by in ends]
         ways.append([*held, *way])
-    law = st.LennardJones.from_strength(0.05, 2e-3, adhesive=False)
-    touch = st.solids.Among(sides, law, reach=0.1)
+    law = st.LennardJones.from_strength(0.05, 2e-3)
+    touch = st.solids.Among(sides, law, reach=0.01)
     one = st.Quasistatic(steps=1)
     runs = [st.solve(st.Solid(blocks, [touch], way), one, (0.0, 1.0)) for way in ways]
     found = check_fails(runs[0], "every_pair_found", limit=0.0, when=1.0)
     # two pieces are taken off the distance of nodes, and the reach of the law
-    assert found.value == pytest.approx(1.0 + law.gap_eq, rel=1e-6)
+    assert found.value == pytest.approx(1.0 - 0.3 + reach_of_law(law), rel=1e-6)
     assert "bodies 0 and 1 felt nothing" in found.note
     check_holds(runs[1], "every_pair_found")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError, explain
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Discretisation", "Elements", "Picture", "Surface"]
+__all__ = ["Discretisation", "Elements", "Picture", "Surface", "components"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -122,3 +125,13 @@ class Discretisation(NamedTuple):
     picture: Picture
     places: Places
     sheets: tuple[Any, ...] = ()
+
+
+def components(parts: Sequence[Discretisation]) -> int:
+    """Return how many components the places of all bodies have."""
+    found = {int(part.points.shape[1]) for part in parts}
+    if len(found) > 1:
+        got, needs = "bodies of the plane and of space", "all of them in one"
+        why, try_ = "they move in one space.", "solve them apart."
+        raise ModelError(explain("Solid.bodies", got, needs, why, try_))
+    return found.pop()

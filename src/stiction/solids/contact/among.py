@@ -1,4 +1,4 @@
-"""One contact among many bodies: pairs found by their boxes, and no pair left out in silence."""
+"""One contact among many bodies: pairs found by their boxes, at the start and on the way."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ Ints = npt.NDArray[np.int64]
 _FAINT = 1e-4
 # part of the diagonal of the smallest box that bodies may come nearer to each other
 _MOVES = 0.5
+# of the length of a piece: how far a curve may go beyond the box of its nodes
+_BULGE = 0.25
 
 
 class Near(NamedTuple):
@@ -37,36 +39,51 @@ class Near(NamedTuple):
     pairs : numbers (i, j) of boundaries in it, i < j
     cutoff : gap beyond which what bodies do to each other is left out [m]
     reach : boxes that are farther apart at the start are no pair [m]
+    like : the contact of the first two, as that of any pair
     """
 
     boundaries: tuple[Boundary, ...]
     pairs: frozenset[tuple[int, int]]
     cutoff: float
     reach: float
+    like: Contact
+
+    @property
+    def joins(self) -> float:
+        """How near the boxes of two bodies come before they are a pair [m]."""
+        return min(self.cutoff, self.reach)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Among(Record):
     """A contact among many bodies, each pair of which may touch; it stands for one contact a pair.
 
-    Pairs are the boundaries whose boxes, along the axes, begin within `reach` of each other. The
-    contacts they stand for are counted after those that are named, in the order of `boundaries`;
-    the one that comes first is the contact's own, over which virtual work is integrated. The audit
-    tells if others came near enough to feel each other (`every_pair_found`).
+    Pairs are the boundaries whose boxes, along the axes, begin within `reach` of each other, or the
+    nearest ones if there are none. The contacts they stand for are counted after those that are
+    named, in the order of `boundaries`; the one that comes first is the contact's own, over which
+    virtual work is integrated.
+
+    Where boxes come within the reach of the law, or within `reach` if that is less, in a load step
+    or a step of time, the pair joins: the step is taken again with it. Such pairs are counted after
+    all others, as they are found; before, their gaps are infinite. What comes near on the arcs of
+    `Continuation`, or beyond a `reach` that is less than that of the law, is felt by none, and the
+    audit tells it (`every_pair_found`).
 
     Parameters
     ----------
     boundaries : one of each body, all around it where anything may touch
     adhesion, friction, penalty, stretch, stick_ratio, friction_from, passes : of every pair, as in
         `Contact`
-    reach : how far apart boxes of a pair may begin [m]; None takes the gap at which the traction
-        has fallen to 1e-4 of the largest, and half the diagonal of the smallest box for the way
+    reach : how far apart boxes of a pair may begin [m]; None takes the reach of the law, the gap at
+        which its traction has fallen to 1e-4 of the largest, and half the diagonal of the smallest
+        box for the way
 
     Notes
     -----
     Finding the pairs takes a sort along one axis and a look at those that overlap there.
 
-    Verified by: tests/unit/solids/contact/test_among.py::test_pairs_as_if_named
+    Verified by: tests/unit/solids/contact/test_among.py::test_pairs_as_if_named,
+    tests/unit/solids/contact/test_joining.py::test_pairs_found_on_the_way
 
     Examples
     --------
@@ -137,12 +154,22 @@ class Among(Record):
         """
         boxes = boxes_of(places)
         cutoff = reach_of_law(self.adhesion)
-        size = np.sqrt(((boxes[:, 1] - boxes[:, 0]) ** 2).sum(axis=1)).min()
-        reach = cutoff + _MOVES * float(size) if self.reach is None else float(self.reach)
-        pairs = near_boxes(boxes, reach)
+        size = float(np.sqrt(((boxes[:, 1] - boxes[:, 0]) ** 2).sum(axis=1)).min())
+        reach = cutoff + _MOVES * size if self.reach is None else float(self.reach)
+        pairs, far = near_boxes(boxes, reach), reach
+        while not pairs.size:
+            far = 2.0 * far + size
+            pairs = _nearest(boxes, near_boxes(boxes, far))
         kept = frozenset((int(i), int(j)) for i, j in pairs)
-        watched = Near(tuple(self.boundaries), kept, cutoff, reach)
+        watched = Near(tuple(self.boundaries), kept, cutoff, reach, self.between(0, 1))
         return [self.between(i, j) for i, j in sorted(kept)], watched
+
+
+def _nearest(boxes: Floats, pairs: Ints) -> Ints:
+    """Return the first of the nearest of some pairs of boxes, (1, 2), or none of none."""
+    one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
+    apart = np.maximum(one[:, 0] - other[:, 1], other[:, 0] - one[:, 1]).max(axis=1)
+    return pairs[np.lexsort((*pairs.T[::-1], apart))[:1]]
 
 
 class Strays:
@@ -159,6 +186,22 @@ class Strays:
         self._nodes = [np.unique(s.nodes) for s in surfaces]
         # control points stand no farther from their curve than a piece is long
         self._piece = max(float(s.areas.sum(axis=1).max()) for s in surfaces)
+
+    def join(self, before: Floats, after: Floats) -> list[tuple[int, int]]:
+        """Return the boundaries that are no pair, and whose boxes meet on the way.
+
+        Boxes are those around a boundary at both ends of the way.
+
+        Parameters
+        ----------
+        before, after : (nodes, d) places at the ends of a step [m]
+        """
+        if not np.isfinite(after).all():
+            return []
+        both = [np.concatenate([before[n], after[n]]) for n in self._nodes]
+        found = near_boxes(boxes_of(both), self.near.joins + _BULGE * self._piece)
+        pairs = sorted((int(i), int(j)) for i, j in found)
+        return [pair for pair in pairs if pair not in self.near.pairs]
 
     def nearest(self, x: Floats) -> tuple[float, int, int]:
         """Return how far beyond the cut-off the nearest of them lie [m], and their numbers.

@@ -18,11 +18,53 @@ from stiction.solids.equilibria.problem import State, Trial
 from stiction.solids.equilibria.stability import Ways
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from stiction.numerics.linear_solvers import Factors, Workspace
     from stiction.solids.equilibria.load_steps import March
 
-__all__ = ["pack", "pack_losses", "pack_record", "unpack", "unpack_losses"]
+__all__ = ["Remembering", "pack", "pack_losses", "pack_record", "unpack", "unpack_losses"]
 
 Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Remembering:
+    """A workspace that remembers which matrix its solver analysed.
+
+    Parameters
+    ----------
+    space : of the solver
+    """
+
+    def __init__(self, space: Workspace) -> None:
+        self.space = space
+        self.analysed = np.zeros(0)
+
+    @property
+    def backward(self) -> float:
+        """The largest error of a solution; see `Workspace`."""
+        return self.space.backward
+
+    @property
+    def factorisations(self) -> int:
+        """How many factorisations were done."""
+        return self.space.factorisations
+
+    def factorise(self, matrix: csr_matrix) -> Factors:
+        """Return the factors of a matrix; see `Workspace.factorise`."""
+        before = self.space.analyses
+        made = self.space.factorise(matrix)
+        if self.space.analyses != before:
+            self.analysed = np.array(matrix.data)
+        return made
+
+    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
+        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
+        return self.space.inertia(matrix)
+
+    def close(self) -> None:
+        """Free what is kept."""
+        self.space.close()
 
 
 def pack(march: March) -> Arrays:
@@ -43,6 +85,7 @@ def pack(march: March) -> Arrays:
         "stage": np.array(march.problem.stage),
         "ways": np.array(march.watch.last or (-1, 0), dtype=np.int64),
         "places": np.array(march.watch.places),
+        "joined": np.array(march.joins, dtype=np.int64).reshape(-1, 3),
         **_energies("energy", [march.energy]),
         **pack_record(march.record),
     }
@@ -165,6 +208,7 @@ def _check(kept: Arrays, march: March) -> None:
     forms = {name: Form(points) for name in ("u", "residual", "internal")}
     forms["time"] = Form()
     forms["counts"], forms["step"] = Form((5,), "i8", least=0, most=MOST_WORK), Form((2,))
+    forms["joined"] = Form((len(march.joins), 3), "i8", needed=False)
     forms["ways"], forms["places"] = Form((2,), "i8", least=-1), Form((), "i8", least=0)
     most = max(len(problem.assembled.stages) - 1, 0)
     forms["stage"] = Form((), "i8", least=0, most=most)
@@ -257,7 +301,8 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
     for name in kept:
         if name.startswith("row_point_"):
             # a point that found no partner has an infinite gap
-            forms[name] = Form(("rows", "points"), inf=name == "row_point_gap")
+            unknown = name.startswith("row_point_surface")
+            forms[name] = Form(("rows", "points"), inf=name == "row_point_gap", nan=unknown)
         elif name.removeprefix("balance").isdecimal():
             forms[name] = Form(("missed", 2, points[1]), inf=True, nan=True)
     return forms

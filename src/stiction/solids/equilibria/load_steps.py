@@ -11,11 +11,12 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.methods import FollowBranch, StayOnPath, StopThere
-from stiction.numerics.linear_solvers import Factors, LinearSolveError, Workspace, fastest
+from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import check_count
+from stiction.solids.contact.joining import carried_over, joined, kept_pairs, met, told_before
 from stiction.solids.equilibria.branches import find_branch, taken
-from stiction.solids.equilibria.checkpoint import pack, unpack
+from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
     Recorder,
@@ -29,8 +30,6 @@ from stiction.solids.equilibria.stability import Watch, find_snap
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from stiction.methods import Quasistatic
     from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
@@ -53,45 +52,6 @@ _JUMP = 0.25
 _OPEN, _LEAST = 5e-4, 1e-7
 # residuals that stay below this many times the floor of rounding are at it
 _AT_FLOOR = 30.0
-
-
-class Remembering:
-    """A workspace that remembers which matrix its solver analysed.
-
-    Parameters
-    ----------
-    space : of the solver
-    """
-
-    def __init__(self, space: Workspace) -> None:
-        self.space = space
-        self.analysed = np.zeros(0)
-
-    @property
-    def backward(self) -> float:
-        """The largest error of a solution; see `Workspace`."""
-        return self.space.backward
-
-    @property
-    def factorisations(self) -> int:
-        """How many factorisations were done."""
-        return self.space.factorisations
-
-    def factorise(self, matrix: csr_matrix) -> Factors:
-        """Return the factors of a matrix; see `Workspace.factorise`."""
-        before = self.space.analyses
-        made = self.space.factorise(matrix)
-        if self.space.analyses != before:
-            self.analysed = np.array(matrix.data)
-        return made
-
-    def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
-        """Return how many eigenvalues are positive and negative; see `Workspace.inertia`."""
-        return self.space.inertia(matrix)
-
-    def close(self) -> None:
-        """Free what is kept."""
-        self.space.close()
 
 
 class March:
@@ -121,11 +81,9 @@ class March:
         self.space = Remembering(self.solver.start())
         self.space.space.describe(problem.layout())
         self.watch = Watch(problem, self.solver, request.t_start)
-        # whether bodies touch by virtual work alone: then energies close in short steps
-        self.joined = problem.joined
-        # what neither adheres nor rubs has one energy, which a smooth path conserves
-        smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
-        self.holds = smooth and problem.deepest == 0.0
+        self.take_passes()
+        # pairs of contacts among many that were found on the way
+        self.joins: list[tuple[int, int, int]] = []
         wanted = request.save
         last = request.t_end if end is None else end
         self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
@@ -139,6 +97,47 @@ class March:
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
+
+    def take_passes(self) -> None:
+        """Take note of how bodies touch."""
+        problem = self.problem
+        # whether they touch by virtual work alone: then energies close in short steps
+        self.joined = problem.joined
+        # whether any two bodies touch: more may be missing than what a jump releases
+        self.shared = self.joined or any(p.half for p in problem.passes)
+        # what neither adheres nor rubs has one energy, which a smooth path conserves
+        smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
+        self.holds = smooth and problem.deepest == 0.0
+        self.watch.rigid = all(p.partner.rigid for p in problem.passes)
+
+    def join(self, pairs: list[tuple[int, int, int]]) -> None:
+        """Let pairs of contacts among many join, of which nothing is known yet."""
+        self.joins += pairs
+        self.problem.widen(joined(self.problem.assembled, pairs))
+        self.space.space.describe(self.problem.layout())
+        self.take_passes()
+
+    def meets(self, u: Floats) -> bool:
+        """Let pairs join whose boxes meet on the way from the last state; return if any do.
+
+        Then the way is not taken: the step is to be tried again.
+
+        Parameters
+        ----------
+        u : (nodes, d) unknowns at the end of the way
+        """
+        pairs, known = met(self.problem, self.state.u, u), len(self.problem.passes)
+        if not pairs:
+            return False
+        self.join(pairs)
+        if self.trial is None:
+            self.state = self.problem.start(self.state.time)
+            return True
+        self.state, self.trial, self.energy = carried_over(
+            self.problem, self.state, self.trial, self.energy
+        )
+        told_before(self.record, known)
+        return True
 
     def pace(self) -> None:
         """Take the steps and the rows of the stage."""
@@ -205,6 +204,7 @@ class March:
         kept = None if checkpoint is None else checkpoint.load()
         self.kept = kept
         if kept is not None:
+            self.join(kept_pairs(kept, self.problem.assembled))
             unpack(kept, self)
             self.back(kept)
             self._warm()
@@ -268,7 +268,7 @@ class March:
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
-        self._look_for_jump_in(start)
+        self._look_for_jump_in(self.problem.start(start.time) if self.joins else start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
         return True
@@ -281,6 +281,8 @@ class March:
             target = self._target(t, min(self.dt, self.most))
             outcome = self.attempt(target, self.smooth)
             if outcome.trial is not None:
+                if self.meets(outcome.trial.u):
+                    continue
                 break
             self.cuts += 1
             self.dt = 0.5 * (target - t)
@@ -353,11 +355,15 @@ class March:
     def _settle(self) -> Trial | None:
         """Find balance at the start."""
         t = self.state.time
-        outcome = solve_step(self.problem, self.state, t, self.state.u, self.limits, self.space)
-        self.iterations += outcome.iterations
-        if outcome.trial is None:
-            self.give_up(outcome, t)
-            return None
+        while True:
+            u = self.state.u
+            outcome = solve_step(self.problem, self.state, t, u, self.limits, self.space)
+            self.iterations += outcome.iterations
+            if outcome.trial is None:
+                self.give_up(outcome, t)
+                return None
+            if not self.meets(outcome.trial.u):
+                break
         self.state = self.problem.accepted(self.state, outcome.trial, t)
         return outcome.trial
 
@@ -449,6 +455,7 @@ class March:
         scale = abs(self.energy.adhesive)
         if self.joined:
             scale = max(scale, self.problem.deepest)
+        if self.shared:
             # what relaxes evenly gives half of its first force times the way, and does not jump
             way = float(np.sum(before.residual * (self.state.u - start.u)))
             if released <= abs(way):
@@ -467,7 +474,9 @@ class March:
             # what the boundaries could give; less is not worth the name of a jump
             scale = max(scale, self.problem.deepest)
         where: dict[str, object] = {"from": times[0], "energy_missing": missing}
-        least = max(_OPEN * turned, _LEAST * scale)
+        # what rounding leaves of forces, along the way of bodies that move freely
+        floor = self.problem.rounding * self.problem.largest_length
+        least = max(_OPEN * turned, _LEAST * scale, floor)
         if self.holds and missing > least:
             assert self.trial is not None
             begin, beside = (self.state, self.trial, last), self.problem.alike()
@@ -478,33 +487,36 @@ class March:
                 where |= {"program_time": place, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
-        elif missing > _JUMP * turned and missing > 1e-3 * scale:
-            if self.joined and self._closes_in_parts(last, times, missing):
+        elif missing > _JUMP * turned and missing > max(1e-3 * scale, floor):
+            if self.shared and self._spreads_in_parts(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
-    def _closes_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
-        """Return whether energies close better and better as a step is taken in more parts.
+    def _spreads_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
+        """Return whether what is missing in a step is no jump: taken in parts, it spreads.
 
-        The trapezoidal rule for work misses part of any long step; what a jump releases stays
-        missing however short the steps are. The parts lie beside the path.
+        What a jump releases stays missing in one part, however short the parts are. The
+        trapezoidal rule for work misses part of any long step, and ever less of short ones; work
+        that two half passes do not share is missing all along the way. The parts lie beside the
+        path.
         """
         assert self.trial is not None
-        problem, space = Problem(self.problem.assembled), self.solver.start()
+        problem, space = self.problem.alike(), self.solver.start()
         try:
             for parts in _PARTS:
-                state, trial, energy = self.state, self.trial, last
+                state, trial, energy, largest = self.state, self.trial, last, 0.0
                 for target in np.linspace(*times, parts + 1)[1:]:
                     t = float(target)
                     outcome = solve_step(problem, state, t, None, self.limits, space)
                     self.iterations += outcome.iterations
                     if outcome.trial is None:
                         return False
-                    span = (state.time, t)
-                    energy = step_energies(problem, trial, outcome.trial, span, energy, rough=True)
+                    span, before = (state.time, t), energy
+                    energy = step_energies(problem, trial, outcome.trial, span, before, rough=True)
+                    largest = max(largest, missing_energy(before, energy)[0])
                     state, trial = problem.accepted(state, outcome.trial, t), outcome.trial
-                less, _ = missing_energy(last, energy)
+                less = missing_energy(last, energy)[0] if self.joined else largest
                 if less <= 0.5 * missing:
                     return True
         finally:

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
-from stiction.solids.arrays import Discretisation, Elements, Surface
+from stiction.solids.arrays import Discretisation, Elements, Surface, components
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.among import Strays
 from stiction.solids.contact.itself import SelfPass
-from stiction.solids.contact.model import ContactPass, Found, History
+from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
@@ -36,16 +36,6 @@ _PLANE = 2
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-def _components(parts: list[Discretisation]) -> int:
-    """Return how many components the places of all bodies have."""
-    found = {int(part.points.shape[1]) for part in parts}
-    if len(found) > 1:
-        got, needs = "bodies of the plane and of space", "all of them in one"
-        why, try_ = "they move in one space.", "solve them apart."
-        raise ModelError(explain("Solid.bodies", got, needs, why, try_))
-    return found.pop()
 
 
 class State(NamedTuple):
@@ -92,7 +82,7 @@ class Problem:
             body.discretised(assembled.boundaries_of(i)) for i, body in enumerate(assembled.bodies)
         ]
         self.parts: list[Discretisation] = parts
-        self.dim = _components(parts)
+        self.dim = components(parts)
         self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
         rigid = [i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)]
         self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
@@ -112,31 +102,54 @@ class Problem:
         self.passes: list[ContactPass] = []
         self.contact_of_pass: list[int] = []
         self.body_of_pass: list[int] = []
-        for i, contact in enumerate(assembled.pairs):
-            own = self._surface(contact.boundary)
-            if isinstance(contact.partner, Boundary):
-                other = self._surface(contact.partner)
-                if contact.partner == contact.boundary:
-                    self._add_pass(i, SelfPass(contact, own, self.points))
-                    continue
-                if contact.passes == "mortar":
-                    self._add_pass(i, MortarPass(contact, own, other, self.points))
-                    continue
-                pairs = [(own, other, contact.boundary.body), (other, own, contact.partner.body)]
-            else:
-                shape = (contact.partner, self.rigid_node[i])
-                pairs = [(own, shape, contact.boundary.body)]  # type: ignore[list-item]
-            for a, b, body_number in pairs:
-                self._add_pass(i, ContactPass(contact, a, b, self.points), body_number)
+        self.widen(assembled)
+        self.enter(0)
+
+    def widen(self, assembled: Assembled) -> None:
+        """Take contacts that have come after those that are known.
+
+        Parameters
+        ----------
+        assembled : the same bodies and conditions, the same contacts, and more of them
+        """
+        known = len(set(self.contact_of_pass))
+        self.assembled = assembled
+        for i, contact in list(enumerate(assembled.pairs))[known:]:
+            self._join(i, contact)
         self.strays = [
             Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
         ]
-        self.enter(0)
+        # what all passes make together
+        for name in ("joined", "deepest", "strongest", "rounding", "smallest_force"):
+            self.__dict__.pop(name, None)
+        self._forget_pattern()
 
-    def _add_pass(self, contact: int, made: ContactPass, body: int | None = None) -> None:
+    def _join(self, i: int, contact: Contact) -> None:
+        """Make the passes of a contact."""
+        own, partner, body = self._surface(contact.boundary), contact.partner, contact.boundary.body
+        if not isinstance(partner, Boundary):
+            assert isinstance(partner, RigidShape)
+            shape = (partner, self.rigid_node[i])
+            self._add_pass(i, ContactPass(contact, own, shape, self.points), body)
+            return
+        other = self._surface(partner)
+        if partner == contact.boundary:
+            self._add_pass(i, SelfPass(contact, own, self.points), body)
+        elif contact.passes == "mortar":
+            self._add_pass(i, MortarPass(contact, own, other, self.points), body)
+        else:
+            self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+            self._add_pass(i, ContactPass(contact, other, own, self.points), partner.body)
+
+    def _forget_pattern(self) -> None:
+        self.coupled: list[tuple[Ints, Ints]] = []
+        self._pattern: Pattern | None = None
+        self._signature: list[tuple[bytes, bytes]] = []
+
+    def _add_pass(self, contact: int, made: ContactPass, body: int) -> None:
         self.passes.append(made)
         self.contact_of_pass.append(contact)
-        self.body_of_pass.append(made.contact.boundary.body if body is None else body)
+        self.body_of_pass.append(body)
 
     # ------------------------------------------------------------ what is prescribed
 
@@ -159,9 +172,7 @@ class Problem:
         self.holding = Holding(self, stage, base, angles)
         self.unknowns = self.holding.unknowns
         self.fixed, self.free = self.holding.fixed, self.holding.free
-        self.coupled: list[tuple[Ints, Ints]] = []
-        self._pattern: Pattern | None = None
-        self._signature: list[tuple[bytes, bytes]] = []
+        self._forget_pattern()
 
     def alike(self) -> Problem:
         """Return the same equations anew, in the same stage, with nothing remembered."""

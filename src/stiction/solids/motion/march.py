@@ -57,12 +57,16 @@ class Motion(March):
         self.moving, self.scheme = problem, method
         self.v, self.a = np.zeros((2, problem.size, problem.dim))
         self.rejected, self.worst, self.farthest = 0, 0.0, 0.0
-        self.aside: MovingProblem | None = None
-        laws = [p.contact.adhesion for p in problem.passes]
-        self.range = min((float(law.length) for law in laws), default=0.0)
         self.total = float(problem.mass.sum()) / problem.dim
 
     # ------------------------------------------------------------ what a step needs
+
+    def take_passes(self) -> None:
+        """Take note of how bodies touch, and of the range of the laws."""
+        super().take_passes()
+        laws = [p.contact.adhesion for p in self.problem.passes]
+        self.range = min((float(law.length) for law in laws), default=0.0)
+        self.aside: MovingProblem | None = None
 
     def _slopes(self, t: float) -> Floats:
         """Return velocities of what is prescribed, just after a time (nodes, d) [m/s]."""
@@ -162,6 +166,8 @@ class Motion(March):
                 error = self._error(dt, moved.a)
                 ratio = 0.0 if self.scheme.tolerance is None else error / self.scheme.tolerance
                 if ratio <= 1.0:
+                    if self.meets(moved.after.u):
+                        continue
                     break
                 self.rejected += 1
                 self.dt = dt * max(_SHRINK, _SAFE * ratio ** (-1.0 / 3.0))
@@ -266,6 +272,7 @@ class Motion(March):
         for at in self.record.asked_between(self.state.time, target):
             if self.aside is None:
                 self.aside = MovingProblem(self.moving.moving, self.scheme.lumped)
+                self.aside.widen(self.problem.assembled)
                 if self.stages:
                     self.aside.enter(self.problem.stage, self.problem.base, self.problem.angles)
             space = self.solver.start()

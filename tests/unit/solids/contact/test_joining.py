@@ -1,0 +1,177 @@
+"""Pairs of many bodies that are found on the way: the run is that of pairs named from the start."""
+
+import numpy as np
+import pytest
+from memories import Memory
+
+import stiction as st
+from stiction.errors import StoreError
+from stiction.laws import EA, LennardJones
+from stiction.solids import (
+    Q1N2,
+    Among,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    Nearest,
+    NeoHookean,
+    Program,
+    RigidPlane,
+    Spring,
+    disc,
+)
+from stiction.solids.conditions import Rigid
+from stiction.solids.contact.joining import carried_over, joined
+from stiction.solids.equilibria.history import energies_at
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.model import Readings
+
+LAW = LennardJones.from_strength(0.01, 5e-4, adhesive=False)
+APART = 2.2
+
+
+def row(passes="half", reach=0.1, law=LAW, count=3, hold=0.5):
+    """Discs in a row, the first of which is pushed against the second, and so on to a wall.
+
+    They begin farther apart than the law reaches; springs hold each.
+    """
+    centres = [(APART * k, 0.03 * (k % 2)) for k in range(count)]
+    bodies = [Body(disc(1.0, (4, 2), 2, at), Q1N2(), NeoHookean(1.0, 0.3)) for at in centres]
+    rims = [Boundary(k, "rim") for k in range(count)]
+    plane = RigidPlane((APART * (count - 1) + 1.3, 0.0), (-1.0, 0.0))
+    wall = Contact(rims[-1], plane, LAW, EA(0.2, 0.0))
+    touch = Among(rims, law, EA(0.3, 0.0), passes=passes, reach=reach)
+    push, above = Nearest(0, centres[0]), Nearest(0, (0.0, 0.5))
+    held = [Driven(at, 0, Program((0.0, 1.0), (0.0, 1.0))) for at in (push, above)]
+    held += [Fixed(push, (1,)), Fixed(Rigid(0))]
+    still = Program((0.0,), (0.0,))
+    for k, (x, y) in enumerate(centres[1:], start=1):
+        held += [Spring(Nearest(k, (x, y)), c, hold, still) for c in (0, 1)]
+        held += [Spring(Nearest(k, (x, y + 0.5)), 0, hold, still)]
+    readings = Readings(displacement=0, contact=1)
+    return st.Solid(bodies, [wall, touch], held, readings=readings, dimensionless=True)
+
+
+# those that touch by virtual work one after the other: the first pair is known, two join
+SYSTEMS = {"half": {"count": 3}, "mortar": {"count": 4, "hold": 0.15}}
+
+
+def by_bodies(run, values, axis):
+    """Return values of contacts or points, sorted by the bodies that are in contact."""
+    sides = run.data["bodies_of_contact"].values
+    order = sorted(range(len(sides)), key=lambda i: tuple(sides[i]))
+    if axis == "contact":
+        return values[..., order]
+    contact = run.data["contact_of_point"].values
+    return np.concatenate([values[..., contact == i + 1] for i in order], axis=-1)
+
+
+@pytest.mark.parametrize("passes", ["half", "mortar"])
+def test_pairs_found_on_the_way(passes):
+    """Discs that come to touch one after the other: as if all pairs were known."""
+    given = {"passes": passes, **SYSTEMS[passes]}
+    late, early = (row(reach=reach, **given) for reach in (0.1, 0.5))
+    count = given["count"]
+    assert len(late.assembled().pairs) == 2
+    assert len(early.assembled().pairs) == count
+    runs = [st.solve(solid, st.Quasistatic(steps=10)) for solid in (late, early)]
+    one, other = runs
+    assert [x.kind for x in one.determinism.losses] == [x.kind for x in other.determinism.losses]
+    # steps were taken again
+    assert one.stats["newton_iterations"] > other.stats["newton_iterations"]
+    np.testing.assert_array_equal(one.time, other.time)
+    sides = one.data["bodies_of_contact"].values.tolist()
+    assert sides == [[count, 0], *([k, k + 1] for k in range(1, count))]
+    scale = other.energy.scale
+    assert other.energy.columns()["friction_heat"][-1] > 1e-6 * scale
+    for name in ("stored", "adhesive", "friction_heat", "external_work", "algorithmic"):
+        a, b = (run.energy.columns()[name] for run in runs)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * scale)
+    heats = [by_bodies(run, run.energy.friction_heat, "contact") for run in runs]
+    np.testing.assert_allclose(*heats, rtol=1e-12, atol=1e-12 * scale)
+    for name in ("displacement", "force_x", "force_y", "contact_length", "drawn_position"):
+        a, b = (run.data[name].values for run in runs)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    for name in ("normal_traction", "tangential_traction", "slides"):
+        a, b = (by_bodies(run, run.data[name].values, "point") for run in runs)
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+    # what is not a pair yet is far apart
+    gaps = [by_bodies(run, run.data["gap"].values, "point") for run in runs]
+    known = np.isfinite(gaps[0])
+    assert not known[0].all()
+    np.testing.assert_allclose(gaps[0][known], gaps[1][known], rtol=1e-12, atol=1e-12)
+    touching = by_bodies(other, other.data["normal_traction"].values, "point") != 0.0
+    assert known[touching].all()
+    for run in runs:
+        check = next(c for c in run.audit.checks if c.check == "every_pair_found")
+        assert check.ok
+
+
+def test_a_run_goes_on_with_the_pairs_that_it_found():
+    """From a checkpoint before, between and after pairs joined: the same bits."""
+    solid, method = row("mortar", **SYSTEMS["mortar"]), st.Quasistatic(steps=10)
+    kept = Memory()
+    whole = st.solve(solid, method, checkpoint=kept)
+    joined = [len(page["joined"]) for page in kept.pages]
+    assert joined[0] == 0
+    assert joined[-1] == 2
+    places = [joined.index(n) for n in (0, 1, 2)]
+    for at in places:
+        again = st.solve(solid, method, checkpoint=Memory(kept.pages[at], turn=0))
+        for name in whole.data:
+            np.testing.assert_array_equal(again.data[name], whole.data[name])
+        assert again.energy.columns().keys() == whole.energy.columns().keys()
+        for name, values in whole.energy.columns().items():
+            np.testing.assert_array_equal(again.energy.columns()[name], values)
+    page = dict(kept.pages[places[1]])
+    for wrong in ([[0, 1, 1]], [[1, 0, 2]], [[0, 0, 1]], [[0, 2, 9]]):
+        page["joined"] = np.array(wrong)
+        with pytest.raises(StoreError, match="joined"):
+            st.solve(solid, method, checkpoint=Memory(page, turn=0))
+
+
+def test_a_law_with_a_tail_joins_with_its_energy():
+    """What a pair stores when it joins is work that is done then: the ledger stays as it is."""
+    law = LennardJones.from_strength(0.01, 5e-4)
+    problem = Problem(row("mortar", 0.02, law).assembled())
+    state = problem.start(0.0)
+    trial, _ = problem.evaluate(state, state.u, 0.0, None, False)
+    energy, known = energies_at(problem, trial, 0.0), len(problem.passes)
+    problem.widen(joined(problem.assembled, [(0, 1, 2)]))
+    assert len(problem.passes) == known + 1
+    state, more, after = carried_over(problem, state, trial, energy)
+    assert len(state.histories) == len(state.founds) == len(more.outs) == known + 1
+    assert after.heat == (*energy.heat, 0.0)
+    stored = after.adhesive - energy.adhesive
+    assert stored == pytest.approx(problem.stored(more)[1] - energy.adhesive, rel=1e-12)
+    # 1.3 r0 beyond equilibrium the law holds a few parts in a hundred of its energy
+    assert stored < -1e-3 * 5e-4
+    assert after.work - energy.work == stored
+    # forces of the pair are in what is told of supports
+    pulled = (more.residual - trial.residual).reshape(problem.size, -1)
+    assert np.abs(pulled).max() > 0.0
+    np.testing.assert_allclose(pulled.sum(axis=0), 0.0, atol=1e-16)
+
+
+def test_discs_that_are_thrown_meet():
+    """In motion pairs join as well: a disc leaves its neighbour and meets the one beyond."""
+    law = LennardJones.from_strength(0.02, 1e-3, adhesive=False)
+    runs = []
+    for reach in (0.1, 0.6):
+        mesh = disc(1.0, (2, 2), 2)
+        bodies = [Body(mesh.moved((2.4 * k, 0.0)), Q1N2(), NeoHookean()) for k in range(3)]
+        touch = Among([Boundary(k, "rim") for k in range(3)], law, passes="mortar", reach=reach)
+        rest = st.Solid(bodies, [touch], dimensionless=True)
+        assert len(rest.assembled().pairs) == (1 if reach < 0.4 else 2)
+        moving = st.solids.MovingSolid(rest, velocity=[(0.0, 0.0), (1.0, 0.0), (0.0, 0.0)])
+        runs.append(st.solve(moving, st.solids.GeneralisedAlpha(steps=12), (0.0, 0.8)))
+    one, other = runs
+    assert len(one.data["bodies_of_contact"]) == 2
+    for name in ("kinetic", "stored", "algorithmic"):
+        a, b = (run.energy.columns()[name] for run in runs)
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-10 * other.energy.scale)
+    gap = one.data["gap"].values[:, one.data["contact_of_point"].values == 2]
+    assert np.isinf(gap[0]).all()
+    assert one.data["normal_traction"].values[-1].max() > 0.0
