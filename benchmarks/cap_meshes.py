@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from record import Record
@@ -139,28 +140,45 @@ def loads(record: Record, runs: list[dict]) -> None:
         record.add("loads", cells=cells[0], adhesive=cells[1], forces=len(mine), **found)
 
 
+class Asked(NamedTuple):
+    """What is asked of a cap from so many unknowns on: iterations, minutes, memory."""
+
+    unknowns: int
+    iterations: int
+    minutes: float
+    gibibytes: int
+
+
+ASKED = (Asked(58_000, 400, 45.0, 4), Asked(190_000, 400, 240.0, 8))
+
+
 def verdicts(record: Record, runs: list[dict]) -> None:
-    """Add what was asked of the largest cap."""
-    large = max(runs, key=lambda run: run["unknowns"])
-    n, done = large["unknowns"], large["status"] == "SOLVED"
-    what = f"sheared cap, half model, {n:,} unknowns: "
-    if n < 58_000:
-        what = f"sheared cap, half model, {n:,} of 60,000 unknowns: "
-    full = done and large["full_sliding_at"] is not None
-    met = full if n >= 58_000 else None
-    few, small = large["iterations"] <= 400, large["peak_bytes"] <= 2**32
-    record.target(
-        what + "Newton iterations to full sliding", "<= 400", str(large["iterations"]), met and few
-    )
-    record.target(
-        what + "processor time, one thread",
-        "<= 45 min",
-        f"{large['cpu'] / 60.0:.1f} min, {large['wall'] / 60.0:.1f} min of wall beside other work",
-        met and large["cpu"] <= 2700.0,
-    )
-    record.target(
-        what + "memory", "<= 4 GiB", f"{large['peak_bytes'] / 2**30:.2f} GiB", met and small
-    )
+    """Add what was asked of large caps, each of which is to slide in full."""
+    for run in sorted(runs, key=lambda run: run["unknowns"]):
+        asked = [a for a in ASKED if run["unknowns"] >= a.unknowns]
+        if not asked:
+            continue
+        want, what = asked[-1], f"sheared cap, half model, {run['unknowns']:,} unknowns: "
+        full = run["status"] == "SOLVED" and run["full_sliding_at"] is not None
+        cpu, wall, held = run["cpu"] / 60.0, run["wall"] / 60.0, run["peak_bytes"] / 2**30
+        record.target(
+            what + "Newton iterations to full sliding",
+            f"<= {want.iterations}",
+            str(run["iterations"]),
+            full and run["iterations"] <= want.iterations,
+        )
+        record.target(
+            what + "processor time, one thread",
+            f"<= {want.minutes:g} min",
+            f"{cpu:.1f} min, {wall:.1f} min of wall beside other work",
+            full and cpu <= want.minutes,
+        )
+        record.target(
+            what + "memory",
+            f"<= {want.gibibytes} GiB",
+            f"{held:.2f} GiB",
+            full and held <= want.gibibytes,
+        )
 
 
 if __name__ == "__main__":
