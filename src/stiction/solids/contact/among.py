@@ -169,7 +169,7 @@ def _nearest(boxes: Floats, pairs: Ints) -> Ints:
     """Return the first of the nearest of some pairs of boxes, (1, 2), or none of none."""
     one, other = boxes[pairs[:, 0]], boxes[pairs[:, 1]]
     apart = np.maximum(one[:, 0] - other[:, 1], other[:, 0] - one[:, 1]).max(axis=1)
-    return pairs[np.lexsort((*pairs.T[::-1], apart))[:1]]
+    return np.asarray(pairs[np.lexsort((*pairs.T[::-1], apart))[:1]])
 
 
 class Strays:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.results.trust.kept import Form, check_arrays, refused
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.model import ContactPass
+from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary
 
 if TYPE_CHECKING:
@@ -76,7 +76,10 @@ def carried_over(
     known = len(state.founds)
     x, residual = problem.places(state.u), np.zeros_like(trial.residual)
     attraction = problem.assembled.attraction.at(state.time)
-    founds, histories, outs, stored = [], [], [], 0.0
+    founds: list[Found] = []
+    histories: list[History] = []
+    outs: list[Floats] = []
+    stored = 0.0
     for p in problem.passes[known:]:
         found, free = p.project(x, None), np.full(p.count, -1)
         out = p.evaluate(
@@ -160,7 +163,7 @@ def _before(problem: Problem, new: ContactPass, known: int, name: str, values: F
     first = 0
     for p in problem.passes[:known]:
         if p.own.nodes is new.own.nodes or np.array_equal(p.own.nodes, new.own.nodes):
-            return values[first : first + p.count]
+            return np.asarray(values[first : first + p.count])
         first += p.count
     return np.full(new.count, np.nan)
 

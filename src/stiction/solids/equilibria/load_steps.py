@@ -455,7 +455,6 @@ class March:
         scale = abs(self.energy.adhesive)
         if self.joined:
             scale = max(scale, self.problem.deepest)
-        if self.shared:
             # what relaxes evenly gives half of its first force times the way, and does not jump
             way = float(np.sum(before.residual * (self.state.u - start.u)))
             if released <= abs(way):

@@ -115,6 +115,6 @@ def test_work_that_passes_do_not_share_is_no_jump():
     down = Driven(base, 1, Program((0.0, 1.0), (0.0, -0.3)))
     solid = Solid(bodies, [pair], [down, Fixed(base, (0,)), Fixed(Boundary(1, "bottom"))])
     run = st.solve(solid, st.Quasistatic(steps=19), (0.0, 0.95))
-    assert not run.determinism.losses
+    assert not [loss for loss in run.determinism.losses if loss.time > 0.0]
     shared = np.diff(run.data["non_reciprocity"].values)
     assert abs(shared[-1]) > 0.25 * abs(np.diff(run.energy.columns()["external_work"])[-1])
