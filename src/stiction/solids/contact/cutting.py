@@ -145,7 +145,7 @@ class CutPass(ContactPass):
 
     def _there(self, found: Found, x: Floats) -> Floats:
         """Return the places (d, p) of nearest points."""
-        return self.partner_at(found.element, found.xi.T, x)[1][0]
+        return np.asarray(self.partner_at(found.element, found.xi.T, x)[1][0])
 
     def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
         """Return where the nearest points are looked for first."""
@@ -199,7 +199,8 @@ class CutPass(ContactPass):
     def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met, Leaping | None]:
         """Return the segments of a state, what their points meet, and which end at leaps."""
         ends, (a, b) = Ends(self._other, self._ends, self._smooth, x), self._sides
-        leaping, jumps = None, None
+        leaping: Leaping | None = None
+        jumps: Leapt | None = None
         self._from_outside(found, place, x)
         for turn in range(_TURNS):
             stood, lost = self._stations(found)
@@ -212,6 +213,7 @@ class CutPass(ContactPass):
             bad[lost[a] | lost[b]] = True
             both = np.flatnonzero(bad & ~lost[a] & ~lost[b])
             if not both.size:
+                jumps = None
                 break
             jumps = leaps(
                 Look(
@@ -226,26 +228,23 @@ class CutPass(ContactPass):
         if bad.any():
             kept = ~bad[made.cell]
             points = np.repeat(kept, _POINTS)
-            parts = [(made.kept(kept), Met(*(part[..., points] for part in met)))]
-            if both.size and jumps.leaps.any():
-                more = self._at_leaps(both, jumps, place, found, ends, x)
-                if more is not None:
-                    *part, leaping, done = more
-                    parts.append(tuple(part))
-                    bad[done] = False
-                    before = parts[0][0].cell.size
-                    if leaping is not None:
-                        leaping = leaping._replace(
-                            one=leaping.one + before, other=leaping.other + before
-                        )
+            segments, mets = [made.kept(kept)], [Met._make(part[..., points] for part in met)]
+            cut = None
+            if jumps is not None and jumps.leaps.any():
+                cut = self._at_leaps(both, jumps, place, found, ends, x)
+            if cut is not None:
+                before = segments[0].cell.size
+                segments.append(cut[0])
+                mets.append(cut[1])
+                bad[cut[3]] = False
+                if cut[2] is not None:
+                    leaping = cut[2]._replace(one=cut[2].one + before, other=cut[2].other + before)
             if bad.any():
-                parts.append(self._lone(bad, found, x))
-            made, met = (
-                kind(*(np.concatenate(rows, axis=axis) for rows in zip(*some, strict=True)))
-                for kind, axis, some in zip(
-                    (Segments, Met), (0, -1), zip(*parts, strict=True), strict=True
-                )
-            )
+                lone, told = self._lone(bad, found, x)
+                segments.append(lone)
+                mets.append(told)
+            made = Segments._make(np.concatenate(rows) for rows in zip(*segments, strict=True))
+            met = Met._make(np.concatenate(rows, axis=-1) for rows in zip(*mets, strict=True))
         return made._replace(share=self.part * made.share), met, leaping
 
     def _stations(self, found: Found) -> tuple[Ints, Bools]:
@@ -380,7 +379,7 @@ class CutPass(ContactPass):
 
     def _at_leaps(
         self, cell: Ints, jumps: Leapt, place: Floats, found: Found, ends: Ends, x: Floats
-    ) -> tuple[Segments, Met, Leaping, Ints] | None:
+    ) -> tuple[Segments, Met, Leaping | None, Ints] | None:
         """Return segments of cells that are cut at a leap and at marks, and these cells.
 
         A cell is cut as two, one before the leap and one behind it. Where the leap lies at the end
@@ -388,7 +387,7 @@ class CutPass(ContactPass):
         """
         which = np.flatnonzero(jumps.leaps)
         cell, s, (a, b) = cell[which], jumps.s[which], self._sides
-        e, low, high = (part[cell] for part in self._cells)
+        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
         wide, count = _FACING * (high - low), cell.size
         here, one, other = jumps.place[:, which], jumps.one.at(which), jumps.other.at(which)
         begin, end = found.at(a[cell]), found.at(b[cell])
@@ -416,12 +415,12 @@ class CutPass(ContactPass):
         number = at[made.cell]
         kept = ~lost[number % count]
         points = np.repeat(kept, _POINTS)
-        made, met = made.kept(kept), Met(*(part[..., points] for part in met))
+        made, met = made.kept(kept), Met._make(part[..., points] for part in met)
         number = number[kept]
         made = made._replace(cell=cell[number % count])
         # the last segment before a leap and the first behind it
         pairs = np.flatnonzero(has[:count] & has[count:] & ~lost)
-        leaping = None
+        leaping: Leaping | None = None
         if pairs.size:
             before = np.searchsorted(number, pairs, side="right") - 1
             behind = np.searchsorted(number, pairs + count, side="left")

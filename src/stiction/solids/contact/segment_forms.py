@@ -220,10 +220,10 @@ class Forms:
     def part(self, which: Ints) -> Forms:
         """Return those of some segments."""
         at = (which[:, None] * self.each + np.arange(self.each)).ravel()
-        met = Met(*(row[..., at] for row in self.met))
+        met = Met._make(row[..., at] for row in self.met)
         base = self._parts[4][..., at]
         made = Forms(self.made.kept(which), met, self.curves, self.states, base)
-        made.laws = Laws(*(row[at] for row in self.laws))
+        made.laws = Laws._make(row[at] for row in self.laws)
         return made
 
     def set_leaps(self, leaps: LeapForms) -> None:
@@ -421,9 +421,9 @@ class Forms:
             found[mark.which] += ends[place[mark.which], end, None, None] * mark.second()
         if self.leaps is None:
             return found, None
-        at = place[self.leaps.one], place[self.leaps.other]
+        one, other = place[self.leaps.one], place[self.leaps.other]
         rubs = bool(tau.any())
-        seconds, chains = (second[at[0]], second[at[1]]), (chain[at[0]], chain[at[1]])
+        seconds, chains = (second[one], second[other]), (chain[one], chain[other])
         return found, self.leaps.bend(found, seconds, chains, rubs)
 
     def _of_ends(self, made: Floats, tau: Floats, which: Ints) -> tuple[Floats, Floats]:

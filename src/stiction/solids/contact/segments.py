@@ -89,7 +89,7 @@ class Segments(NamedTuple):
     at: Floats
     begin: Floats
 
-    def kept(self, which: Bools) -> Segments:
+    def kept(self, which: Bools | Ints) -> Segments:
         """Return some of them."""
         return Segments._make(part[which] for part in self)
 
