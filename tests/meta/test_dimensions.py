@@ -24,6 +24,9 @@ GENERIC = (
 PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
     "src/stiction/solids/contact/among.py": "pairs of bodies, and the two ends of boxes",
+    "src/stiction/solids/contact/cutting.py": "curves are cut at points, surfaces are not yet",
+    "src/stiction/solids/contact/leap_forms.py": "leaps have two sides",
+    "src/stiction/solids/contact/leaps.py": "leaps have two sides",
     "src/stiction/solids/contact/segment_forms.py": "segments of curves have two ends",
     "src/stiction/solids/contact/segments.py": "segments of curves have two ends and two sides",
     "src/stiction/solids/contact/virtual_work.py": "curves are cut at points, surfaces are not yet",

@@ -110,6 +110,9 @@ class SelfPass(MortarPass):
             many = min(_TIMES * many, size)
         return Found(e, xi[:, None], np.ones(e.size, dtype=bool))
 
+    def _from_outside(self, found: Found, place: Floats, x: Floats) -> None:
+        """Look nowhere else: what may be met decides, and not what is nearest alone."""
+
     def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
         """Return nearest points; those that may not be met count as none."""
         there, against = self._normals((found.element, found.xi[:, 0]), x)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,10 @@ from stiction.solids.arrays import Surface
 from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
 
-__all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "sums"]
+if TYPE_CHECKING:
+    from stiction.solids.contact.leap_forms import LeapForms
+
+__all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "of", "outer", "sums"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -102,7 +105,7 @@ class _Mark(NamedTuple):
         """Return dds, (k, slots d, slots d)."""
         cross = np.matmul(self.by_away, self.by_v.transpose(0, 2, 1))
         twice = cross + cross.transpose(0, 2, 1) + _both(self.slide, self.first)
-        twice += self.bent[:, None, None] * _outer(self.first, self.first)
+        twice += self.bent[:, None, None] * outer(self.first, self.first)
         if self.bend is not None:
             twice += self.bend
         return np.asarray(-twice / self.slope[:, None, None])
@@ -144,16 +147,17 @@ class Sums(NamedTuple):
     rub: Floats
 
 
-def _outer(one: Floats, other: Floats) -> Floats:
+def outer(one: Floats, other: Floats) -> Floats:
+    """Return products of all parts of vectors, (p, a, b)."""
     return one[:, :, None] * other[:, None, :]
 
 
 def _both(one: Floats, other: Floats) -> Floats:
-    made = _outer(one, other)
+    made = outer(one, other)
     return made + made.transpose(0, 2, 1)
 
 
-def _of(by: Floats, v: Floats) -> Floats:
+def of(by: Floats, v: Floats) -> Floats:
     """Return the functional v . d(what nodes move by these functions), (p, slots d)."""
     return (by[:, :, None] * v[:, None, :]).reshape(by.shape[0], 2 * by.shape[1])
 
@@ -211,17 +215,33 @@ class Forms:
         self.marked = np.flatnonzero((made.tangents >= 0).any(axis=(1, 2)))
 
     laws: Laws
+    leaps: LeapForms | None = None
+
+    def part(self, which: Ints) -> Forms:
+        """Return those of some segments."""
+        at = (which[:, None] * self.each + np.arange(self.each)).ravel()
+        met = Met._make(row[..., at] for row in self.met)
+        base = self._parts[4][..., at]
+        made = Forms(self.made.kept(which), met, self.curves, self.states, base)
+        made.laws = Laws._make(row[at] for row in self.laws)
+        return made
+
+    def set_leaps(self, leaps: LeapForms) -> None:
+        """Let ends of segments at leaps move."""
+        self.leaps = leaps
+        more = np.concatenate([self.marked, leaps.one, leaps.other])
+        self.marked = np.unique(more)
 
     # ------------------------------------------------------------ vectors at points
 
     def _moving(self, v: Floats) -> Floats:
         """Return v . dr, (p, M): places of nodes, then both ends of the segment."""
         slide = (self.met.here[1].T * v).sum(axis=1)
-        return np.concatenate([_of(self.by_r, v), slide[:, None] * self.q], axis=1)
+        return np.concatenate([of(self.by_r, v), slide[:, None] * self.q], axis=1)
 
     def _still(self, by: Floats, v: Floats) -> Floats:
         """Return v . d(what partner nodes move), (p, M); ends of the segment do nothing."""
-        return np.concatenate([_of(by, v), np.zeros_like(self.q)], axis=1)
+        return np.concatenate([of(by, v), np.zeros_like(self.q)], axis=1)
 
     @functools.cached_property
     def of_gap(self) -> Floats:
@@ -248,7 +268,8 @@ class Forms:
     # ------------------------------------------------------------ first variations
 
     @functools.cached_property
-    def _energy(self) -> Floats:
+    def of_energy(self) -> Floats:
+        """First variation of the energy, (c, M)."""
         return self._summed(-self.laws.pull[:, None] * self.of_gap, self.laws.psi)
 
     @functools.cached_property
@@ -257,8 +278,22 @@ class Forms:
 
     @functools.cached_property
     def way_gradient(self) -> Floats:
-        """First variation of the integral of zeta over each segment, by nodes, (c, slots d)."""
+        """First variation of the integral of zeta over each segment, by nodes, (c, slots d).
+
+        Leaps stay: nothing slides when a place is left for another one.
+        """
         return self._by_nodes(self._way)
+
+    @functools.cached_property
+    def way_rate(self) -> Floats:
+        """First variation of the integral of zeta, with leaps that move."""
+        return self._with_leaps(self.way_gradient, self._way)
+
+    def _with_leaps(self, made: Floats, vectors: Floats) -> Floats:
+        if self.leaps is not None:
+            made = made.copy()
+            self.leaps.add(made, vectors)
+        return made
 
     @functools.cached_property
     def rub_gradient(self) -> Floats:
@@ -269,7 +304,8 @@ class Forms:
         grows = self._still(self._along, tangent) + turns[:, None] * self.moves
         rate = (law.threshold / self.long)[:, None] * grows
         rate = (rate + (self.long * law.by_gap)[:, None] * self.of_gap) / law.span[:, None]
-        return self._by_nodes(self._summed(rate, self.long * law.threshold / law.span))
+        vectors = self._summed(rate, self.long * law.threshold / law.span)
+        return self._with_leaps(self._by_nodes(vectors), vectors)
 
     def forces(self, work: Floats) -> Floats:
         """Return the forces of every segment on its nodes, as added to a residual, (c, slots, d).
@@ -278,20 +314,20 @@ class Forms:
         ----------
         work : (cells,) force of friction per coordinate and area in every cell [Pa]
         """
-        total = self._energy
+        total = self.of_energy
         if work.any():
             total = total + work[self.made.cell, None] * self._way
-        made = self._by_nodes(total)
+        made = self._with_leaps(self._by_nodes(total), self.of_energy)
         return made.reshape(made.shape[0], -1, 2)
 
-    def _slots(self) -> tuple[int, int, int]:
+    def slots(self) -> tuple[int, int, int]:
         """Return how many numbers own nodes have, those of one piece, and all slots."""
         mine, piece = 2 * self.met.own.shape[1], 2 * self.met.near.shape[1]
         return mine, piece, mine + piece * self.made.pieces.shape[1]
 
     def _by_nodes(self, vector: Floats) -> Floats:
         """Return variations by all nodes of the slots from those by (y, s_a, s_b)."""
-        mine, piece, whole = self._slots()
+        mine, piece, whole = self.slots()
         count = vector.shape[0]
         if whole == mine + piece:
             made = vector[:, :whole].copy()
@@ -306,10 +342,22 @@ class Forms:
 
     # ------------------------------------------------------------ second variations
 
-    def hessian(self, work: Floats) -> Floats:
-        """Return the second variation at fixed forces of friction, (c, slots d, slots d)."""
+    def hessian(self, work: Floats) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        """Return the second variation at fixed forces of friction, (c, slots d, slots d).
+
+        Where segments end at leaps, also those by the nodes of one segment and of the other one.
+        """
+        tau = np.repeat(work[self.made.cell], self.each)
+        return self._hessian_by_nodes(self._low_rank(tau), tau)
+
+    def whole_second(self, tau: Floats) -> Floats:
+        """Return the second variation by (y, s_a, s_b), (c, M, M)."""
+        every = np.arange(self.made.cell.size)
+        return self._of_ends(self._low_rank(tau), tau, every)[0]
+
+    def _low_rank(self, tau: Floats) -> Floats:
+        """Return the sum of second variations at points, without motions of ends."""
         law, each = self.laws, self.each
-        tau = np.repeat(work[self.made.cell], each)
         weight = np.where(self.met.meets, self.weight, 0.0)
         gap, moves, across = self.of_gap, self.moves, self.across
         bend = (self.normal * self.b).sum(axis=1)
@@ -336,11 +384,12 @@ class Forms:
         u, v = np.stack(left, axis=1), np.stack(right, axis=1) * weight[:, None, None]
         wide = u.shape[2]
         u, v = (part.reshape(-1, each * part.shape[1], wide) for part in (u, v))
-        made = np.matmul(u.transpose(0, 2, 1), v)
-        return self._hessian_by_nodes(made, tau)
+        return np.asarray(np.matmul(u.transpose(0, 2, 1), v))
 
-    def _hessian_by_nodes(self, made: Floats, tau: Floats) -> Floats:
-        mine, piece, whole = self._slots()
+    def _hessian_by_nodes(
+        self, made: Floats, tau: Floats
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+        mine, piece, whole = self.slots()
         count = made.shape[0]
         if whole == mine + piece:
             found = made[:, :whole, :whole].copy()
@@ -354,7 +403,7 @@ class Forms:
             assert at.size == count
         which = self.marked
         if not which.size:
-            return found
+            return found, None
         second, ends = self._of_ends(made, tau, which)
         # nodes to (y, s_a, s_b)
         chain = np.zeros((which.size, made.shape[1], whole))
@@ -370,7 +419,12 @@ class Forms:
         found[which] = np.matmul(chain.transpose(0, 2, 1), np.matmul(second, chain))
         for end, mark in enumerate(self._marks):
             found[mark.which] += ends[place[mark.which], end, None, None] * mark.second()
-        return found
+        if self.leaps is None:
+            return found, None
+        one, other = place[self.leaps.one], place[self.leaps.other]
+        rubs = bool(tau.any())
+        seconds, chains = (second[one], second[other]), (chain[one], chain[other])
+        return found, self.leaps.bend(found, seconds, chains, rubs)
 
     def _of_ends(self, made: Floats, tau: Floats, which: Ints) -> tuple[Floats, Floats]:
         """Return second variations of marked segments by (y, s_a, s_b), and first by their ends."""
@@ -386,7 +440,7 @@ class Forms:
         third = self.curves.own_third(self.met.own_piece[at], self.met.s[at][None], self.states[1])
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
-        twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * _outer(
+        twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * outer(
             q, q
         )
         grown = np.zeros_like(vector)
@@ -398,17 +452,17 @@ class Forms:
             -law.pull[at, None] * self.normal[at]
             + (tau * law.span / self.metric)[at, None] * self.a[at]
         )
-        turned = _of(self.met.own[1].T[at], pull)
+        turned = of(self.met.own[1].T[at], pull)
         cross = turned[:, :, None] * q[:, None, :]
         mine = turned.shape[1]
         more[:, :mine, -2:] += cross
         more[:, -2:, :mine] += cross.transpose(0, 2, 1)
         bent = (pull * self.met.here[2].T[at]).sum(axis=1)
-        more[:, -2:, -2:] += bent[:, None, None] * _outer(q, q)
+        more[:, -2:, -2:] += bent[:, None, None] * outer(q, q)
         more[~self.met.meets[at]] = 0.0
         wide = more.shape[1]
         second = made[which] + more.reshape(-1, each, wide, wide).sum(axis=1)
-        total = self._energy[which] + tau[which * each, None] * self._way[which]
+        total = self.of_energy[which] + tau[which * each, None] * self._way[which]
         return second, total[:, -2:]
 
     # ------------------------------------------------------------ marks
@@ -421,7 +475,7 @@ class Forms:
     def _mark(self, end: int) -> _Mark:
         made, x, curves = self.made, self.states[0], self.curves
         which = np.flatnonzero((made.tangents[:, end] >= 0).any(axis=1))
-        mine, _piece, whole = self._slots()
+        mine, _piece, whole = self.slots()
         slots, high = made.tangents[which, end], (made.sides[which, end] > 0.0).astype(np.int64)
         functions, here = curves.own(made.element[which], made.ends[which, end], x)
         both = (slots >= 0).all(axis=1)
@@ -443,7 +497,7 @@ class Forms:
         by_away = ((own[0] - by_place)[:, :, None, None] * np.eye(2)).reshape(-1, whole, 2)
         first = np.matmul(by_away, v[:, :, None]) + np.matmul(by_v, away[:, :, None])
         rate, turn = here[1].T, here[2].T
-        slide = _of(own[1], v) + np.matmul(by_v, rate[:, :, None])[:, :, 0]
+        slide = of(own[1], v) + np.matmul(by_v, rate[:, :, None])[:, :, 0]
         slope, bent = (rate * v).sum(axis=1), (turn * v).sum(axis=1)
         ds = -first[:, :, 0] / slope[:, None]
         return _Mark(which, ds, slope, bent, by_away, by_v, slide, bend)
@@ -452,7 +506,7 @@ class Forms:
         self, which: Ints, slot: Ints, high: Ints
     ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return the end of a piece in a slot, what moves it, its tangent, what moves that."""
-        made, x, (mine, piece, whole) = self.made, self.states[0], self._slots()
+        made, x, (mine, piece, whole) = self.made, self.states[0], self.slots()
         at = made.pieces[which, slot]
         f = self.curves.ends[high, :, :, at]
         nodes = x[self.curves.partner.nodes[at]]
@@ -484,7 +538,7 @@ def _two(away: Floats, pair: list[tuple[Floats, Floats, Floats]]) -> tuple[Float
         by_v += turns[:, :, None] * across[:, None, :]
         out, up = (away * across).sum(axis=1), (away * along).sum(axis=1)
         bend = bend - out[:, None, None] * _both(grows, turns)
-        bend = bend - up[:, None, None] * _outer(turns, turns)
+        bend = bend - up[:, None, None] * outer(turns, turns)
     return v, by_v, np.asarray(bend)
 
 

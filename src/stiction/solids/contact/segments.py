@@ -14,7 +14,8 @@ each side.
 
 Where a point lies along a partner is a station: 2 k + 1 for the piece k, 2 k for the corner before
 it. A cell whose ends have different stations passes through those in between. Cells in which the
-nearest points jump are not cut: each of their points looks for itself.
+nearest points leap are cut there (see `leaps`); what cannot be cut has points that look for
+themselves.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Segments(NamedTuple):
     at: Floats
     begin: Floats
 
-    def kept(self, which: Bools) -> Segments:
+    def kept(self, which: Bools | Ints) -> Segments:
         """Return some of them."""
         return Segments._make(part[which] for part in self)
 

@@ -38,47 +38,22 @@ from stiction.laws.interface_tractions import (
     adhesion_potential,
     slide_threshold,
 )
-from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curve_kernels import points_kernel
 from stiction.solids.contact.curves import along
-from stiction.solids.contact.model import Contact, ContactPass, Found, History
-from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Met, Sums, sums
-from stiction.solids.contact.segments import (
-    Ends,
-    Segments,
-    alone,
-    between,
-    celled,
-    closes,
-    passed,
-    rule,
-    smooth_ends,
-    stations,
-)
+from stiction.solids.contact.cutting import Cut, CutPass
+from stiction.solids.contact.leap_forms import LeapForms
+from stiction.solids.contact.model import Found, History
+from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Sums, sums
+from stiction.solids.contact.segments import Segments
 
-__all__ = ["Cut", "MortarPass"]
+__all__ = ["MortarPass"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# points on each segment: exact for cubics, which is what forces on splines weigh tractions with
-_POINTS = 2
-# steps to a nearest point on a piece, one after which it is found, as Newton's method squares the
-# error, and how far beyond the piece it may lie
-_STEPS, _FOUND, _BEYOND = 20, 1e-9, 1e-6
-# segments too short, as a part of a piece, for their points to tell anything
-_SLIVER = 1e-7
 # pieces of the partner around each segment that are coupled in advance
 _REACH = 2
-
-
-class Cut(Found):
-    """Nearest points of the middles of cells, and the segments of a state with their points."""
-
-    segments: Segments
-    met: Met
 
 
 class _Friction(NamedTuple):
@@ -97,7 +72,7 @@ class _Friction(NamedTuple):
     by_stretch: Floats
 
 
-class MortarPass(ContactPass):
+class MortarPass(CutPass):
     """One pass over one boundary that loads both bodies.
 
     What is told of a point is told of a cell: the place of its middle, the gap there, the mean
@@ -113,181 +88,12 @@ class MortarPass(ContactPass):
     Verified by: tests/unit/solids/contact/test_virtual_work.py::test_tangents_against_differences
     """
 
-    # how much of the energy this pass has
-    part = 1.0
-
-    def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
-        super().__init__(contact, celled(own, points), partner, points)
-        # how long a closed partner is, 0 for an open one
-        self.around = float(self.partner.knots[0][-1]) if closes(partner) else 0.0
-        self.half, self.share, self.mortar = False, 1.0, True
-        self._other, self._smooth = partner, smooth_ends(partner)
-        every = np.arange(partner.nodes.shape[0])
-        sides = [self.curve.functions(every, np.full((1, every.size), xi)) for xi in (-1.0, 1.0)]
-        self._ends = np.stack(sides)
-        self._wide = 1 if self._smooth[1:-1].all() else 3
-        degrees = np.array(self.own_curve.degrees, dtype=np.int64)
-        o = self.own
-        self._mine = (o.nodes, o.extraction, o.weights, o.neighbours, degrees)
-        # ends of cells, then their middles: where cells look for their partner
-        pieces, each = o.areas.shape
-        grid = np.linspace(-1.0, 1.0, each + 1)
-        which = np.repeat(np.arange(pieces), each)
-        self._cells = (which, np.tile(grid[:-1], pieces), np.tile(grid[1:], pieces))
-        e = np.concatenate([np.repeat(np.arange(pieces), each + 1), which])
-        xi = np.concatenate([np.tile(grid, pieces), np.tile(o.points, pieces)])
-        self._looks = (e, xi), self.own_curve.functions(e, xi[None])[0].T
-        first = np.repeat(np.arange(pieces) * (each + 1), each) + np.tile(np.arange(each), pieces)
-        self._sides = first, first + 1
-        cell = np.arange(self.count).reshape(pieces, each)
-        ends = np.concatenate([cell[:, :1], cell], axis=1).ravel()
-        self._cell_of_look = np.concatenate([ends, cell.ravel()])
-
     @functools.cached_property
     def _constants(self) -> Floats:
         """The settings of a pass; tractions follow from energies per own area, and thin not."""
         settings = super()._constants.copy()
         settings[k.THINS] = 0.0
         return settings
-
-    # ------------------------------------------------------------ nearest points and segments
-
-    def project(self, x: Floats, guess: Found | None) -> Cut:
-        """Return the nearest points of all, not only those next to a guess, and the segments.
-
-        Where a partner is wavy, the nearest of two crests is the energy's, and a crest that was
-        nearest once is not followed beyond that.
-        """
-        at, functions = self._looks
-        place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
-        before = None if guess is None else guess.at(self._cell_of_look)
-        found = self._nearest_of_all(place, before, x, at)
-        middles = np.arange(place.shape[0] - self.count, place.shape[0])
-        made = Cut(*found.at(middles))
-        made.segments, made.met = self._cut(x, place.T, found)
-        return made
-
-    def _nearest_of_all(
-        self, place: Floats, guess: Found | None, x: Floats, at: tuple[Ints, Floats]
-    ) -> Found:
-        """Return the nearest points of places (p, d), which lie `at` pieces and xi (p,)."""
-        found = self._kept(self.nearest(place, self._begin(place, x, at), x), place, x, at)
-        if guess is None:
-            return found
-        near = self._kept(self.nearest(place, guess, x), place, x, at)
-        far = [
-            k.lengths(place.T - self.partner_at(one.element, one.xi.T, x)[1][0])
-            for one in (found, near)
-        ]
-        # the guess is kept unless another is nearer by more than rounding
-        better = near.normal & (~found.normal | (far[1] <= far[0] * (1.0 + 1e-12)))
-        for kept, other in zip(found, near, strict=True):
-            kept[better] = other[better]
-        return found
-
-    def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
-        """Return where the nearest points are looked for first."""
-        return self._search(place, x)
-
-    def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
-        """Return nearest points without those that a place may not meet."""
-        return found
-
-    def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return functions and places of the own boundary, as `partner_at` does."""
-        functions = np.empty((3, self.own.nodes.shape[1], e.size))
-        places = np.empty((3, 2, e.size))
-        points_kernel(1)(e, np.ascontiguousarray(xi[:, None]), *self._mine, x, functions, places)
-        return functions, places
-
-    def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met]:
-        """Return the segments of a state and what their points meet."""
-        ends = Ends(self._other, self._ends, self._smooth, x)
-        xi = found.xi[:, 0]
-        stood, lost = stations(found.element, xi, found.normal, self._smooth)
-        a, b = self._sides
-        way = passed(
-            self._own_at, self._cells, (stood[a], stood[b]), (place[:, a], place[:, b]), ends, x
-        )
-        way.bad[lost[a] | lost[b]] = True
-        reached = np.stack([xi[a], xi[b]], axis=1)
-        made = between(way, self._cells[0], reached, ends, _POINTS)
-        met = self._on_pieces(made, x)
-        away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
-        away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
-        away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
-        bad = way.bad.copy()
-        bad[made.cell[away]] = True
-        if bad.any():
-            made, met = self._with_lone(bad, made, met, x)
-        return made._replace(share=self.part * made.share), met
-
-    def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
-        """Return pieces and xi of all points, and the own boundary there."""
-        low, high = made.ends[:, :1], made.ends[:, 1:]
-        e, s = np.repeat(made.element, made.at.shape[1]), (low + (high - low) * made.at).ravel()
-        return e, s, *self._own_at(e, s, x)
-
-    def _on_pieces(self, made: Segments, x: Floats, xi: Floats | None = None) -> Met:
-        """Return what points meet on the pieces of their segments.
-
-        Parameters
-        ----------
-        xi : (p,) of the partner, where it is known
-        """
-        e, s, own, here = self._points_of(made, x)
-        each = made.at.shape[1]
-        slot = made.pieces[np.arange(made.cell.size), made.slot]
-        element = np.repeat(slot, each)
-        corner = np.repeat(made.corner, each)
-        held = corner != 0.0
-        if xi is None:
-            low, high = made.begin[:, :1], made.begin[:, 1:]
-            xi = (low + (high - low) * made.at).ravel()
-        xi = np.where(held, corner, xi)
-        size = np.inf
-        with np.errstate(all="ignore"):
-            for _ in range(_STEPS):
-                near, there = self.partner_at(element, xi[None], x)
-                r = here[0] - there[0]
-                metric = k.dot(there[1], there[1]) - k.dot(r, there[2])
-                if size <= _FOUND:
-                    break
-                step = k.dot(r, there[1]) / metric
-                step[held | ~np.isfinite(step)] = 0.0
-                xi = np.minimum(3.0, np.maximum(-3.0, xi + step))
-                size = float(np.abs(step).max(initial=0.0))
-        fine = held | ((metric > 0.0) & (np.abs(step) <= _FOUND))
-        return Met(e, s, own, here, element, xi, near, there, held, fine)
-
-    def _with_lone(self, bad: Bools, made: Segments, met: Met, x: Floats) -> tuple[Segments, Met]:
-        """Return segments with those of cells that are not cut, each point for itself."""
-        cell = np.flatnonzero(bad)
-        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
-        at = low[:, None] + (high - low)[:, None] * rule(_POINTS)[0]
-        own = np.repeat(e, _POINTS), at.ravel()
-        _, here = self._own_at(*own, x)
-        found = self._nearest_of_all(np.ascontiguousarray(here[0].T), None, x, own)
-        held, shape = self._corners(found), (cell.size, _POINTS)
-        xi = found.xi[:, 0]
-        corner, last = np.where(held, xi, 0.0).reshape(shape), self._smooth.size - 2
-        ends, pieces = np.stack([low, high], axis=1), found.element.reshape(shape)
-        lone = alone(cell, e, ends, pieces, corner, self._wide, last)
-        told = self._on_pieces(lone, x, np.repeat(xi, _POINTS))
-        told = told._replace(meets=told.meets & np.repeat(found.normal | held, _POINTS))
-        kept = ~bad[made.cell]
-        points = np.repeat(kept, _POINTS)
-        whole = zip(made.kept(kept), lone, strict=True)
-        both = zip((part[..., points] for part in met), told, strict=True)
-        return (
-            Segments(*(np.concatenate(pair) for pair in whole)),
-            Met(*(np.concatenate(pair, axis=-1) for pair in both)),
-        )
-
-    @staticmethod
-    def _corners(found: Found) -> Bools:
-        """Return which points have a corner or an end of the partner as the nearest place."""
-        return np.asarray(~found.normal & (np.abs(found.xi[:, 0]) == 1.0))
 
     # ------------------------------------------------------------ the blocks of tangents
 
@@ -298,15 +104,22 @@ class MortarPass(ContactPass):
         """Return the nodes of the rows and of the columns of every tangent block."""
         assert isinstance(found, Cut)
         nodes = self._nodes_of(found.segments)
-        one, other = self._pairs(found.segments)
+        one, other = self._pairs(found)
         return np.concatenate([nodes, nodes[one]]), np.concatenate([nodes, nodes[other]])
 
     def _nodes_of(self, made: Segments) -> Ints:
         others = self.partner.nodes[made.pieces].reshape(made.cell.size, -1)
         return np.concatenate([self.own.nodes[made.element], others], axis=1)
 
-    def _pairs(self, made: Segments) -> tuple[Ints, Ints]:
-        """Return the pairs of segments that friction in one cell couples."""
+    def _pairs(self, found: Cut) -> tuple[Ints, Ints]:
+        """Return the pairs of segments that friction in one cell couples, and those of leaps."""
+        one, other = self._rubbing(found.segments)
+        if found.leaping is None:
+            return one, other
+        a, b = found.leaping.one, found.leaping.other
+        return np.concatenate([one, a, b]), np.concatenate([other, b, a])
+
+    def _rubbing(self, made: Segments) -> tuple[Ints, Ints]:
         if self._frictionless:
             return np.zeros((2, 0), dtype=np.int64)[0], np.zeros(0, dtype=np.int64)
         order = np.argsort(made.cell, kind="stable")
@@ -325,13 +138,14 @@ class MortarPass(ContactPass):
         assert isinstance(found, Cut)
         made = found.segments
         wide = 2 * (self.own.nodes.shape[1] + self._wide * self.partner.nodes.shape[1])
-        return made.cell.size + self._pairs(made)[0].size, wide, wide
+        return made.cell.size + self._pairs(found)[0].size, wide, wide
 
     def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has: not where slip began."""
         assert isinstance(found, Cut)
-        made = found.segments
-        return made.pieces.tobytes(), made.cell.tobytes()
+        made, leaping = found.segments, found.leaping
+        leaps = b"" if leaping is None else leaping.one.tobytes() + leaping.other.tobytes()
+        return made.pieces.tobytes(), made.cell.tobytes() + leaps
 
     def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
         """Return nodes that are coupled in advance: those of pieces near each segment, all."""
@@ -342,7 +156,7 @@ class MortarPass(ContactPass):
         others = self.partner.nodes[around].reshape(made.cell.size, -1)
         wide = np.concatenate([self.own.nodes[made.element], others], axis=1)
         # where nearest points jump, pieces that one cell meets are far from each other
-        one, other = self._pairs(made)
+        one, other = self._pairs(found)
         return np.concatenate([wide, wide[one]]), np.concatenate([wide, wide[other]])
 
     def missed(self, x: Floats, found: Found) -> int:
@@ -410,7 +224,8 @@ class MortarPass(ContactPass):
         assert isinstance(found, Cut)
         made = found.segments
         parts = made.cell, made.pieces, made.slot, made.corner, made.tangents, found.met.meets
-        return b"".join(part.tobytes() for part in parts)
+        leaps = () if found.leaping is None else (found.leaping.one, found.leaping.other)
+        return b"".join(part.tobytes() for part in (*parts, *leaps))
 
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gaps at the middles of cells, tangents of unit length there, and stretches."""
@@ -438,6 +253,8 @@ class MortarPass(ContactPass):
             self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other
         )
         forms = Forms(made, met, curves, (x, self.reference), base)
+        if found.leaping is not None:
+            forms.set_leaps(LeapForms(forms, found.leaping))
         c_n, c_t = self._tables
         traction, slope = adhesion(forms.gap, c_n)
         zeta = way = threshold = by_gap = np.zeros_like(forms.gap)
@@ -535,9 +352,10 @@ class MortarPass(ContactPass):
         """Fill in the tangent blocks: of every segment, then of pairs in one cell."""
         cell = made.cell
         count, mine = cell.size, int(self.own.nodes.shape[1])
-        hessian = forms.hessian(friction.work)
+        hessian, across = forms.hessian(friction.work)
         moves, slides = forms.way_gradient, forms.rub_gradient
-        rate = friction.by_way[cell, None] * moves + friction.by_threshold[cell, None] * slides
+        rate = friction.by_way[cell, None] * forms.way_rate
+        rate += friction.by_threshold[cell, None] * slides
         if friction.by_stretch.any():
             # the current area grows with the own boundary, told once in each cell
             grows = self._functions[k.RATE].T[:, :, None] * (tangent / self._length).T[:, None]
@@ -547,5 +365,8 @@ class MortarPass(ContactPass):
                 at.size, -1
             )
         values[:count] = hessian + moves[:, :, None] * rate[:, None]
-        one, other = self._pairs(made)
-        values[count:] = moves[one][:, :, None] * rate[other][:, None]
+        one, other = self._rubbing(made)
+        count, rest = count + one.size, count
+        values[rest:count] = moves[one][:, :, None] * rate[other][:, None]
+        if across is not None:
+            values[count:] = np.concatenate(across)

@@ -1,0 +1,466 @@
+"""Where cells of a boundary meet their partner, and how they are cut in a state.
+
+Cells end up in segments whose points meet one piece or one corner of the partner each. They are cut
+at marks, and where nearest points leap. What cannot be cut has points that look for themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.arrays import Surface
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.curve_kernels import points_kernel
+from stiction.solids.contact.leap_forms import Leaping
+from stiction.solids.contact.leaps import Leapt, Look, joined, leaps
+from stiction.solids.contact.model import Contact, ContactPass, Found
+from stiction.solids.contact.segment_forms import Met
+from stiction.solids.contact.segments import (
+    Ends,
+    Segments,
+    alone,
+    between,
+    celled,
+    closes,
+    passed,
+    rule,
+    smooth_ends,
+    stations,
+)
+
+__all__ = ["Cut", "CutPass"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+# pieces, and xi of both ends
+Cells = tuple[Ints, Floats, Floats]
+
+# points on each segment: exact for cubics, which is what forces on splines weigh tractions with
+_POINTS = 2
+# steps to a nearest point on a piece, one after which it is found, as Newton's method squares the
+# error, and how far beyond the piece it may lie
+_STEPS, _FOUND, _BEYOND = 20, 1e-9, 1e-6
+# segments too short, as a part of a piece, for their points to tell anything
+_SLIVER = 1e-7
+# part of a cell that a leap may lie from its end and count as there
+_FACING = 1e-9
+# how often ends of cells may take over what lies nearer to them, and how many in a row at first;
+# four times as many each time
+_TURNS, _AROUND = 8, 4
+# part by which one of two distances has to be smaller: rounding
+_NEARER = 1e-12
+
+
+class Cut(Found):
+    """Nearest points of the middles of cells, and the segments of a state with their points.
+
+    `leaping` are the segments that end where nearest points leap; None where none does.
+    """
+
+    segments: Segments
+    met: Met
+    leaping: Leaping | None
+
+
+class CutPass(ContactPass):
+    """One pass over one boundary that is cut at the pieces of its partner.
+
+    Parameters
+    ----------
+    contact : the description
+    own, partner : the boundaries, in the global numbering
+    points : (nodes, d) reference places of all nodes
+
+    Verified by: tests/unit/solids/contact/test_segments.py::test_marks_lie_opposite_to_ends
+    """
+
+    # how much of the energy this pass has
+    part = 1.0
+
+    def __init__(self, contact: Contact, own: Surface, partner: Surface, points: Floats) -> None:
+        super().__init__(contact, celled(own, points), partner, points)
+        # how long a closed partner is, 0 for an open one
+        self.around = float(self.partner.knots[0][-1]) if closes(partner) else 0.0
+        self.half, self.share, self.mortar = False, 1.0, True
+        self._other, self._smooth = partner, smooth_ends(partner)
+        every = np.arange(partner.nodes.shape[0])
+        sides = [self.curve.functions(every, np.full((1, every.size), xi)) for xi in (-1.0, 1.0)]
+        self._ends = np.stack(sides)
+        self._wide = 1 if self._smooth[1:-1].all() else 3
+        degrees = np.array(self.own_curve.degrees, dtype=np.int64)
+        o = self.own
+        self._mine = (o.nodes, o.extraction, o.weights, o.neighbours, degrees)
+        # ends of cells, then their middles: where cells look for their partner
+        pieces, each = o.areas.shape
+        grid = np.linspace(-1.0, 1.0, each + 1)
+        which = np.repeat(np.arange(pieces), each)
+        self._cells = (which, np.tile(grid[:-1], pieces), np.tile(grid[1:], pieces))
+        e = np.concatenate([np.repeat(np.arange(pieces), each + 1), which])
+        xi = np.concatenate([np.tile(grid, pieces), np.tile(o.points, pieces)])
+        self._looks = (e, xi), self.own_curve.functions(e, xi[None])[0].T
+        first = np.repeat(np.arange(pieces) * (each + 1), each) + np.tile(np.arange(each), pieces)
+        self._sides = first, first + 1
+        cell = np.arange(self.count).reshape(pieces, each)
+        ends = np.concatenate([cell[:, :1], cell], axis=1).ravel()
+        self._cell_of_look = np.concatenate([ends, cell.ravel()])
+        # where pieces meet, places are looked from twice: at the end of one, the begin of the other
+        after = o.neighbours[:, 1]
+        met = np.flatnonzero(after >= 0)
+        self._joints = met * (each + 1) + each, after[met] * (each + 1)
+        begin, end = (np.flatnonzero(o.neighbours[:, i] < 0) for i in (0, 1))
+        self._outer = np.concatenate([begin * (each + 1), end * (each + 1) + each])
+
+    # ------------------------------------------------------------ nearest points
+
+    def project(self, x: Floats, guess: Found | None) -> Cut:
+        """Return the nearest points of all, not only those next to a guess, and the segments.
+
+        Where a partner is wavy, the nearest of two crests is the energy's, and a crest that was
+        nearest once is not followed beyond that.
+        """
+        at, functions = self._looks
+        place = np.einsum("ln,lnd->ld", functions, x[self.own.nodes[at[0]]])
+        before = [] if guess is None else [guess.at(self._cell_of_look)]
+        found = self._nearest_of_all(place, before, x, at)
+        middles = np.arange(place.shape[0] - self.count, place.shape[0])
+        made = Cut(*found.at(middles))
+        made.segments, made.met, made.leaping = self._cut(x, place.T, found)
+        return made
+
+    def _nearest_of_all(
+        self, place: Floats, guesses: list[Found], x: Floats, at: tuple[Ints, Floats]
+    ) -> Found:
+        """Return the nearest points of places (p, d), which lie `at` pieces and xi (p,)."""
+        found = self._kept(self.nearest(place, self._begin(place, x, at), x), place, x, at)
+        for guess in guesses:
+            near = self._kept(self.nearest(place, guess, x), place, x, at)
+            far = [k.lengths(place.T - self._there(one, x)) for one in (found, near)]
+            # the guess is kept unless another is nearer by more than rounding
+            better = near.normal & (~found.normal | (far[1] <= far[0] * (1.0 + _NEARER)))
+            for kept, other in zip(found, near, strict=True):
+                kept[better] = other[better]
+        return found
+
+    def _there(self, found: Found, x: Floats) -> Floats:
+        """Return the places (d, p) of nearest points."""
+        return np.asarray(self.partner_at(found.element, found.xi.T, x)[1][0])
+
+    def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
+        """Return where the nearest points are looked for first."""
+        return self._search(place, x)
+
+    def _from_outside(self, found: Found, place: Floats, x: Floats) -> None:
+        """Look from both ends of the own boundary at all places that are nearer than those beside.
+
+        The search begins at the nearest of some places, and beside a leap that may lie on the crest
+        which is the farther one. Places that found the nearer one tell those beside them; where
+        all on one side of a leap are wrong, there are none.
+        """
+        looks = self._outer
+        if not looks.size:
+            return
+        xis, elements, functions = self._cloud
+        cloud = self.curve.places(elements, functions, x)[0]
+        here = np.ascontiguousarray(place[:, looks].T)
+        far = np.sqrt(((cloud[:, None] - here.T[:, :, None]) ** 2).sum(axis=0))
+        wide = np.concatenate(
+            [np.full((looks.size, 1), np.inf), far, np.full((looks.size, 1), np.inf)], axis=1
+        )
+        low = (far <= wide[:, :-2]) & (far < wide[:, 2:])
+        steps = np.sqrt(((cloud[:, 1:] - cloud[:, :-1]) ** 2).sum(axis=0))
+        low &= far < far.min(axis=1)[:, None] + steps.max()
+        which, at = np.nonzero(low)
+        if which.size <= looks.size:
+            return
+        each = xis.shape[1]
+        guess = Found(elements[at], xis[0][at % each][:, None].copy(), np.ones(at.size, dtype=bool))
+        self._take(found, looks[which], guess, place, x)
+
+    def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
+        """Return nearest points without those that a place may not meet."""
+        return found
+
+    def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Return functions and places of the own boundary, as `partner_at` does."""
+        functions = np.empty((3, self.own.nodes.shape[1], e.size))
+        places = np.empty((3, 2, e.size))
+        points_kernel(1)(e, np.ascontiguousarray(xi[:, None]), *self._mine, x, functions, places)
+        return functions, places
+
+    @staticmethod
+    def _corners(found: Found) -> Bools:
+        """Return which points have a corner or an end of the partner as the nearest place."""
+        return np.asarray(~found.normal & (np.abs(found.xi[:, 0]) == 1.0))
+
+    # ------------------------------------------------------------ segments
+
+    def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met, Leaping | None]:
+        """Return the segments of a state, what their points meet, and which end at leaps."""
+        ends, (a, b) = Ends(self._other, self._ends, self._smooth, x), self._sides
+        leaping: Leaping | None = None
+        jumps: Leapt | None = None
+        self._from_outside(found, place, x)
+        for turn in range(_TURNS):
+            stood, lost = self._stations(found)
+            if self._joints_differ(found, stood, lost, x):
+                stood, lost = self._stations(found)
+            places = place[:, a], place[:, b]
+            made, met, bad = self._between_marks(
+                self._cells, (stood[a], stood[b]), places, (found.xi[a, 0], found.xi[b, 0]), ends, x
+            )
+            bad[lost[a] | lost[b]] = True
+            both = np.flatnonzero(bad & ~lost[a] & ~lost[b])
+            if not both.size:
+                jumps = None
+                break
+            jumps = leaps(
+                Look(
+                    self._own_at, lambda p, g: self.nearest(p, g, x), lambda g: self._there(g, x), x
+                ),
+                (self._cells[0][both], self._cells[1][both], self._cells[2][both]),
+                found.at(a[both]),
+                found.at(b[both]),
+            )
+            if not self._taken_over(found, both, jumps, place, x, _AROUND << 2 * turn):
+                break
+        if bad.any():
+            kept = ~bad[made.cell]
+            points = np.repeat(kept, _POINTS)
+            segments, mets = [made.kept(kept)], [Met._make(part[..., points] for part in met)]
+            cut = None
+            if jumps is not None and jumps.leaps.any():
+                cut = self._at_leaps(both, jumps, place, found, ends, x)
+            if cut is not None:
+                before = segments[0].cell.size
+                segments.append(cut[0])
+                mets.append(cut[1])
+                bad[cut[3]] = False
+                if cut[2] is not None:
+                    leaping = cut[2]._replace(one=cut[2].one + before, other=cut[2].other + before)
+            if bad.any():
+                lone, told = self._lone(bad, found, x)
+                segments.append(lone)
+                mets.append(told)
+            made = Segments._make(np.concatenate(rows) for rows in zip(*segments, strict=True))
+            met = Met._make(np.concatenate(rows, axis=-1) for rows in zip(*mets, strict=True))
+        return made._replace(share=self.part * made.share), met, leaping
+
+    def _stations(self, found: Found) -> tuple[Ints, Bools]:
+        return stations(found.element, found.xi[:, 0], found.normal, self._smooth)
+
+    def _joints_differ(self, found: Found, stood: Ints, lost: Bools, x: Floats) -> bool:
+        """Take the nearer of two places that were found from one, and tell whether it mattered."""
+        one, other = self._joints
+        at = np.flatnonzero((np.abs(stood[one] - stood[other]) > 2) & ~lost[one] & ~lost[other])
+        if not at.size:
+            return False
+        one, other = one[at], other[at]
+        _, here = self._own_at(*self._at(one), x)
+        far = [k.lengths(here[0] - self._there(found.at(row), x)) for row in (one, other)]
+        changed = np.abs(far[0] - far[1]) > _NEARER * far[0]
+        nearer = np.where(far[0] < far[1], one, other)[changed]
+        for row in found:
+            row[one[changed]] = row[nearer]
+            row[other[changed]] = row[nearer]
+        return bool(changed.any())
+
+    def _taken_over(
+        self, found: Found, cell: Ints, jumps: Leapt, place: Floats, x: Floats, many: int
+    ) -> bool:
+        """Let ends of cells have the places that other ends found, where these are nearer.
+
+        The search begins at the nearest of some places of the partner: beside a leap that may lie
+        on the crest which is the farther one.
+
+        Parameters
+        ----------
+        many : cells in a row that are tried
+        """
+        changed = False
+        for which, near, end, way in (
+            (jumps.first, jumps.of_first, self._sides[0], -1),
+            (jumps.last, jumps.of_last, self._sides[1], 1),
+        ):
+            if not which.any():
+                continue
+            along = cell[which][:, None] + way * np.arange(many)
+            inside = (along >= 0) & (along < self.count)
+            looks = end[np.clip(along, 0, self.count - 1)]
+            guess = near.at(np.repeat(np.flatnonzero(which), many))
+            guess = guess.at(np.flatnonzero(inside.ravel()))
+            changed |= self._take(found, looks[inside], guess, place, x)
+        return changed
+
+    def _take(self, found: Found, looks: Ints, guess: Found, place: Floats, x: Floats) -> bool:
+        """Let places have what lies nearer from a guess, and return whether there was such."""
+        here = np.ascontiguousarray(place[:, looks].T)
+        other = self._kept(self.nearest(here, guess, x), here, x, self._at(looks))
+        far = [k.lengths(here.T - self._there(f, x)) for f in (found.at(looks), other)]
+        nearer = (other.normal | self._corners(other)) & (far[1] < far[0] * (1.0 - _NEARER))
+        # of several for one place the nearest comes last
+        order = np.argsort(-far[1], kind="stable")
+        order = order[nearer[order]]
+        for row, new in zip(found, other, strict=True):
+            row[looks[order]] = new[order]
+        return bool(nearer.any())
+
+    def _at(self, looks: Ints) -> tuple[Ints, Floats]:
+        return self._looks[0][0][looks], self._looks[0][1][looks]
+
+    def _between_marks(
+        self,
+        cells: Cells,
+        stood: tuple[Ints, Ints],
+        places: tuple[Floats, Floats],
+        xis: tuple[Floats, Floats],
+        ends: Ends,
+        x: Floats,
+    ) -> tuple[Segments, Met, Bools]:
+        """Return segments of cells from stations and xi at both ends, and cells that fail."""
+        way = passed(self._own_at, cells, stood, places, ends, x)
+        made = between(way, cells[0], np.stack(xis, axis=1), ends, _POINTS)
+        met = self._on_pieces(made, x)
+        away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
+        away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
+        away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
+        bad = way.bad.copy()
+        bad[made.cell[away]] = True
+        return made, met, bad
+
+    def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
+        """Return pieces and xi of all points, and the own boundary there."""
+        low, high = made.ends[:, :1], made.ends[:, 1:]
+        e, s = np.repeat(made.element, made.at.shape[1]), (low + (high - low) * made.at).ravel()
+        return e, s, *self._own_at(e, s, x)
+
+    def _on_pieces(self, made: Segments, x: Floats, xi: Floats | None = None) -> Met:
+        """Return what points meet on the pieces of their segments.
+
+        Parameters
+        ----------
+        xi : (p,) of the partner, where it is known
+        """
+        each = made.at.shape[1]
+        if xi is None:
+            low, high = made.begin[:, :1], made.begin[:, 1:]
+            xi = (low + (high - low) * made.at).ravel()
+        slot = made.pieces[np.arange(made.cell.size), made.slot]
+        at = self._points_of(made, x)
+        return self._on_piece(np.repeat(slot, each), np.repeat(made.corner, each), xi, at, x)
+
+    def _on_piece(
+        self,
+        element: Ints,
+        corner: Floats,
+        xi: Floats,
+        at: tuple[Ints, Floats, Floats, Floats],
+        x: Floats,
+    ) -> Met:
+        """Return what points of the own boundary meet on pieces, or at corners, from xi (p,)."""
+        e, s, own, here = at
+        held = corner != 0.0
+        xi = np.where(held, corner, xi)
+        size = np.inf
+        with np.errstate(all="ignore"):
+            for _ in range(_STEPS):
+                near, there = self.partner_at(element, xi[None], x)
+                r = here[0] - there[0]
+                metric = k.dot(there[1], there[1]) - k.dot(r, there[2])
+                if size <= _FOUND:
+                    break
+                step = k.dot(r, there[1]) / metric
+                step[held | ~np.isfinite(step)] = 0.0
+                xi = np.minimum(3.0, np.maximum(-3.0, xi + step))
+                size = float(np.abs(step).max(initial=0.0))
+        fine = held | ((metric > 0.0) & (np.abs(step) <= _FOUND))
+        return Met(e, s, own, here, element, xi, near, there, held, fine)
+
+    def _at_leaps(
+        self, cell: Ints, jumps: Leapt, place: Floats, found: Found, ends: Ends, x: Floats
+    ) -> tuple[Segments, Met, Leaping | None, Ints] | None:
+        """Return segments of cells that are cut at a leap and at marks, and these cells.
+
+        A cell is cut as two, one before the leap and one behind it. Where the leap lies at the end
+        of a cell, that is one.
+        """
+        which = np.flatnonzero(jumps.leaps)
+        cell, s, (a, b) = cell[which], jumps.s[which], self._sides
+        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
+        wide, count = _FACING * (high - low), cell.size
+        here, one, other = jumps.place[:, which], jumps.one.at(which), jumps.other.at(which)
+        begin, end = found.at(a[cell]), found.at(b[cell])
+        has = np.concatenate([s - low > wide, high - s > wide])
+        # of what begins or ends with nothing, the rest is the whole
+        s_begin, s_end = np.where(has[:count], s, low), np.where(has[count:], s, high)
+        cells = np.tile(e, 2), np.concatenate([low, s_begin]), np.concatenate([s_end, high])
+        looks = joined(begin, other), joined(one, end)
+        told = [self._stations(f) for f in looks]
+        whole = place[:, a[cell]], place[:, b[cell]]
+        sides = np.concatenate([whole[0], here], axis=1), np.concatenate([here, whole[1]], axis=1)
+        at = np.flatnonzero(has)
+        made, met, bad = self._between_marks(
+            (cells[0][at], cells[1][at], cells[2][at]),
+            (told[0][0][at], told[1][0][at]),
+            (sides[0][:, at], sides[1][:, at]),
+            (looks[0].xi[at, 0], looks[1].xi[at, 0]),
+            ends,
+            x,
+        )
+        bad |= (told[0][1] | told[1][1])[at]
+        lost = np.bincount(at[bad] % count, minlength=count) > 0
+        if lost.all():
+            return None
+        number = at[made.cell]
+        kept = ~lost[number % count]
+        points = np.repeat(kept, _POINTS)
+        made, met = made.kept(kept), Met._make(part[..., points] for part in met)
+        number = number[kept]
+        made = made._replace(cell=cell[number % count])
+        # the last segment before a leap and the first behind it
+        pairs = np.flatnonzero(has[:count] & has[count:] & ~lost)
+        leaping: Leaping | None = None
+        if pairs.size:
+            before = np.searchsorted(number, pairs, side="right") - 1
+            behind = np.searchsorted(number, pairs + count, side="left")
+            met_by = one.at(pairs), other.at(pairs)
+            leaping = self._leaping(made, before, behind, s[pairs], met_by, x)
+        return made, met, leaping, cell[~lost]
+
+    def _leaping(
+        self,
+        made: Segments,
+        before: Ints,
+        behind: Ints,
+        s: Floats,
+        both: tuple[Found, Found],
+        x: Floats,
+    ) -> Leaping:
+        """Return what leaps meet on the pieces of their segments."""
+        at = np.concatenate([before, behind])
+        found = joined(*both)
+        element, corner = made.pieces[at, made.slot[at]], made.corner[at]
+        # the end of a segment lies on its piece, but for what was too short for one
+        edge = np.concatenate([made.begin[before, 1], made.begin[behind, 0]])
+        xi = np.where(found.element == element, found.xi[:, 0], edge)
+        e, s = made.element[at], np.tile(s, 2)
+        met = self._on_piece(element, corner, xi, (e, s, *self._own_at(e, s, x)), x)
+        return Leaping(before, behind, met)
+
+    def _lone(self, bad: Bools, found: Found, x: Floats) -> tuple[Segments, Met]:
+        """Return segments of cells that are not cut, each point for itself."""
+        cell = np.flatnonzero(bad)
+        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
+        at = low[:, None] + (high - low)[:, None] * rule(_POINTS)[0]
+        own = np.repeat(e, _POINTS), at.ravel()
+        _, here = self._own_at(*own, x)
+        guesses = [found.at(np.repeat(side[cell], _POINTS)) for side in self._sides]
+        near = self._nearest_of_all(np.ascontiguousarray(here[0].T), guesses, x, own)
+        held, shape = self._corners(near), (cell.size, _POINTS)
+        xi = near.xi[:, 0]
+        corner, last = np.where(held, xi, 0.0).reshape(shape), self._smooth.size - 2
+        ends, pieces = np.stack([low, high], axis=1), near.element.reshape(shape)
+        lone = alone(cell, e, ends, pieces, corner, self._wide, last)
+        told = self._on_pieces(lone, x, np.repeat(xi, _POINTS))
+        return lone, told._replace(meets=told.meets & np.repeat(near.normal | held, _POINTS))

@@ -1,0 +1,197 @@
+"""Cells cut where nearest places leap from crest to crest: places, tangents, sums without jumps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from solid_cases import curve, jacobian
+
+from stiction.laws import DI, Frictionless, LennardJones
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.model import Contact, History
+from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.virtual_work import MortarPass
+from stiction.solids.equilibria.works import Rule
+
+LAW = LennardJones(1.0, 0.3)
+# a law, and a tangential stiffness with which cells that leap slide or stick
+FRICTION = {
+    "none": (Frictionless(), 30.0),
+    "slides": (DI(0.5, 1.0, 20.0), 30.0),
+    "sticks": (DI(0.5, 1.0, 20.0), 1e-5),
+}
+
+
+def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=30.0):
+    """Return a pass of a boundary over two wave lengths, and places of all nodes."""
+    random = np.random.default_rng(seed)
+    there = 25 if degree > 1 else 33
+    x, y = np.linspace(0.07, 2.03, 9), np.linspace(2.3, -0.3, there)
+    mine = np.stack([x, 0.35 + rough * random.standard_normal(x.size)], axis=1)
+    other = np.stack([y, 0.25 * np.cos(2.0 * np.pi * y)], axis=1)
+    other[:, 1] += 0.1 * rough * random.standard_normal(there)
+    weights = 1.0 + 0.3 * random.random(there) if rational else None
+    points = np.concatenate([mine, other])
+    pair = curve(mine, degree), curve(other, degree, first=x.size, weights=weights)
+    contact = Contact(
+        Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=penalty, passes="mortar"
+    )
+    return MortarPass(contact, *pair, points), points
+
+
+def evaluate(made, x, found, history, held=None, values=None):
+    residual = np.zeros_like(x)
+    held = np.full(made.count, -1) if held is None else held
+    out = made.evaluate(
+        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    )
+    return residual, out
+
+
+def slipped(made, x, seed):
+    """Return a history in which some cells stick and others slide."""
+    random = np.random.default_rng(seed)
+    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    known = np.isfinite(origin)
+    far = random.uniform(-0.3, 0.3, origin.size) * (random.random(origin.size) < 0.5)
+    moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
+    return History(moved[:, None], known, random.random(origin.size) < 0.5)
+
+
+def dense_of(made, found, history, values, size):
+    dense = np.zeros((size, size))
+    for r, c, block in zip(*made.blocks(found, history), values, strict=True):
+        at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
+        np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
+    return dense
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+def test_leaps_lie_where_both_are_as_near(degree, rational):
+    made, x = over_waves(Frictionless(), degree, rational, 3)
+    found = made.project(x, None)
+    leaping, parts = found.leaping, found.segments
+    count = leaping.one.size
+    assert count >= 1
+    assert_allclose(parts.ends[leaping.one, 1], parts.ends[leaping.other, 0], rtol=1e-15)
+    here, there = leaping.met.here[0], leaping.met.there[0]
+    far = np.hypot(*(here - there))
+    assert_allclose(far[:count], far[count:], rtol=1e-13)
+    # on crests a wave length apart
+    assert (np.hypot(*(there[:, :count] - there[:, count:])) > 0.3).all()
+    # and every point meets the nearest of many places
+    e = np.repeat(np.arange(made.partner.nodes.shape[0]), 400)
+    xi = np.tile(np.linspace(-1.0, 1.0, 400), e.size // 400)
+    near = made.curve.points(e, xi[None], x)[1][0]
+    least = [np.hypot(*(near - p[:, None])).min() for p in found.met.here[0].T]
+    assert_allclose(np.hypot(*(found.met.here[0] - found.met.there[0])), least, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+@pytest.mark.parametrize("name", sorted(FRICTION))
+def test_tangents_with_a_leap_inside_a_cell(name, degree, rational):
+    """Forces are the energy's derivative and tangents theirs, with leaps that move."""
+    friction, penalty = FRICTION[name]
+    made, x = over_waves(friction, degree, rational, 1, penalty=penalty)
+    history = made.fresh() if name == "none" else slipped(made, x, 1)
+    found = made.project(x, None)
+    leaping = found.leaping
+    assert leaping is not None
+    values = np.zeros(made.room(found))
+    _, out = evaluate(made, x, found, history, values=values)
+    state = out[:, k.STATE]
+    held = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
+    told = {"none": 0.0, "slides": k.SLIDES, "sticks": k.STICKS}[name]
+    assert (state[found.segments.cell[leaping.one]] == told).all()
+    dense = dense_of(made, found, history, values, x.size)
+
+    def forces(y):
+        return evaluate(made, y, made.project(y, found), history, held)[0]
+
+    error = np.abs(jacobian(forces, x, 1e-6) - dense).max()
+    assert error < 1e-7 * np.abs(dense).max()
+    if name == "none":
+        assert np.abs(dense - dense.T).max() < 1e-12 * np.abs(dense).max()
+
+        def energy(y):
+            return evaluate(made, y, made.project(y, found), history)[1][:, k.POTENTIAL].sum()
+
+        slope = jacobian(energy, x, 1e-5).reshape(x.shape)
+        residual = evaluate(made, x, found, history)[0]
+        assert np.abs(slope - residual).max() < 1e-8 * np.abs(residual).max()
+
+
+def slid(made, x, way):
+    """Return places when the boundary has slid, its normal forces along it, energy and marks."""
+    y = x.copy()
+    y[:9, 0] += way
+    residual = np.zeros_like(x)
+    _, found = made.pressed(y, made.project(y, None), 1.0, residual)
+    forms = made._forms(found, None, y, 1.0)
+    energy = float(np.sum(forms.weight * forms.laws.psi))
+    return residual[:9, 0].sum(), energy, found
+
+
+def cell_of_first_leap(found):
+    return int(found.segments.cell[found.leaping.one[0]])
+
+
+def crossing(degree):
+    """Return a pass, places, and how far they slide until a leap passes to another cell."""
+    made, x = over_waves(Frictionless(), degree, seed=5, rough=0.01)
+    low, high = 0.0, 0.15
+    first = cell_of_first_leap(slid(made, x, low)[2])
+    assert cell_of_first_leap(slid(made, x, high)[2]) != first
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        found = slid(made, x, middle)[2]
+        if found.leaping is not None and cell_of_first_leap(found) == first:
+            low = middle
+        else:
+            high = middle
+    return made, x, low
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_the_sum_does_not_jump_where_a_leap_passes_to_the_next_cell(degree):
+    """It did by up to 2e-5 on this way when points leaped for themselves."""
+    made, x, way = crossing(degree)
+    energies = [slid(made, x, way + part * 1e-14)[1] for part in range(-20, 21)]
+    assert np.ptp(energies) < 1e-12 * abs(energies[0])
+
+
+def test_work_of_forces_is_the_change_of_the_energy_over_leaps():
+    """Over a way on which a leap passes to the next cell, to the error of the rule."""
+    made, x, way = crossing(2)
+    cells, start, far = set(), way - 0.001, 0.002
+
+    def force(part):
+        pull, _, found = slid(made, x, start + far * part)
+        cells.add(cell_of_first_leap(found))
+        return far * pull, made.meets(found)
+
+    ends = [slid(made, x, place)[1] for place in (start, start + far)]
+    rule = Rule(force, lambda part: force(part)[1], 1e-13, 500.0)
+    work = rule.integral(force(0.0), force(1.0))
+    assert len(cells) > 1
+    assert abs(work - (ends[1] - ends[0])) < 1e-11 * abs(ends[0])
+
+
+def test_a_leap_on_the_end_of_a_cell_is_none():
+    """In a symmetric place rounding alone would decide in which of two cells it lies."""
+    x, y = np.linspace(0.0, 2.0, 9), np.linspace(2.25, -0.25, 21)
+    mine = np.stack([x, np.full(9, 0.45)], axis=1)
+    other = np.stack([y, 0.25 * np.cos(2.0 * np.pi * y)], axis=1)
+    points = np.concatenate([mine, other])
+    contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
+    made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=9), points)
+    forces = []
+    for shift in (0.0, 1e-13, -1e-13, 1e-12, -1e-12):
+        moved = points + [shift, 0.0] * (np.arange(len(points)) < 9)[:, None]
+        found = made.project(moved, None)
+        at = np.zeros(0) if found.leaping is None else found.leaping.met.here[0][0]
+        assert not (np.abs(at - 0.5) < 1e-6).any()
+        residual = np.zeros_like(points)
+        made.pressed(moved, found, 1.0, residual)
+        forces.append(residual)
+    for one in forces[1:]:
+        assert_allclose(one, forces[0], atol=1e-9 * np.abs(forces[0]).max())
