@@ -103,7 +103,8 @@ class KeptFactorsWorkspace(Workspace):
         exact: Any = direct
         if getattr(direct, "precision", "double") == "single":
             exact = dataclasses.replace(exact, precision="double")
-        self._direct, self._aside = direct.start(), exact.start()
+        self._direct: Workspace = direct.start()
+        self._aside: Workspace = exact.start()
         self.kept: Factors | None = None
         # how often what was kept made room
         self.spared = 0
