@@ -94,6 +94,7 @@ class March:
         self.pace()
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
+        self.energy: Energies
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
         self.dt, self.smooth = self.most, False
