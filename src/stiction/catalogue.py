@@ -279,9 +279,9 @@ CATALOGUE: Mapping[str, Kind] = {
     "Contact": Kind(
         "a contact",
         {"Contact": "stiction.solids.contact.model"},
-        also={"Among": "stiction.solids.contact.among"},
+        also={"Among": "stiction.solids.many.among"},
     ),
-    "Among": Kind("a contact among many", {"Among": "stiction.solids.contact.among"}),
+    "Among": Kind("a contact among many", {"Among": "stiction.solids.many.among"}),
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(

@@ -30,7 +30,7 @@ from stiction.solids import (
     RigidPlane,
     rectangle,
 )
-from stiction.solids.contact.among import reach_of_law
+from stiction.solids.many.among import reach_of_law
 
 # what is reached past the public names, to damage it
 LOAD_STEPS = "stiction.solids.equilibria.load_steps"

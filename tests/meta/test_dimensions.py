@@ -23,7 +23,7 @@ GENERIC = (
 # what is of the plane by its nature, and why
 PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
-    "src/stiction/solids/contact/among.py": "pairs of bodies, and the two ends of boxes",
+    "src/stiction/solids/many/among.py": "pairs of bodies, and the two ends of boxes",
     "src/stiction/solids/contact/cutting.py": "curves are cut at points, surfaces are not yet",
     "src/stiction/solids/contact/leap_forms.py": "leaps have two sides",
     "src/stiction/solids/contact/leaps.py": "leaps have two sides",

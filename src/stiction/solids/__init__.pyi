@@ -19,7 +19,7 @@ from stiction.solids.constraints import Linear as Linear
 from stiction.solids.constraints import Symmetry as Symmetry
 from stiction.solids.constraints import Term as Term
 from stiction.solids.constraints import Tied as Tied
-from stiction.solids.contact.among import Among as Among
+from stiction.solids.many.among import Among as Among
 from stiction.solids.contact.model import Contact as Contact
 from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle

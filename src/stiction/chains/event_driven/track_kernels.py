@@ -40,7 +40,8 @@ def track_step(
     if track.time.size == 0:
         return
     _keep(state, track, t, state.x, state.v)
-    if count == 0 or tau <= track.spacing:
+    # the negation also stops at NaN, of a law that was given up
+    if count == 0 or not tau > track.spacing:
         return
     between = int(min(tau / track.spacing, float(MOST_BETWEEN)))
     for c in range(state.x.size):

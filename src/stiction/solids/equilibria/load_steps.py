@@ -14,7 +14,6 @@ from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.results.determinism import Loss
 from stiction.results.trust.kept import check_count
-from stiction.solids.contact.joining import carried_over, joined, kept_pairs, met, told_before
 from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
 from stiction.solids.equilibria.history import (
@@ -27,6 +26,7 @@ from stiction.solids.equilibria.history import (
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Watch, find_snap
+from stiction.solids.many.joining import carried_over, joined, kept_pairs, met, told_before
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
 from stiction.solids.assembly import Bulk, Pattern
-from stiction.solids.contact.among import Strays
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
+from stiction.solids.many.among import Strays
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.space.model import SweptBody
