@@ -19,7 +19,6 @@ from stiction.solids.constraints import Linear as Linear
 from stiction.solids.constraints import Symmetry as Symmetry
 from stiction.solids.constraints import Term as Term
 from stiction.solids.constraints import Tied as Tied
-from stiction.solids.many.among import Among as Among
 from stiction.solids.contact.model import Contact as Contact
 from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
@@ -36,6 +35,7 @@ from stiction.solids.loads import Pressure as Pressure
 from stiction.solids.loads import Spring as Spring
 from stiction.solids.loads import Traction as Traction
 from stiction.solids.loads import Turned as Turned
+from stiction.solids.many.among import Among as Among
 from stiction.solids.materials import LinearElastic as LinearElastic
 from stiction.solids.materials import MooneyRivlin as MooneyRivlin
 from stiction.solids.materials import NearlyIncompressible as NearlyIncompressible
