@@ -140,13 +140,6 @@ def test_what_is_right_is_not_refused(answer):
         assert said(answer, line) == ""
 
 
-def test_stubs_are_what_the_catalogue_says(root):
-    done = subprocess.run(
-        [sys.executable, root / "tools" / "stubs.py", "--check"], text=True, capture_output=True
-    )
-    assert done.returncode == 0, done.stdout
-
-
 def test_mypy_refuses_what_is_no_number(answers):
     lines = enumerate(KERNELS.splitlines(), start=1)
     wanted = {number: line.split("# ")[1] for number, line in lines if "# " in line}
