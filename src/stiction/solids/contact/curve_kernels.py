@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_PROJECTION_STEPS = 60
+_PROJECTION_STEPS, _PATIENCE = 60, 20
 # steps of a coordinate that is found, that counts as found, and of a corner that is normal
 _FOUND, _NEARLY, _CORNER = 1e-14, 1e-10, 1e-9
 # what holds a coordinate at a side: nothing, the end of the boundary, an edge that it turns at
@@ -198,13 +198,16 @@ def _step_kernel(m: int) -> Any:
     """Return the kernel for one step of Newton's method on the squared distance.
 
     It takes a point on the boundary and leaves the step (m,), zero for what is held: where that
-    would go back inside, it lets go. It returns the largest part of the step.
+    would go back inside, it lets go. It returns the largest part of the step. With a share of 1/2
+    what bends the distance less than half as much as a plane is taken for one.
     """
     d, pairs = m + 1, rows_of(m).pairs
     solves, bent = solve_kernel(m), bends_kernel(m)
 
     @kernel(borrows=True)
-    def step(point: Vector, out: Matrix, xi: Vector, held: Ints, h: Stack, way: Vector) -> float:
+    def step(
+        point: Vector, out: Matrix, xi: Vector, held: Ints, share: float, h: Stack, way: Vector
+    ) -> float:
         for r, a, b in pairs:
             near = turns = 0.0
             for p in range(d):
@@ -212,7 +215,7 @@ def _step_kernel(m: int) -> Any:
                 turns += (out[0, p] - point[p]) * out[r, p]
             h[0, a, b] = h[0, b, a] = near
             h[1, a, b] = h[1, b, a] = near + turns
-            h[2, a, b] = h[2, b, a] = turns + 0.5 * near
+            h[2, a, b] = h[2, b, a] = turns + share * near
         for a in range(m):
             slope = 0.0
             for p in range(d):
@@ -242,8 +245,8 @@ def _walk_kernel(m: int) -> Any:
     """Return the kernel that improves one element and xi (m,), and tells whether it is normal.
 
     Newton's method on the squared distance from a first guess, from element to element; a
-    step never goes uphill, and the number of steps is bounded. `held` (m,) and the stacks and
-    vectors behind it are scratch.
+    step never goes uphill, one back is at most half as long as the one before it, and the number
+    of steps is bounded. `held` (m,) and the stacks and vectors behind it are scratch.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (7).
     """
@@ -260,15 +263,17 @@ def _walk_kernel(m: int) -> Any:
         scratch: Any,
     ) -> tuple[int, bool]:
         nodes, extraction, weights, neighbours, degrees = boundary
-        f, b, out, h, way = scratch
+        f, b, out, h, way, moved = scratch
         came, size = -1, 0.0
         for a in range(m):
-            held[a] = _FREE
+            held[a], moved[a] = _FREE, 0.0
         across, last = 0, 0.0
-        for _ in range(_PROJECTION_STEPS):
+        for number in range(_PROJECTION_STEPS):
+            # near a centre of curvature the steps of a plane are too short by far
+            share = 0.5 if number < _PATIENCE else 1.0
             basis(xi, element, extraction, weights, degrees, b, f)
             place(element, nodes, f, x, out)
-            size = steps(point, out, xi, held, h, way)
+            size = steps(point, out, xi, held, share, h, way)
             if size <= _FOUND:
                 for a in range(m):
                     if held[a] == _END or (held[a] == _EDGE and last > _CORNER):
@@ -293,7 +298,12 @@ def _walk_kernel(m: int) -> Any:
             if leaves:
                 continue
             for a in range(m):
-                xi[a] = min(1.0, max(-1.0, xi[a] + way[a]))
+                # where curvature changes much, whole steps would go there and back for ever
+                if way[a] * moved[a] < 0.0 and abs(way[a]) > 0.5 * abs(moved[a]):
+                    way[a] = -0.5 * moved[a]
+                began = xi[a]
+                xi[a] = min(1.0, max(-1.0, began + way[a]))
+                moved[a] = xi[a] - began
             if abs(xi[across]) < 1.0:
                 came = -1
         return element, size <= _NEARLY
@@ -318,14 +328,15 @@ def _nearest_plain(
     count, m = xis.shape
     going, came, size = np.arange(count), np.full(count, -1), np.zeros(count)
     across, last = np.zeros(count, dtype=np.int64), np.zeros(count)
-    held = np.full((m, count), _FREE)
-    for _turn in range(_PROJECTION_STEPS):
+    held, way_before = np.full((m, count), _FREE), np.zeros((m, count))
+    for number in range(_PROJECTION_STEPS):
         if not going.size:
             return
+        share = 0.5 if number < _PATIENCE else 1.0
         e, xi = elements[going], xis[going].T.copy()
         out = pieces.points(e, xi, x)[1]
         free = held[:, going]
-        way = _step_plain(points[going].T, out, xi, free)
+        way = _step_plain(points[going].T, out, xi, free, share)
         size[going] = np.abs(way).max(axis=0)
         done = size[going] <= _FOUND
         bad = (free == _END) | ((free == _EDGE) & (last[going] > _CORNER))
@@ -347,13 +358,17 @@ def _nearest_plain(
         held[:, going] = free
         stays = ~leaves
         moved = going[stays]
+        before = way_before[:, going]
+        back = (way * before < 0.0) & (np.abs(way) > 0.5 * np.abs(before))
+        way = np.where(back, -0.5 * before, way)
         xis[moved] = np.minimum(1.0, np.maximum(-1.0, (xi + way)[:, stays])).T
+        way_before[:, moved] = xis[moved].T - xi[:, stays]
         came[moved[np.abs(xis[moved, across[moved]]) < 1.0]] = -1
         going = going[~done]
     normal[going] = size[going] <= _NEARLY
 
 
-def _step_plain(points: Floats, out: Floats, xi: Floats, held: Ints) -> Floats:
+def _step_plain(points: Floats, out: Floats, xi: Floats, held: Ints, share: float) -> Floats:
     """Return one step (m, p) of each point, and let go of what would go back inside."""
     m = xi.shape[0]
     away = out[0] - points
@@ -363,7 +378,7 @@ def _step_plain(points: Floats, out: Floats, xi: Floats, held: Ints) -> Floats:
         turns[a, b] = turns[b, a] = _dot(away, out[r])
     for a in range(m):
         way[a] = -_dot(away, out[1 + a])
-    h = np.where(bends(turns + 0.5 * near), near + turns, near)
+    h = np.where(bends(turns + share * near), near + turns, near)
     held[(held != _FREE) & (way * xi < 0.0)] = _FREE
     for a in range(m):
         stays = held[a] != _FREE
@@ -406,7 +421,7 @@ def nearest_kernel(m: int) -> Any:
         boundary = (nodes, extraction, weights, neighbours, degrees)
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
         f, out = np.empty((rows, nodes.shape[1])), np.empty((rows, d))
-        scratch = (f, b, out, np.empty((3, m, m)), np.empty(m))
+        scratch = (f, b, out, np.empty((3, m, m)), np.empty(m), np.empty(m))
         held = np.zeros(m, dtype=np.int64)
         for q in range(points.shape[0]):
             elements[q], normal[q] = walk(

@@ -6,6 +6,9 @@ at marks, and where nearest points leap. What cannot be cut has points that look
 
 from __future__ import annotations
 
+import functools
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +16,16 @@ from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curve_kernels import points_kernel
 from stiction.solids.contact.leap_forms import Leaping
-from stiction.solids.contact.leaps import Leapt, Look, joined, leaps
+from stiction.solids.contact.leaps import (
+    Leaps,
+    Leapt,
+    Look,
+    Stretches,
+    every_leap,
+    hidden,
+    joined,
+    rivals,
+)
 from stiction.solids.contact.model import Contact, ContactPass, Found
 from stiction.solids.contact.segment_forms import Met
 from stiction.solids.contact.segments import (
@@ -49,6 +61,8 @@ _FACING = 1e-9
 # how often ends of cells may take over what lies nearer to them, and how many in a row at first;
 # four times as many each time
 _TURNS, _AROUND = 8, 4
+# how often parts of cells that cannot be cut are looked through for more leaps
+_AGAIN = 4
 # part by which one of two distances has to be smaller: rounding
 _NEARER = 1e-12
 
@@ -62,6 +76,24 @@ class Cut(Found):
     segments: Segments
     met: Met
     leaping: Leaping | None
+
+
+class _Parts(NamedTuple):
+    """Parts of cells between leaps.
+
+    Parameters
+    ----------
+    whole : the parts, with what is nearest at their ends
+    sides : (2, p) places of both ends
+    before, behind : (k,) numbers of the parts before and behind leaps
+    there : (k,) which leaps lie inside their cells
+    """
+
+    whole: Stretches
+    sides: tuple[Floats, Floats]
+    before: Ints
+    behind: Ints
+    there: Bools
 
 
 class CutPass(ContactPass):
@@ -200,7 +232,13 @@ class CutPass(ContactPass):
         """Return the segments of a state, what their points meet, and which end at leaps."""
         ends, (a, b) = Ends(self._other, self._ends, self._smooth, x), self._sides
         leaping: Leaping | None = None
-        jumps: Leapt | None = None
+        look = Look(
+            self._own_at,
+            lambda p, g: self.nearest(p, g, x),
+            lambda g: self._there(g, x),
+            functools.partial(self._others, self._cloud_at(x)),
+            x,
+        )
         self._from_outside(found, place, x)
         for turn in range(_TURNS):
             stood, lost = self._stations(found)
@@ -211,32 +249,26 @@ class CutPass(ContactPass):
                 self._cells, (stood[a], stood[b]), places, (found.xi[a, 0], found.xi[b, 0]), ends, x
             )
             bad[lost[a] | lost[b]] = True
-            both = np.flatnonzero(bad & ~lost[a] & ~lost[b])
-            if not both.size:
-                jumps = None
+            parts = self._stretches(np.flatnonzero(bad & ~lost[a] & ~lost[b]), found)
+            jumps = parts.leaps(look)
+            if not self._taken_over(found, parts.cell, jumps, place, x, _AROUND << 2 * turn):
                 break
-            jumps = leaps(
-                Look(
-                    self._own_at, lambda p, g: self.nearest(p, g, x), lambda g: self._there(g, x), x
-                ),
-                (self._cells[0][both], self._cells[1][both], self._cells[2][both]),
-                found.at(a[both]),
-                found.at(b[both]),
-            )
-            if not self._taken_over(found, both, jumps, place, x, _AROUND << 2 * turn):
-                break
-        if bad.any():
-            kept = ~bad[made.cell]
+        also = self._hidden(look, ~bad, found, place)
+        cut = None
+        if parts.cell.size or also.cell.size:
+            every = every_leap(look, parts, jumps, also)
+            cut = self._at_leaps(look, every, place, found, ends)
+        if bad.any() or cut is not None:
+            again = bad.copy()
+            if cut is not None:
+                again[cut[3]], bad[cut[3]] = True, False
+            kept = ~again[made.cell]
             points = np.repeat(kept, _POINTS)
             segments, mets = [made.kept(kept)], [Met._make(part[..., points] for part in met)]
-            cut = None
-            if jumps is not None and jumps.leaps.any():
-                cut = self._at_leaps(both, jumps, place, found, ends, x)
             if cut is not None:
                 before = segments[0].cell.size
                 segments.append(cut[0])
                 mets.append(cut[1])
-                bad[cut[3]] = False
                 if cut[2] is not None:
                     leaping = cut[2]._replace(one=cut[2].one + before, other=cut[2].other + before)
             if bad.any():
@@ -246,6 +278,47 @@ class CutPass(ContactPass):
             made = Segments._make(np.concatenate(rows) for rows in zip(*segments, strict=True))
             met = Met._make(np.concatenate(rows, axis=-1) for rows in zip(*mets, strict=True))
         return made._replace(share=self.part * made.share), met, leaping
+
+    def _stretches(self, cell: Ints, found: Found) -> Stretches:
+        """Return cells with what is nearest at their ends."""
+        e, low, high = self._cells
+        one, other = (found.at(side[cell]) for side in self._sides)
+        return Stretches(cell, e[cell], low[cell], high[cell], one, other)
+
+    def _cloud_at(self, x: Floats) -> Floats:
+        _, elements, functions = self._cloud
+        return np.asarray(self.curve.places(elements, functions, x)[0])
+
+    def _others(
+        self, cloud: Floats, place: Floats, known: list[Found], reach: Floats
+    ) -> tuple[Found, Ints]:
+        """Return guesses on other crests than known ones, about as near, and for which places."""
+        xis, elements, _ = self._cloud
+        each = xis.shape[1]
+        numbers = [each * (f.element + 0.5 * (1.0 + f.xi[:, 0])) - 0.5 for f in known]
+        at, which = rivals(cloud, place, numbers, reach)
+        xi = xis[0][at % each][:, None].copy()
+        return Found(elements[at], xi, np.ones(at.size, dtype=bool)), which
+
+    def _hidden(self, look: Look, cells: Bools, found: Found, place: Floats) -> Stretches:
+        """Return both parts of cells between whose ends another crest is nearer than theirs."""
+        (a, b), count = self._sides, self.count
+        long = k.lengths(place[:, b] - place[:, a])
+        reach = np.zeros(place.shape[1] - count)
+        np.maximum.at(reach, a, 2.0 * long)
+        np.maximum.at(reach, b, 2.0 * long)
+        ends = np.arange(reach.size)
+        guess, which = look.others(np.ascontiguousarray(place[:, ends].T), [found.at(ends)], reach)
+        row = np.full(reach.size, -1)
+        row[which] = np.arange(which.size)
+        one, other = row[a], row[b]
+        differ = np.abs(guess.element[one] - guess.element[other]) > 1 if which.size else one < 0
+        first = np.flatnonzero(cells & (one >= 0))
+        last = np.flatnonzero(cells & (other >= 0) & ((one < 0) | differ))
+        tried = self._stretches(np.concatenate([first, last]), found)
+        parts, there, s = hidden(look, tried, guess.at(np.concatenate([one[first], other[last]])))
+        _, once = np.unique(parts.cell, return_index=True)
+        return parts.at(once).divided(s[once], there.at(once))
 
     def _stations(self, found: Found) -> tuple[Ints, Bools]:
         return stations(found.element, found.xi[:, 0], found.normal, self._smooth)
@@ -378,55 +451,95 @@ class CutPass(ContactPass):
         return Met(e, s, own, here, element, xi, near, there, held, fine)
 
     def _at_leaps(
-        self, cell: Ints, jumps: Leapt, place: Floats, found: Found, ends: Ends, x: Floats
+        self, look: Look, every: tuple[Leaps, Ints], place: Floats, found: Found, ends: Ends
     ) -> tuple[Segments, Met, Leaping | None, Ints] | None:
-        """Return segments of cells that are cut at a leap and at marks, and these cells.
+        """Return segments of cells that are cut at leaps and at marks, and these cells.
 
-        A cell is cut as two, one before the leap and one behind it. Where the leap lies at the end
-        of a cell, that is one.
+        A part that cannot be cut at marks has a leap too: from its begin another crest was
+        followed than that which is nearest there.
+
+        Parameters
+        ----------
+        every : the leaps, and cells in which some were not found
         """
-        which = np.flatnonzero(jumps.leaps)
-        cell, s, (a, b) = cell[which], jumps.s[which], self._sides
-        e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
-        wide, count = _FACING * (high - low), cell.size
-        here, one, other = jumps.place[:, which], jumps.one.at(which), jumps.other.at(which)
-        begin, end = found.at(a[cell]), found.at(b[cell])
-        has = np.concatenate([s - low > wide, high - s > wide])
-        # of what begins or ends with nothing, the rest is the whole
-        s_begin, s_end = np.where(has[:count], s, low), np.where(has[count:], s, high)
-        cells = np.tile(e, 2), np.concatenate([low, s_begin]), np.concatenate([s_end, high])
-        looks = joined(begin, other), joined(one, end)
-        told = [self._stations(f) for f in looks]
-        whole = place[:, a[cell]], place[:, b[cell]]
-        sides = np.concatenate([whole[0], here], axis=1), np.concatenate([here, whole[1]], axis=1)
-        at = np.flatnonzero(has)
-        made, met, bad = self._between_marks(
-            (cells[0][at], cells[1][at], cells[2][at]),
-            (told[0][0][at], told[1][0][at]),
-            (sides[0][:, at], sides[1][:, at]),
-            (looks[0].xi[at, 0], looks[1].xi[at, 0]),
-            ends,
-            x,
-        )
-        bad |= (told[0][1] | told[1][1])[at]
-        lost = np.bincount(at[bad] % count, minlength=count) > 0
-        if lost.all():
+        jumps, missed = every
+        for _ in range(_AGAIN):
+            parts = self._parts(jumps, place, found)
+            whole = parts.whole
+            told = [self._stations(f) for f in (whole.one, whole.other)]
+            made, met, bad = self._between_marks(
+                whole.cells(),
+                (told[0][0], told[1][0]),
+                parts.sides,
+                (whole.one.xi[:, 0], whole.other.xi[:, 0]),
+                ends,
+                look.x,
+            )
+            bad |= told[0][1] | told[1][1]
+            wrong = np.flatnonzero(bad & ~np.isin(whole.cell, missed))
+            if not wrong.size:
+                break
+            again = whole.at(wrong)
+            more, lost = every_leap(look, again, again.leaps(look), again.at(wrong[:0]))
+            missed = np.union1d(missed, lost)
+            missed = np.union1d(missed, np.setdiff1d(again.cell, more.cell))
+            jumps = jumps.and_also(more)
+        else:
+            missed = np.union1d(missed, whole.cell[wrong])
+        cells = np.setdiff1d(whole.cell, missed)
+        if not cells.size:
             return None
-        number = at[made.cell]
-        kept = ~lost[number % count]
+        kept = np.isin(whole.cell[made.cell], cells)
         points = np.repeat(kept, _POINTS)
         made, met = made.kept(kept), Met._make(part[..., points] for part in met)
-        number = number[kept]
-        made = made._replace(cell=cell[number % count])
+        number = made.cell
+        made = made._replace(cell=whole.cell[number])
         # the last segment before a leap and the first behind it
-        pairs = np.flatnonzero(has[:count] & has[count:] & ~lost)
+        which = np.flatnonzero(parts.there & np.isin(jumps.cell, cells))
         leaping: Leaping | None = None
-        if pairs.size:
-            before = np.searchsorted(number, pairs, side="right") - 1
-            behind = np.searchsorted(number, pairs + count, side="left")
-            met_by = one.at(pairs), other.at(pairs)
-            leaping = self._leaping(made, before, behind, s[pairs], met_by, x)
-        return made, met, leaping, cell[~lost]
+        if which.size:
+            before = np.searchsorted(number, parts.before[which], side="right") - 1
+            behind = np.searchsorted(number, parts.behind[which], side="left")
+            met_by = jumps.one.at(which), jumps.other.at(which)
+            leaping = self._leaping(made, before, behind, jumps.s[which], met_by, look.x)
+        return made, met, leaping, cells
+
+    def _parts(self, jumps: Leaps, place: Floats, found: Found) -> _Parts:
+        """Return the parts of cells before, between and behind leaps.
+
+        A leap at the end of a cell is none: what begins or ends with nothing is left out, and the
+        rest is the whole.
+        """
+        a, b = self._sides
+        cells, count = np.unique(jumps.cell), jumps.cell.size
+        low, high = self._cells[1][cells], self._cells[2][cells]
+        none = np.full(cells.size, -1)
+        # what parts begin and end with: ends of cells, and leaps by their numbers
+        starts = np.argsort(np.concatenate([cells, jumps.cell]), kind="stable")
+        stops = np.argsort(np.concatenate([jumps.cell, cells]), kind="stable")
+        left = np.concatenate([none, np.arange(count)])[starts]
+        right = np.concatenate([np.arange(count), none])[stops]
+        cell = np.concatenate([cells, jumps.cell])[starts]
+        one = joined(found.at(a[cells]), jumps.other).at(starts)
+        other = joined(jumps.one, found.at(b[cells])).at(stops)
+        s_low = np.concatenate([low, jumps.s])[starts]
+        s_high = np.concatenate([jumps.s, high])[stops]
+        begin = np.concatenate([place[:, a[cells]], jumps.place], axis=1)[:, starts]
+        end = np.concatenate([jumps.place, place[:, b[cells]]], axis=1)[:, stops]
+        e, low, high = (part[cell] for part in self._cells)
+        short = s_high - s_low <= _FACING * (high - low)
+        first, last = short & (left < 0) & (right >= 0), short & (right < 0) & (left >= 0)
+        there = np.ones(count, dtype=bool)
+        there[right[first]] = there[left[last]] = False
+        s_low = np.where((left >= 0) & ~there[left], low, s_low)
+        s_high = np.where((right >= 0) & ~there[right], high, s_high)
+        kept = np.flatnonzero(~first & ~last)
+        whole = Stretches(cell, e, s_low, s_high, one, other).at(kept)
+        before, behind = np.full((2, count), -1)
+        left, right = left[kept], right[kept]
+        before[right[right >= 0]] = np.flatnonzero(right >= 0)
+        behind[left[left >= 0]] = np.flatnonzero(left >= 0)
+        return _Parts(whole, (begin[:, kept], end[:, kept]), before, behind, there)
 
     def _leaping(
         self,

@@ -113,6 +113,13 @@ class SelfPass(MortarPass):
     def _from_outside(self, found: Found, place: Floats, x: Floats) -> None:
         """Look nowhere else: what may be met decides, and not what is nearest alone."""
 
+    def _others(
+        self, cloud: Floats, place: Floats, known: list[Found], reach: Floats
+    ) -> tuple[Found, Ints]:
+        """Return nothing: what may be met decides, and not what is about as near."""
+        none = np.zeros(0, dtype=np.int64)
+        return known[0].at(none), none
+
     def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
         """Return nearest points; those that may not be met count as none."""
         there, against = self._normals((found.element, found.xi[:, 0]), x)

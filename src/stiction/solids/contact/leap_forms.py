@@ -46,6 +46,12 @@ class Leaping(NamedTuple):
     other: Ints
     met: Met
 
+    def chained(self) -> tuple[Ints, Ints]:
+        """Return pairs of leaps between which one segment lies, that before and that behind it."""
+        same = self.other[:, None] == self.one
+        before, behind = np.nonzero(same)
+        return before, behind
+
 
 class LeapForms:
     """What leaps add to variations of integrals over segments.
@@ -60,6 +66,7 @@ class LeapForms:
 
     def __init__(self, forms: Forms, leaping: Leaping) -> None:
         self.forms, self.one, self.other = forms, leaping.one, leaping.other
+        self.chained = leaping.chained()
         at, met = np.concatenate([leaping.one, leaping.other]), leaping.met
         mine, piece, whole = forms.slots()
         rows = np.arange(at.size)[:, None]
@@ -112,8 +119,11 @@ class LeapForms:
 
     def bend(
         self, found: Floats, second: tuple[Floats, Floats], chain: tuple[Floats, Floats], rubs: bool
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, ...]:
         """Add to second variations by nodes (c, slots d, slots d), and return those across leaps.
+
+        Those are by the segments before and behind leaps, by those behind and before, and by the
+        segments around one that lies between two leaps, in both orders.
 
         Parameters
         ----------
@@ -137,7 +147,23 @@ class LeapForms:
 
         found[self.one] += block(0, 0)
         found[self.other] += block(1, 1)
-        return block(0, 1), block(1, 0)
+        across = block(0, 1), block(1, 0)
+        before, behind = self.chained
+        rate = pure[1][before, -2, -1][:, None, None]
+        # ds_a ds_b of one segment: leaps with what lies around it, and with itself
+        a, b = ([part[which] for part in self.first] for which in (before, behind))
+        near, last, far = (
+            rate * outer(a[0], b[0]),
+            rate * outer(a[1], b[1]),
+            rate * outer(a[0], b[1]),
+        )
+        inner = rate * outer(a[1], b[0])
+        across[0][before] += near
+        across[1][before] += near.transpose(0, 2, 1)
+        across[0][behind] += last
+        across[1][behind] += last.transpose(0, 2, 1)
+        found[self.other[before]] += inner + inner.transpose(0, 2, 1)
+        return (*across, far, far.transpose(0, 2, 1))
 
     def _without_friction(self) -> tuple[Floats, Floats]:
         """Return second variations of the energy alone."""

@@ -342,7 +342,7 @@ class Forms:
 
     # ------------------------------------------------------------ second variations
 
-    def hessian(self, work: Floats) -> tuple[Floats, tuple[Floats, Floats] | None]:
+    def hessian(self, work: Floats) -> tuple[Floats, tuple[Floats, ...] | None]:
         """Return the second variation at fixed forces of friction, (c, slots d, slots d).
 
         Where segments end at leaps, also those by the nodes of one segment and of the other one.
@@ -388,7 +388,7 @@ class Forms:
 
     def _hessian_by_nodes(
         self, made: Floats, tau: Floats
-    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
+    ) -> tuple[Floats, tuple[Floats, ...] | None]:
         mine, piece, whole = self.slots()
         count = made.shape[0]
         if whole == mine + piece:

@@ -201,12 +201,14 @@ class Passed(NamedTuple):
     cell, station : (c,) of each segment
     ends : (2, c) xi at which it begins and ends
     bad : (cells,) cells that cannot be cut
+    stood : (cells,) stations at both ends; those of slivers that were left out are no segment's
     """
 
     cell: Ints
     station: Ints
     ends: Floats
     bad: Bools
+    stood: tuple[Ints, Ints]
 
 
 def passed(
@@ -255,7 +257,7 @@ def passed(
         again = again[cell[again + 1] == cell[again]]
         made[0, again + 1] = made[1, again]
         cell, station, made = _without_slivers(cell, station, made, high - low, bad)
-    return Passed(cell, station, made, bad)
+    return Passed(cell, station, made, bad, stood)
 
 
 def _without_slivers(
@@ -365,6 +367,8 @@ def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) 
     begin = reached[cell].copy()
     inner = np.append(cell[1:] == cell[:-1], False)
     for end, step in ((0, -1), (1, 1)):
+        beyond = way.stood[end][cell] - station
+        begin[beyond != 0, end] = np.sign(beyond[beyond != 0])
         at = np.flatnonzero(np.roll(inner, 1) if end == 0 else inner)
         low = np.minimum(station[at], station[at + step])
         knot = (low + 1) // 2

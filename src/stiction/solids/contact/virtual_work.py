@@ -117,7 +117,9 @@ class MortarPass(CutPass):
         if found.leaping is None:
             return one, other
         a, b = found.leaping.one, found.leaping.other
-        return np.concatenate([one, a, b]), np.concatenate([other, b, a])
+        before, behind = found.leaping.chained()
+        c, d = a[before], b[behind]
+        return np.concatenate([one, a, b, c, d]), np.concatenate([other, b, a, d, c])
 
     def _rubbing(self, made: Segments) -> tuple[Ints, Ints]:
         if self._frictionless:

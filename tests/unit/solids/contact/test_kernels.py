@@ -116,6 +116,28 @@ def test_projection_is_orthogonal(degree, rational):
     assert near[normal].mean() > 0.9
 
 
+@pytest.mark.parametrize(("degree", "count"), [(2, 12), (2, 24), (3, 12), (3, 24)])
+def test_walks_come_to_an_end(degree, count):
+    """No point stays on its way but one at a centre of curvature, of 5,000.
+
+    There were 10 to 39: whole steps went there and back for ever where curvature changes much, and
+    were too short by far beyond half of its radius.
+    """
+    random = np.random.default_rng(count)
+    x = np.linspace(0.0, 2.0, count)
+    control = np.stack([x, 0.25 * np.cos(2.0 * np.pi * x)], axis=1)
+    control += 0.01 * random.standard_normal(control.shape)
+    surface = curve(control, degree)
+    last = surface.nodes.shape[0] - 1
+    points = np.stack([random.uniform(0.1, 1.9, 5000), random.uniform(-0.2, 0.8, 5000)], axis=1)
+    near = (0.5 * points[:, 0] * (last + 1)).astype(np.int64)
+    element = np.clip(near + random.integers(-2, 3, 5000), 0, last)
+    xi, normal = random.uniform(-1.0, 1.0, (5000, 1)), np.ones(5000, dtype=bool)
+    improve(surface, points, element, xi, normal, control)
+    ends = ((element == 0) & (xi[:, 0] == -1.0)) | ((element == last) & (xi[:, 0] == 1.0))
+    assert (~normal & ~ends).sum() <= 1
+
+
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, True), (3, False)])
 def test_points_of_a_curve(degree, rational):
     """One point after the other and all at once: the same bits, compiled or not."""

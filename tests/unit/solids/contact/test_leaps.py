@@ -38,6 +38,42 @@ def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=3
     return MortarPass(contact, *pair, points), points
 
 
+def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, weights=None):
+    """Return a pass of one cell for each piece of a boundary, and places of all nodes."""
+    points, first = np.concatenate([mine, other]), mine.shape[0]
+    pair = curve(mine, degree, points=1), curve(other, degree, first=first, weights=weights)
+    contact = Contact(
+        Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=penalty, passes="mortar"
+    )
+    return MortarPass(contact, *pair, points), points
+
+
+def over_ripples(friction, degree, rational, seed, penalty=30.0, fine=False):
+    """Return a boundary with long cells over short waves: leaps from crest to crest to crest."""
+    random = np.random.default_rng(seed)
+    x = np.linspace(0.06, 0.63, 2 if degree == 1 else 4)
+    mine = np.stack([x, 0.16 + 0.01 * random.standard_normal(x.size)], axis=1)
+    there = 81 if fine else {1: 9, 2: 9, 3: 18}[degree]
+    y = np.linspace(0.75, -0.25, there)
+    wave = 0.06 if fine else 0.1
+    other = np.stack([y, wave * np.cos(8.0 * np.pi * y)], axis=1)
+    other += (0.0005 if fine else 0.003) * random.standard_normal((there, 2))
+    weights = 1.0 + 0.3 * random.random(there) if rational else None
+    return made_of(mine, other, degree, friction, penalty, weights)
+
+
+def down_a_valley(degree, seed, shift=0.0):
+    """Return a bent boundary about where both crests beside a valley are equally near."""
+    random = np.random.default_rng(seed)
+    t = np.linspace(-1.0, 1.0, degree + 1)
+    x = 0.54 - 0.08 * t**2 + 0.005 * random.standard_normal(t.size) + shift
+    mine = np.stack([x, 0.675 - 0.325 * t], axis=1)
+    y = np.linspace(1.6, -0.6, 45)
+    other = np.stack([y, 0.25 * np.cos(2.0 * np.pi * y)], axis=1)
+    other += 0.001 * random.standard_normal(other.shape)
+    return made_of(mine, other, degree)
+
+
 def evaluate(made, x, found, history, held=None, values=None):
     residual = np.zeros_like(x)
     held = np.full(made.count, -1) if held is None else held
@@ -65,20 +101,15 @@ def dense_of(made, found, history, values, size):
     return dense
 
 
-@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
-def test_leaps_lie_where_both_are_as_near(degree, rational):
-    made, x = over_waves(Frictionless(), degree, rational, 3)
-    found = made.project(x, None)
+def check_leaps(made, found, x, apart):
+    """Both crests are as near at leaps, `apart` from each other; points meet what is nearest."""
     leaping, parts = found.leaping, found.segments
     count = leaping.one.size
-    assert count >= 1
     assert_allclose(parts.ends[leaping.one, 1], parts.ends[leaping.other, 0], rtol=1e-15)
     here, there = leaping.met.here[0], leaping.met.there[0]
     far = np.hypot(*(here - there))
     assert_allclose(far[:count], far[count:], rtol=1e-13)
-    # on crests a wave length apart
-    assert (np.hypot(*(there[:, :count] - there[:, count:])) > 0.3).all()
-    # and every point meets the nearest of many places
+    assert (np.hypot(*(there[:, :count] - there[:, count:])) > apart).all()
     e = np.repeat(np.arange(made.partner.nodes.shape[0]), 400)
     xi = np.tile(np.linspace(-1.0, 1.0, 400), e.size // 400)
     near = made.curve.points(e, xi[None], x)[1][0]
@@ -87,11 +118,103 @@ def test_leaps_lie_where_both_are_as_near(degree, rational):
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+def test_leaps_lie_where_both_are_as_near(degree, rational):
+    made, x = over_waves(Frictionless(), degree, rational, 3)
+    found = made.project(x, None)
+    assert found.leaping.one.size >= 1
+    check_leaps(made, found, x, 0.3)
+
+
+def leaps_in_cells(found):
+    """Return the numbers of leaps in cells that have any."""
+    return np.unique(found.segments.cell[found.leaping.one], return_counts=True)[1]
+
+
+@pytest.mark.parametrize("fine", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+def test_cells_with_two_leaps(degree, rational, seed, fine):
+    """Another crest is met between those that are nearest at the ends of a cell."""
+    made, x = over_ripples(Frictionless(), degree, rational, seed, fine=fine)
+    found = made.project(x, None)
+    assert leaps_in_cells(found).max() >= 2
+    check_leaps(made, found, x, 0.15)
+    # without marks between two leaps one segment has both of them
+    assert fine or degree != 2 or found.leaping.chained()[0].size
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("degree", [2, 3])
+def test_cells_whose_ends_meet_one_crest_may_meet_another_one_between(degree, seed):
+    told = []
+    for shift in np.linspace(-0.05, 0.05, 21):
+        made, x = down_a_valley(degree, seed, shift)
+        found = made.project(x, None)
+        if found.leaping is not None:
+            told.append(leaps_in_cells(found).max())
+            check_leaps(made, found, x, 0.3)
+    assert max(told) >= 2
+
+
+def changes(state, ways):
+    """Return what a function of a way tells before and after each change of its mark."""
+    known, found = [state(way) for way in ways], []
+    for i in range(len(ways) - 1):
+        low, high, one, other = ways[i], ways[i + 1], known[i], known[i + 1]
+        while one[1] != other[1] and high - low > 1e-14:
+            middle = 0.5 * (low + high)
+            now = state(middle)
+            if now[1] == one[1]:
+                low, one = middle, now
+            else:
+                high, other = middle, now
+        if one[1] != other[1]:
+            found.append((one, other))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("degree", [2, 3])
+def test_the_sum_does_not_jump_where_leaps_pass_ends(degree, seed):
+    """Ends of cells and of pieces; where two leaps come to be, the error of the rule changes."""
+    made, x = down_a_valley(degree, seed)
+    own = np.unique(made.own.nodes)
+
+    def state(way):
+        y = x.copy()
+        y[own, 0] += way
+        found = made.project(y, None)
+        forms = made._forms(found, None, y, 1.0)
+        leaps = 0 if found.leaping is None else found.leaping.one.size
+        return float(np.sum(forms.weight * forms.laws.psi)), made.meets(found), leaps
+
+    told = changes(state, np.linspace(-0.06, 0.06, 61))
+    numbers = [(one[2], other[2]) for one, other in told]
+    assert (0, 2) in numbers
+    passed = [abs(a[0] - b[0]) for a, b in told if abs(a[2] - b[2]) < 2]
+    assert len(passed) > 3
+    assert max(passed) < 1e-11 * abs(told[0][0][0])
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 @pytest.mark.parametrize("name", sorted(FRICTION))
 def test_tangents_with_a_leap_inside_a_cell(name, degree, rational):
     """Forces are the energy's derivative and tangents theirs, with leaps that move."""
     friction, penalty = FRICTION[name]
-    made, x = over_waves(friction, degree, rational, 1, penalty=penalty)
+    check_tangents(name, *over_waves(friction, degree, rational, 1, penalty=penalty))
+
+
+@pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
+@pytest.mark.parametrize("name", sorted(FRICTION))
+def test_tangents_with_two_leaps_inside_a_cell(name, degree, rational):
+    """With both ends of one segment at leaps, too."""
+    friction, penalty = FRICTION[name]
+    # so stiff that a thousandth of slip is too much
+    stiff = 1e3 * penalty if name == "slides" else penalty
+    check_tangents(name, *over_ripples(friction, degree, rational, 1, stiff))
+
+
+def check_tangents(name, made, x):
     history = made.fresh() if name == "none" else slipped(made, x, 1)
     found = made.project(x, None)
     leaping = found.leaping
