@@ -183,7 +183,7 @@ class CutPass(ContactPass):
         """Return where the nearest points are looked for first."""
         return self._search(place, x)
 
-    def _from_outside(self, found: Found, place: Floats, x: Floats) -> None:
+    def _from_outside(self, found: Found, cloud: Floats, place: Floats, x: Floats) -> None:
         """Look from both ends of the own boundary at all places that are nearer than those beside.
 
         The search begins at the nearest of some places, and beside a leap that may lie on the crest
@@ -193,8 +193,7 @@ class CutPass(ContactPass):
         looks = self._outer
         if not looks.size:
             return
-        xis, elements, functions = self._cloud
-        cloud = self.curve.places(elements, functions, x)[0]
+        xis, elements, _ = self._cloud
         here = np.ascontiguousarray(place[:, looks].T)
         far = np.sqrt(((cloud[:, None] - here.T[:, :, None]) ** 2).sum(axis=0))
         wide = np.concatenate(
@@ -232,14 +231,15 @@ class CutPass(ContactPass):
         """Return the segments of a state, what their points meet, and which end at leaps."""
         ends, (a, b) = Ends(self._other, self._ends, self._smooth, x), self._sides
         leaping: Leaping | None = None
+        cloud = self._cloud_at(x)
         look = Look(
             self._own_at,
             lambda p, g: self.nearest(p, g, x),
             lambda g: self._there(g, x),
-            functools.partial(self._others, self._cloud_at(x)),
+            functools.partial(self._others, cloud),
             x,
         )
-        self._from_outside(found, place, x)
+        self._from_outside(found, cloud, place, x)
         for turn in range(_TURNS):
             stood, lost = self._stations(found)
             if self._joints_differ(found, stood, lost, x):
@@ -249,14 +249,17 @@ class CutPass(ContactPass):
                 self._cells, (stood[a], stood[b]), places, (found.xi[a, 0], found.xi[b, 0]), ends, x
             )
             bad[lost[a] | lost[b]] = True
-            parts = self._stretches(np.flatnonzero(bad & ~lost[a] & ~lost[b]), found)
+            jumps, both = None, np.flatnonzero(bad & ~lost[a] & ~lost[b])
+            parts = self._stretches(both, found)
+            if not both.size:
+                break
             jumps = parts.leaps(look)
             if not self._taken_over(found, parts.cell, jumps, place, x, _AROUND << 2 * turn):
                 break
         also = self._hidden(look, ~bad, found, place)
         cut = None
         if parts.cell.size or also.cell.size:
-            every = every_leap(look, parts, jumps, also)
+            every = every_leap(look, parts, jumps or parts.leaps(look), also)
             cut = self._at_leaps(look, every, place, found, ends)
         if bad.any() or cut is not None:
             again = bad.copy()
@@ -309,10 +312,12 @@ class CutPass(ContactPass):
         np.maximum.at(reach, b, 2.0 * long)
         ends = np.arange(reach.size)
         guess, which = look.others(np.ascontiguousarray(place[:, ends].T), [found.at(ends)], reach)
+        if not which.size:
+            return self._stretches(which, found)
         row = np.full(reach.size, -1)
         row[which] = np.arange(which.size)
         one, other = row[a], row[b]
-        differ = np.abs(guess.element[one] - guess.element[other]) > 1 if which.size else one < 0
+        differ = np.abs(guess.element[one] - guess.element[other]) > 1
         first = np.flatnonzero(cells & (one >= 0))
         last = np.flatnonzero(cells & (other >= 0) & ((one < 0) | differ))
         tried = self._stretches(np.concatenate([first, last]), found)

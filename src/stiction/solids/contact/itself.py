@@ -110,7 +110,7 @@ class SelfPass(MortarPass):
             many = min(_TIMES * many, size)
         return Found(e, xi[:, None], np.ones(e.size, dtype=bool))
 
-    def _from_outside(self, found: Found, place: Floats, x: Floats) -> None:
+    def _from_outside(self, found: Found, cloud: Floats, place: Floats, x: Floats) -> None:
         """Look nowhere else: what may be met decides, and not what is nearest alone."""
 
     def _others(

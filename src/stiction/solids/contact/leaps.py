@@ -277,9 +277,12 @@ def every_leap(look: Look, parts: Stretches, jumps: Leapt, also: Stretches) -> t
     for turn in range(_DIVISIONS):
         good, bad = np.flatnonzero(jumps.leaps), np.flatnonzero(~jumps.leaps & ~jumps.same)
         third, at = _thirds(look, jumps, good)
-        kept = np.setdiff1d(good, at)
+        kept = np.setdiff1d(good, at) if at.size else good
         told = parts.cell[kept], jumps.s[kept], jumps.place[:, kept]
         found.append(Leaps(*told, jumps.one.at(kept), jumps.other.at(kept)))
+        if not (at.size or bad.size or (turn == 0 and also.cell.size)):
+            parts = parts.at(at)
+            break
         more = parts.at(at).divided(jumps.s[at], third)
         if turn == 0:
             more = more.and_also(also)
@@ -305,6 +308,8 @@ def _thirds(look: Look, jumps: Leapt, good: Ints) -> tuple[Found, Ints]:
     one, other = jumps.one.at(good), jumps.other.at(good)
     place = np.ascontiguousarray(jumps.place[:, good].T)
     guess, at = look.others(place, [one, other], np.zeros(good.size))
+    if not at.size:
+        return guess, at
     third = look.near(place[at], guess)
     far = [_lengths(place[at].T - look.there(f)) for f in (third, one.at(at))]
     nearer = _there(third) & (far[0] < far[1] * (1.0 - _THIRD))
@@ -399,12 +404,14 @@ def rivals(cloud: Floats, place: Floats, known: list[Floats], reach: Floats) -> 
     for first in range(0, place.shape[0], _AT_ONCE):
         here = slice(first, first + _AT_ONCE)
         far = (cloud[0] - place[here, :1]) ** 2 + (cloud[1] - place[here, 1:]) ** 2
+        falls = far[:, 1:] < far[:, :-1]
         low = np.ones(far.shape, dtype=bool)
-        low[:, 1:] = far[:, 1:] < far[:, :-1]
-        low[:, :-1] &= far[:, :-1] <= far[:, 1:]
+        low[:, 1:] = falls
+        low[:, :-1] &= ~falls
         # few are left of many
-        row, column = np.nonzero(low)
-        size, least = far[row, column], far.min(axis=1)
+        at_all = np.flatnonzero(low)
+        row, column = np.divmod(at_all, far.shape[1])
+        size, least = far.ravel()[at_all], far.min(axis=1)
         kept = np.sqrt(size) <= np.sqrt(least[row]) + reach[here][row] + steps
         for number in known:
             kept &= np.abs(column - number[here][row]) > _BESIDE
