@@ -169,10 +169,11 @@ class CutPass(ContactPass):
         for guess in guesses:
             near = self._kept(self.nearest(place, guess, x), place, x, at)
             far = [k.lengths(place.T - self._there(one, x)) for one in (found, near)]
+            told, other = (one.normal | self._corners(one) for one in (found, near))
             # the guess is kept unless another is nearer by more than rounding
-            better = near.normal & (~found.normal | (far[1] <= far[0] * (1.0 + _NEARER)))
-            for kept, other in zip(found, near, strict=True):
-                kept[better] = other[better]
+            better = other & (~told | (far[1] <= far[0] * (1.0 + _NEARER)))
+            for kept, new in zip(found, near, strict=True):
+                kept[better] = new[better]
         return found
 
     def _there(self, found: Found, x: Floats) -> Floats:

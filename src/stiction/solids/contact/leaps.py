@@ -50,8 +50,9 @@ _STEPS, _FOUND = 60, 1e-9
 _ONE, _OFF = 1e-6, 1e-8
 # part by which one of two squares of distances has to be smaller, twice that of distances: rounding
 _NEARER = 2e-12
-# how often stretches are divided, and the part by which a third crest has to be nearer for it
-_DIVISIONS, _THIRD = 4, 1e-9
+# how often stretches are divided, the part by which a third crest has to be nearer for it, and the
+# pieces of the partner below which no leap is looked for
+_DIVISIONS, _THIRD, _FAR = 10, 1e-9, 0.1
 # places of a boundary that are compared with all of a partner at once, and how many of the partner
 # lie beside one that was found
 _AT_ONCE, _BESIDE = 512, 2.0
@@ -273,15 +274,17 @@ def every_leap(look: Look, parts: Stretches, jumps: Leapt, also: Stretches) -> t
 
     Verified by: tests/unit/solids/contact/test_leaps.py::test_cells_with_two_leaps
     """
-    found, lost = [], []
+    found, lost, leapt = [], [], np.ones(parts.cell.size, dtype=bool)
     for turn in range(_DIVISIONS):
         good, bad = np.flatnonzero(jumps.leaps), np.flatnonzero(~jumps.leaps & ~jumps.same)
         third, at = _thirds(look, jumps, good)
         kept = np.setdiff1d(good, at) if at.size else good
         told = parts.cell[kept], jumps.s[kept], jumps.place[:, kept]
         found.append(Leaps(*told, jumps.one.at(kept), jumps.other.at(kept)))
-        if not (at.size or bad.size or (turn == 0 and also.cell.size)):
-            parts = parts.at(at)
+        # of what leaps although each crest is followed into the other one, the half that leaps
+        most = _farther_half(look, parts.at(np.flatnonzero(jumps.same & leapt)))
+        if not (at.size or bad.size or most.cell.size or (turn == 0 and also.cell.size)):
+            parts = most
             break
         more = parts.at(at).divided(jumps.s[at], third)
         if turn == 0:
@@ -289,18 +292,40 @@ def every_leap(look: Look, parts: Stretches, jumps: Leapt, also: Stretches) -> t
         if turn == 0 and bad.size:
             # where a crest ends inside, a third one follows
             half = parts.at(bad)
-            middle = 0.5 * (half.low + half.high)
-            place = np.ascontiguousarray(look.mine(half.element, middle, look.x)[1][0].T)
-            near, has = _nearest_of(look, place, [half.one, half.other])
+            middle, near, has = _middles(look, half)
             more = more.and_also(half.at(has).divided(middle[has], near.at(has)))
             bad = np.delete(bad, has)
         lost.append(parts.cell[bad])
-        parts = more
+        parts = more.and_also(most)
+        leapt = np.arange(parts.cell.size) >= more.cell.size
         if not parts.cell.size:
             break
         jumps = parts.leaps(look)
     every = functools.reduce(Leaps.and_also, found)
     return every, np.unique(np.concatenate([*lost, parts.cell]))
+
+
+def _middles(look: Look, parts: Stretches) -> tuple[Floats, Found, Ints]:
+    """Return xi of the middles of stretches, what is nearest there, and which have any."""
+    middle = 0.5 * (parts.low + parts.high)
+    place = np.ascontiguousarray(look.mine(parts.element, middle, look.x)[1][0].T)
+    return middle, *_nearest_of(look, place, [parts.one, parts.other])
+
+
+def _farther_half(look: Look, parts: Stretches) -> Stretches:
+    """Return the halves of stretches over which nearest places go farther, if far enough."""
+    if not parts.cell.size:
+        return parts
+    middle, near, has = _middles(look, parts)
+    both, at = parts.at(has).divided(middle[has], near.at(has)), np.arange(has.size)
+    way = np.abs(_number(both.other) - _number(both.one))
+    half = at + np.where(way[: has.size] > way[has.size :], 0, has.size)
+    return both.at(half[way[half] > _FAR])
+
+
+def _number(found: Found) -> Floats:
+    """Return where along the partner places lie, by its pieces."""
+    return np.asarray(found.element + 0.5 * (1.0 + found.xi[:, 0]))
 
 
 def _thirds(look: Look, jumps: Leapt, good: Ints) -> tuple[Found, Ints]:

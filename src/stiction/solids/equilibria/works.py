@@ -50,7 +50,7 @@ Told = tuple[float, object]
 
 # error of the rule as a part of the energies, where it is one of what a step turns over; the most
 # forces that are found for a step, at the usual error, and how much more for each digit
-_EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 2.5
+_EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 3.0
 # how often a stretch is halved in search of a change of what is met, and one too short for more
 _HALVINGS, _WIDTH = 6, 1e-14
 # values before that are all spent on cutting pieces in parts

@@ -299,6 +299,82 @@ def test_work_of_forces_is_the_change_of_the_energy_over_leaps():
     assert abs(work - (ends[1] - ends[0])) < 1e-11 * abs(ends[0])
 
 
+@pytest.mark.parametrize(("degree", "seed", "start"), [(2, 0, 0.034), (3, 2, 0.036)])
+def test_work_of_forces_is_the_change_of_the_energy_while_leaps_pass_ends(degree, seed, start):
+    """Of a cell with two leaps, until it has none."""
+    made, x = down_a_valley(degree, seed)
+    own, far = np.unique(made.own.nodes), 0.02
+    seen = []
+
+    def state(part):
+        y, residual = x.copy(), np.zeros_like(x)
+        y[own, 0] += start + far * part
+        _, found = made.pressed(y, made.project(y, None), 1.0, residual)
+        forms = made._forms(found, None, y, 1.0)
+        seen.append(0 if found.leaping is None else found.leaping.one.size)
+        energy = float(np.sum(forms.weight * forms.laws.psi))
+        return energy, (far * residual[own, 0].sum(), made.meets(found))
+
+    (before, first), (after, last) = state(0.0), state(1.0)
+    rule = Rule(lambda s: state(s)[1], lambda s: state(s)[1][1], 1e-13, 600.0)
+    work = rule.integral(first, last)
+    assert set(seen) == {0, 1, 2}
+    assert abs(work - (after - before)) < 1e-11 * abs(before)
+
+
+def any_pair(seed):
+    """Return a pass of any boundary over any waves, and places of all nodes."""
+    random = np.random.default_rng(seed)
+    degree = int(random.integers(1, 4))
+    count = {
+        1: random.integers(2, 7),
+        2: random.integers(3, 8),
+        3: 2 * random.integers(2, 5),
+    }[degree]
+    there = 2 * int(random.integers(8, 30))
+    turn, long = random.uniform(-1.2, 1.2), random.uniform(0.3, 1.2)
+    t = np.linspace(-0.5, 0.5, count) * long
+    mine = np.stack([0.9 + t * np.cos(turn), 0.55 + t * np.sin(turn)], axis=1)
+    mine += 0.03 * random.standard_normal(mine.shape)
+    y = np.linspace(2.4, -0.6, there)
+    wave, high = random.choice([1.0, 0.5, 0.7]), random.uniform(0.05, 0.25)
+    other = np.stack(
+        [y, high * np.cos(2.0 * np.pi * y / wave + random.uniform(0, 6)) - 0.1], axis=1
+    )
+    other += 0.003 * random.standard_normal(other.shape)
+    return made_of(mine, other, degree)
+
+
+def test_random_pairs():
+    """Points meet what is nearest of many places, and forces are the derivative of the energy.
+
+    Of 1,500 such pairs 2 have a point that is off, by 1.5 and 0.7 percent.
+    """
+    leaping = 0
+    for seed in range(150):
+        made, x = any_pair(seed)
+        found = made.project(x, None)
+        leaping += found.leaping is not None
+        e = np.repeat(np.arange(made.partner.nodes.shape[0]), 200)
+        xi = np.tile(np.linspace(-1.0, 1.0, 200), e.size // 200)
+        near = made.curve.points(e, xi[None], x)[1][0]
+        here = found.met.here[0]
+        least = np.sqrt(((near[:, None] - here[:, :, None]) ** 2).sum(axis=0)).min(axis=1)
+        assert (np.hypot(*(here - found.met.there[0])) < 1.001 * least).all(), seed
+        way = np.random.default_rng(seed).uniform(-1.0, 1.0, x.shape)
+
+        def state(part, made=made, x=x, way=way):
+            residual, y = np.zeros_like(x), x + part * way
+            _, cut = made.pressed(y, made.project(y, None), 1.0, residual)
+            forms = made._forms(cut, None, y, 1.0)
+            return np.sum(forms.weight * forms.laws.psi), np.sum(residual * way)
+
+        slope = (state(1e-6)[0] - state(-1e-6)[0]) / 2e-6
+        energy, force = state(0.0)
+        assert abs(slope - force) < 1e-6 * max(abs(force), abs(energy)), seed
+    assert leaping > 90
+
+
 def test_a_leap_on_the_end_of_a_cell_is_none():
     """In a symmetric place rounding alone would decide in which of two cells it lies."""
     x, y = np.linspace(0.0, 2.0, 9), np.linspace(2.25, -0.25, 21)
