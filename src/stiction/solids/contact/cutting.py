@@ -469,6 +469,8 @@ class CutPass(ContactPass):
         every : the leaps, and cells in which some were not found
         """
         jumps, missed = every
+        if not jumps.cell.size:
+            return None
         for _ in range(_AGAIN):
             parts = self._parts(jumps, place, found)
             whole = parts.whole
