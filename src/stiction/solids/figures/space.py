@@ -23,7 +23,7 @@ NEEDED = ("drawn_position", "drawn_cell", "snapshot_time")
 _HALVED = ("TapePeeling", "CapSliding3D")
 _MAP, _SIGNED = "viridis", "RdBu_r"
 _CLIPPED = 0.995  # share of the stresses inside the scale
-_HIGH, _SIDE = 2.5, 0.62  # of the figure, and room for the scale [in]
+_HIGH, _SIDE = 2.5, 0.74  # of the figure, and room for the scale [in]
 _VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]
 
 
@@ -116,17 +116,18 @@ def _scale(figure: PaperFigure, paint: _Paint) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    slim = figure.add_axes((1.0 - 0.46 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5))
+    slim = figure.add_axes((1.0 - 0.58 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5))
     bar = figure.colorbar(ScalarMappable(Normalize(*paint.limits), paint.colours), cax=slim)
     bar.outline.set_linewidth(0.4)
     slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
+    slim.locator_params(nbins=5)
     slim.set_title(paint.word, size=style.FONT, color=style.INK, pad=5.0)
 
 
 # ---------------------------------------------------------------- the contact along its normal
 
 _TINTS = {"sticks": "#0072b2", "slides": "#c1272d"}
-_PANEL_HIGH, _PANEL_SIDE = 2.2, 0.62
+_PANEL_HIGH, _PANEL_SIDE = 2.2, 0.74
 
 
 def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
