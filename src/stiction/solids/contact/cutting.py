@@ -472,6 +472,7 @@ class CutPass(ContactPass):
         if not jumps.cell.size:
             return None
         for _ in range(_AGAIN):
+            missed = np.union1d(missed, self._astray(jumps, look.x))
             parts = self._parts(jumps, place, found)
             whole = parts.whole
             told = [self._stations(f) for f in (whole.one, whole.other)]
@@ -511,6 +512,15 @@ class CutPass(ContactPass):
             met_by = jumps.one.at(which), jumps.other.at(which)
             leaping = self._leaping(made, before, behind, jumps.s[which], met_by, look.x)
         return made, met, leaping, cells
+
+    def _astray(self, jumps: Leaps, x: Floats) -> Ints:
+        """Return cells with leaps to or from what their places may not meet."""
+        e, place = self._cells[0][jumps.cell], np.ascontiguousarray(jumps.place.T)
+        lost = np.zeros(jumps.cell.size, dtype=bool)
+        for side in (jumps.one, jumps.other):
+            kept = self._kept(side, place, x, (e, jumps.s))
+            lost |= ~(kept.normal | self._corners(kept))
+        return jumps.cell[lost]
 
     def _parts(self, jumps: Leaps, place: Floats, found: Found) -> _Parts:
         """Return the parts of cells before, between and behind leaps.

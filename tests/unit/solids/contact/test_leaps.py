@@ -375,6 +375,17 @@ def test_random_pairs():
     assert leaping > 90
 
 
+@pytest.mark.parametrize(("size", "angle"), [(1e-9, 0.0), (1e5, 0.0), (1.0, 0.7)])
+def test_cuts_depend_on_neither_units_nor_frame(size, angle):
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    for seed in range(60):
+        made, x = any_pair(seed)
+        one, other = (made.project(y, None).segments for y in (x, size * x @ turn.T))
+        assert np.array_equal(one.cell, other.cell), seed
+        assert np.array_equal(one.pieces, other.pieces), seed
+        assert_allclose(other.ends, one.ends, atol=1e-12)
+
+
 def test_a_leap_on_the_end_of_a_cell_is_none():
     """In a symmetric place rounding alone would decide in which of two cells it lies."""
     x, y = np.linspace(0.0, 2.0, 9), np.linspace(2.25, -0.25, 21)
