@@ -7,7 +7,9 @@ from solid_cases import curve, jacobian
 
 from stiction.laws import DI, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.model import Contact, History
+from stiction.solids.contact.itself import SelfPass
+from stiction.solids.contact.leaps import Leaps
+from stiction.solids.contact.model import Contact, Found, History
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.works import Rule
@@ -384,6 +386,23 @@ def test_cuts_depend_on_neither_units_nor_frame(size, angle):
         assert np.array_equal(one.cell, other.cell), seed
         assert np.array_equal(one.pieces, other.pieces), seed
         assert_allclose(other.ends, one.ends, atol=1e-12)
+
+
+def test_a_boundary_does_not_leap_to_what_it_may_not_meet():
+    """A strip folded back on itself meets its other half, and not the pieces beside its own."""
+    x = np.linspace(0.0, 2.0, 9)
+    fold = np.concatenate(
+        [np.stack([x, np.zeros(9)], axis=1), np.stack([x[::-1], np.full(9, 0.2)], axis=1)]
+    )
+    side = Boundary(0, "a")
+    made = SelfPass(Contact(side, side, LAW, passes="mortar"), curve(fold, 1, points=1), fold)
+    mine = np.array([3])
+    across = made.project(fold, None).at(mine)
+    beside = Found(mine + 1, np.zeros((1, 1)), np.ones(1, dtype=bool))
+    s = np.zeros(1)
+    place = made._own_at(mine, s, fold)[1][0]
+    for one, other, lost in ((across, across, 0), (across, beside, 1), (beside, across, 1)):
+        assert made._astray(Leaps(mine, s, place, one, other), fold).size == lost
 
 
 def test_a_leap_on_the_end_of_a_cell_is_none():
