@@ -7,7 +7,6 @@ at marks, and where nearest points leap. What cannot be cut has points that look
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +23,7 @@ from stiction.solids.contact.leaps import (
     every_leap,
     hidden,
     joined,
+    parts_of,
     rivals,
 )
 from stiction.solids.contact.model import Contact, ContactPass, Found
@@ -40,6 +40,7 @@ from stiction.solids.contact.segments import (
     smooth_ends,
     stations,
 )
+from stiction.solids.contact.turns import turned
 
 __all__ = ["Cut", "CutPass"]
 
@@ -56,8 +57,6 @@ _POINTS = 2
 _STEPS, _FOUND, _BEYOND = 20, 1e-9, 1e-6
 # segments too short, as a part of a piece, for their points to tell anything
 _SLIVER = 1e-7
-# part of a cell that a leap may lie from its end and count as there
-_FACING = 1e-9
 # how often ends of cells may take over what lies nearer to them, and how many in a row at first;
 # four times as many each time
 _TURNS, _AROUND = 8, 4
@@ -76,24 +75,6 @@ class Cut(Found):
     segments: Segments
     met: Met
     leaping: Leaping | None
-
-
-class _Parts(NamedTuple):
-    """Parts of cells between leaps.
-
-    Parameters
-    ----------
-    whole : the parts, with what is nearest at their ends
-    sides : (2, p) places of both ends
-    before, behind : (k,) numbers of the parts before and behind leaps
-    there : (k,) which leaps lie inside their cells
-    """
-
-    whole: Stretches
-    sides: tuple[Floats, Floats]
-    before: Ints
-    behind: Ints
-    there: Bools
 
 
 class CutPass(ContactPass):
@@ -133,7 +114,7 @@ class CutPass(ContactPass):
         xi = np.concatenate([np.tile(grid, pieces), np.tile(o.points, pieces)])
         self._looks = (e, xi), self.own_curve.functions(e, xi[None])[0].T
         first = np.repeat(np.arange(pieces) * (each + 1), each) + np.tile(np.arange(each), pieces)
-        self._sides = first, first + 1
+        self._sides, self._every = (first, first + 1), np.arange(first.size)
         cell = np.arange(self.count).reshape(pieces, each)
         ends = np.concatenate([cell[:, :1], cell], axis=1).ravel()
         self._cell_of_look = np.concatenate([ends, cell.ravel()])
@@ -235,6 +216,7 @@ class CutPass(ContactPass):
         cloud = self._cloud_at(x)
         look = Look(
             self._own_at,
+            self.partner_at,
             lambda p, g: self.nearest(p, g, x),
             lambda g: self._there(g, x),
             functools.partial(self._others, cloud),
@@ -245,9 +227,9 @@ class CutPass(ContactPass):
             stood, lost = self._stations(found)
             if self._joints_differ(found, stood, lost, x):
                 stood, lost = self._stations(found)
-            places = place[:, a], place[:, b]
+            every = self._stretches(self._every, found)
             made, met, bad = self._between_marks(
-                self._cells, (stood[a], stood[b]), places, (found.xi[a, 0], found.xi[b, 0]), ends, x
+                look, every, (stood[a], stood[b]), (place[:, a], place[:, b]), ends
             )
             bad[lost[a] | lost[b]] = True
             jumps, both = None, np.flatnonzero(bad & ~lost[a] & ~lost[b])
@@ -390,23 +372,36 @@ class CutPass(ContactPass):
 
     def _between_marks(
         self,
-        cells: Cells,
+        look: Look,
+        parts: Stretches,
         stood: tuple[Ints, Ints],
         places: tuple[Floats, Floats],
-        xis: tuple[Floats, Floats],
         ends: Ends,
-        x: Floats,
     ) -> tuple[Segments, Met, Bools]:
-        """Return segments of cells from stations and xi at both ends, and cells that fail."""
-        way = passed(self._own_at, cells, stood, places, ends, x)
-        made = between(way, cells[0], np.stack(xis, axis=1), ends, _POINTS)
-        met = self._on_pieces(made, x)
+        """Return segments of parts of cells, numbered by these, and parts that fail.
+
+        Parameters
+        ----------
+        parts, stood, places : with stations and places of both ends
+        """
+        on_pieces = (stood[0] % 2 == 1) & (stood[1] % 2 == 1)
+        turns = turned(look, parts, places, on_pieces)
+        if turns is not None:
+            parts, places = turns.whole, turns.sides
+            stood = self._stations(parts.one)[0], self._stations(parts.other)[0]
+        way = passed(self._own_at, parts.cells(), stood, places, ends, look.x)
+        xis = np.concatenate([parts.one.xi, parts.other.xi], axis=1)
+        made, bad = between(way, parts.element, xis, ends, _POINTS), way.bad.copy()
+        if turns is not None:
+            made = turns.marked(made)
+        met = self._on_pieces(made, look.x)
         away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
         away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
         away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
-        bad = way.bad.copy()
         bad[made.cell[away]] = True
-        return made, met, bad
+        if turns is None:
+            return made, met, bad
+        return made._replace(cell=turns.of[made.cell]), met, turns.whole_of(bad)
 
     def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
         """Return pieces and xi of all points, and the own boundary there."""
@@ -473,17 +468,11 @@ class CutPass(ContactPass):
             return None
         for _ in range(_AGAIN):
             missed = np.union1d(missed, self._astray(jumps, look.x))
-            parts = self._parts(jumps, place, found)
+            parts = parts_of(jumps, self._cells, place, found, self._sides)
             whole = parts.whole
             told = [self._stations(f) for f in (whole.one, whole.other)]
-            made, met, bad = self._between_marks(
-                whole.cells(),
-                (told[0][0], told[1][0]),
-                parts.sides,
-                (whole.one.xi[:, 0], whole.other.xi[:, 0]),
-                ends,
-                look.x,
-            )
+            stood = told[0][0], told[1][0]
+            made, met, bad = self._between_marks(look, whole, stood, parts.sides, ends)
             bad |= told[0][1] | told[1][1]
             wrong = np.flatnonzero(bad & ~np.isin(whole.cell, missed))
             if not wrong.size:
@@ -521,43 +510,6 @@ class CutPass(ContactPass):
             kept = self._kept(side, place, x, (e, jumps.s))
             lost |= ~(kept.normal | self._corners(kept))
         return jumps.cell[lost]
-
-    def _parts(self, jumps: Leaps, place: Floats, found: Found) -> _Parts:
-        """Return the parts of cells before, between and behind leaps.
-
-        A leap at the end of a cell is none: what begins or ends with nothing is left out, and the
-        rest is the whole.
-        """
-        a, b = self._sides
-        cells, count = np.unique(jumps.cell), jumps.cell.size
-        low, high = self._cells[1][cells], self._cells[2][cells]
-        none = np.full(cells.size, -1)
-        # what parts begin and end with: ends of cells, and leaps by their numbers
-        starts = np.argsort(np.concatenate([cells, jumps.cell]), kind="stable")
-        stops = np.argsort(np.concatenate([jumps.cell, cells]), kind="stable")
-        left = np.concatenate([none, np.arange(count)])[starts]
-        right = np.concatenate([np.arange(count), none])[stops]
-        cell = np.concatenate([cells, jumps.cell])[starts]
-        one = joined(found.at(a[cells]), jumps.other).at(starts)
-        other = joined(jumps.one, found.at(b[cells])).at(stops)
-        s_low = np.concatenate([low, jumps.s])[starts]
-        s_high = np.concatenate([jumps.s, high])[stops]
-        begin = np.concatenate([place[:, a[cells]], jumps.place], axis=1)[:, starts]
-        end = np.concatenate([jumps.place, place[:, b[cells]]], axis=1)[:, stops]
-        e, low, high = (part[cell] for part in self._cells)
-        short = s_high - s_low <= _FACING * (high - low)
-        first, last = short & (left < 0) & (right >= 0), short & (right < 0) & (left >= 0)
-        there = np.ones(count, dtype=bool)
-        there[right[first]] = there[left[last]] = False
-        s_low = np.where((left >= 0) & ~there[left], low, s_low)
-        s_high = np.where((right >= 0) & ~there[right], high, s_high)
-        kept = np.flatnonzero(~first & ~last)
-        whole = Stretches(cell, e, s_low, s_high, one, other).at(kept)
-        before, behind = np.full((2, count), -1)
-        left, right = left[kept], right[kept]
-        before[right[right >= 0]] = np.flatnonzero(right >= 0)
-        behind[left[left >= 0]] = np.flatnonzero(left >= 0)
-        return _Parts(whole, (begin[:, kept], end[:, kept]), before, behind, there)
 
     def _leaping(
         self,

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.segment_forms import Met, of, outer
+from stiction.solids.contact.mark_forms import of, outer
+from stiction.solids.contact.segment_forms import Met
 from stiction.solids.contact.sweeps import dot
 
 if TYPE_CHECKING:

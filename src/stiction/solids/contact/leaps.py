@@ -30,11 +30,13 @@ __all__ = [
     "Leaps",
     "Leapt",
     "Look",
+    "Parts",
     "Stretches",
     "every_leap",
     "hidden",
     "joined",
     "leaps",
+    "parts_of",
     "rivals",
 ]
 
@@ -53,6 +55,8 @@ _NEARER = 2e-12
 # how often stretches are divided, the part by which a third crest has to be nearer for it, and the
 # pieces of the partner below which no leap is looked for
 _DIVISIONS, _THIRD, _FAR = 10, 1e-9, 0.1
+# part of a cell that a leap may lie from its end and count as there
+_FACING = 1e-9
 # places of a boundary that are compared with all of a partner at once, and how many of the partner
 # lie beside one that was found
 _AT_ONCE, _BESIDE = 512, 2.0
@@ -64,6 +68,7 @@ class Look(NamedTuple):
     Parameters
     ----------
     mine : functions and places of the own boundary at pieces and xi (c,)
+    partner : those of the partner at pieces and xi (1, c)
     near : nearest places from guesses, of places (p, d)
     there : (d, p) places of what was found
     others : of places (p, d), guesses on crests about as near that are none of those found, and
@@ -72,6 +77,7 @@ class Look(NamedTuple):
     """
 
     mine: Curve
+    partner: Curve
     near: Callable[[Floats, Found], Found]
     there: Callable[[Found], Floats]
     others: Callable[[Floats, list[Found], Floats], tuple[Found, Ints]]
@@ -172,6 +178,24 @@ class Leaps(NamedTuple):
         return Leaps(cell[order], s[order], place[:, order], one.at(order), other.at(order))
 
 
+class Parts(NamedTuple):
+    """Parts of cells between leaps.
+
+    Parameters
+    ----------
+    whole : the parts, with what is nearest at their ends
+    sides : (2, p) places of both ends
+    before, behind : (k,) numbers of the parts before and behind leaps
+    there : (k,) which leaps lie inside their cells
+    """
+
+    whole: Stretches
+    sides: tuple[Floats, Floats]
+    before: Ints
+    behind: Ints
+    there: Bools
+
+
 class _Both(NamedTuple):
     """Both nearest places at places of cells: G, its slope, whether they are one, whether any."""
 
@@ -254,7 +278,7 @@ def leaps(look: Look, cells: tuple[Ints, Floats, Floats], one: Found, other: Fou
         inside = (way >= a) & (way <= b) & ~now.same
         way = np.where(inside, way, 0.5 * (a + b))
         moved, s = np.abs(way - s), way
-        if float((moved / wide)[wanted].max(initial=0.0)) <= _FOUND:
+        if (moved <= _FOUND * wide)[wanted].all():
             break
     now = _both(look, e, s, one, other, wide)
     there = wanted & now.fine & ~now.same & ~first & ~last & (now.slope > 0.0)
@@ -448,3 +472,54 @@ def rivals(cloud: Floats, place: Floats, known: list[Floats], reach: Floats) -> 
         at.append(column[best])
     none = np.zeros(0, dtype=np.int64)
     return np.concatenate([none, *at]), np.concatenate([none, *which])
+
+
+def parts_of(
+    jumps: Leaps,
+    every: tuple[Ints, Floats, Floats],
+    place: Floats,
+    found: Found,
+    sides: tuple[Ints, Ints],
+) -> Parts:
+    """Return the parts of cells before, between and behind leaps.
+
+    A leap at the end of a cell is none: what begins or ends with nothing is left out, and the
+    rest is the whole.
+
+    Parameters
+    ----------
+    jumps : the leaps
+    every : pieces and xi of both ends of all cells
+    place, found : (d, p) places, and what is nearest to them
+    sides : which of these are the ends of cells
+    """
+    a, b = sides
+    cells, count = np.unique(jumps.cell), jumps.cell.size
+    low, high = every[1][cells], every[2][cells]
+    none = np.full(cells.size, -1)
+    # what parts begin and end with: ends of cells, and leaps by their numbers
+    starts = np.argsort(np.concatenate([cells, jumps.cell]), kind="stable")
+    stops = np.argsort(np.concatenate([jumps.cell, cells]), kind="stable")
+    left = np.concatenate([none, np.arange(count)])[starts]
+    right = np.concatenate([np.arange(count), none])[stops]
+    cell = np.concatenate([cells, jumps.cell])[starts]
+    one = joined(found.at(a[cells]), jumps.other).at(starts)
+    other = joined(jumps.one, found.at(b[cells])).at(stops)
+    s_low = np.concatenate([low, jumps.s])[starts]
+    s_high = np.concatenate([jumps.s, high])[stops]
+    begin = np.concatenate([place[:, a[cells]], jumps.place], axis=1)[:, starts]
+    end = np.concatenate([jumps.place, place[:, b[cells]]], axis=1)[:, stops]
+    e, low, high = (part[cell] for part in every)
+    short = s_high - s_low <= _FACING * (high - low)
+    first, last = short & (left < 0) & (right >= 0), short & (right < 0) & (left >= 0)
+    there = np.ones(count, dtype=bool)
+    there[right[first]] = there[left[last]] = False
+    s_low = np.where((left >= 0) & ~there[left], low, s_low)
+    s_high = np.where((right >= 0) & ~there[right], high, s_high)
+    kept = np.flatnonzero(~first & ~last)
+    whole = Stretches(cell, e, s_low, s_high, one, other).at(kept)
+    before, behind = np.full((2, count), -1)
+    left, right = left[kept], right[kept]
+    before[right[right >= 0]] = np.flatnonzero(right >= 0)
+    behind[left[left >= 0]] = np.flatnonzero(left >= 0)
+    return Parts(whole, (begin[:, kept], end[:, kept]), before, behind, there)

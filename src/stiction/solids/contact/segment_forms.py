@@ -6,9 +6,7 @@ own nodes and of those of one piece of the partner, and in s_a and s_b,
 
     dQ = sum W dF + F dW,    ddQ = sum W ddF + dW dF + dF dW + F ddW,
 
-and then taken to nodes alone with the marks s(y), which solve h(s, y) = 0:
-
-    ds = -dh / h_s,    dds = -(ddh + dh_s ds + ds dh_s + h_ss ds ds) / h_s.
+and then taken to nodes alone with the marks s(y) (see `mark_forms`) and leaps (`leap_forms`).
 
 Second variations at points have low rank: each is a sum of products of two vectors, and those of
 all points of a segment are added in one product of matrices.
@@ -24,13 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Surface
+from stiction.solids.contact.mark_forms import Mark, both_ways, marks, of, outer
 from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
 
 if TYPE_CHECKING:
     from stiction.solids.contact.leap_forms import LeapForms
 
-__all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "of", "outer", "sums"]
+__all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "sums"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -67,48 +66,18 @@ class Curves(NamedTuple):
     Parameters
     ----------
     own : functions and places of the own one at pieces and xi (c,), in a state
+    near : the same of the partner, at xi (1, c)
     own_third, third : third derivatives of places on either
     ends : (2, rows, n, pieces) functions of the partner at both ends of its pieces
     partner : its arrays
     """
 
     own: Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
+    near: Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
     own_third: Callable[[Ints, Floats, Floats], Floats]
     third: Callable[[Ints, Floats, Floats], Floats]
     ends: Floats
     partner: Surface
-
-
-class _Mark(NamedTuple):
-    """Marks at one end of segments (k,): ds and what the second variation is made of.
-
-    Parameters
-    ----------
-    which : (k,) segments
-    first : (k, slots d) ds
-    slope, bent : (k,) derivatives of h by s
-    by_away, by_v : (k, slots d, d) variations of X - c and of v
-    slide : (k, slots d) variation of h by s and nodes
-    bend : (k, slots d, slots d) second variation of v times X - c, where there are two tangents
-    """
-
-    which: Ints
-    first: Floats
-    slope: Floats
-    bent: Floats
-    by_away: Floats
-    by_v: Floats
-    slide: Floats
-    bend: Floats | None
-
-    def second(self) -> Floats:
-        """Return dds, (k, slots d, slots d)."""
-        cross = np.matmul(self.by_away, self.by_v.transpose(0, 2, 1))
-        twice = cross + cross.transpose(0, 2, 1) + _both(self.slide, self.first)
-        twice += self.bent[:, None, None] * outer(self.first, self.first)
-        if self.bend is not None:
-            twice += self.bend
-        return np.asarray(-twice / self.slope[:, None, None])
 
 
 class Laws(NamedTuple):
@@ -145,21 +114,6 @@ class Sums(NamedTuple):
     pull: Floats
     threshold: Floats
     rub: Floats
-
-
-def outer(one: Floats, other: Floats) -> Floats:
-    """Return products of all parts of vectors, (p, a, b)."""
-    return one[:, :, None] * other[:, None, :]
-
-
-def _both(one: Floats, other: Floats) -> Floats:
-    made = outer(one, other)
-    return made + made.transpose(0, 2, 1)
-
-
-def of(by: Floats, v: Floats) -> Floats:
-    """Return the functional v . d(what nodes move by these functions), (p, slots d)."""
-    return (by[:, :, None] * v[:, None, :]).reshape(by.shape[0], 2 * by.shape[1])
 
 
 class Forms:
@@ -212,7 +166,7 @@ class Forms:
         self.by_a = np.concatenate([none, near[1] * smooth], axis=1)
         self.by_b = np.concatenate([none, near[2] * smooth], axis=1)
         self._along = np.concatenate([none, near[1]], axis=1)
-        self.marked = np.flatnonzero((made.tangents >= 0).any(axis=(1, 2)))
+        self.marked = np.flatnonzero((made.tangents >= 0).any(axis=(1, 2)) | made.turns.any(axis=1))
 
     laws: Laws
     leaps: LeapForms | None = None
@@ -336,8 +290,8 @@ class Forms:
             made[:, :mine] = vector[:, :mine]
             parts = made[:, mine:].reshape(count, -1, piece)
             parts[np.arange(count), self.made.slot] = vector[:, mine:-2]
-        for end, mark in enumerate(self._marks):
-            made[mark.which] += vector[mark.which, -2 + end, None] * mark.first
+        for mark in self._marks:
+            made[mark.which] += vector[mark.which, -2 + mark.end, None] * mark.first
         return made
 
     # ------------------------------------------------------------ second variations
@@ -414,11 +368,11 @@ class Forms:
         chain[rows, mine + inner, columns] = 1.0
         place = np.full(count, -1)
         place[which] = np.arange(which.size)
-        for end, mark in enumerate(self._marks):
-            chain[place[mark.which], mine + piece + end] = mark.first
+        for mark in self._marks:
+            chain[place[mark.which], mine + piece + mark.end] = mark.first
         found[which] = np.matmul(chain.transpose(0, 2, 1), np.matmul(second, chain))
-        for end, mark in enumerate(self._marks):
-            found[mark.which] += ends[place[mark.which], end, None, None] * mark.second()
+        for mark in self._marks:
+            found[mark.which] += ends[place[mark.which], mark.end, None, None] * mark.second()
         if self.leaps is None:
             return found, None
         one, other = place[self.leaps.one], place[self.leaps.other]
@@ -440,12 +394,12 @@ class Forms:
         third = self.curves.own_third(self.met.own_piece[at], self.met.s[at][None], self.states[1])
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
-        twice = rate[:, None, None] * _both(ends, q) + (length * change)[:, None, None] * outer(
+        twice = rate[:, None, None] * both_ways(ends, q) + (length * change)[:, None, None] * outer(
             q, q
         )
         grown = np.zeros_like(vector)
         grown[:, -2:] = self.by_ends[at]
-        more = _both(grown, vector)
+        more = both_ways(grown, vector)
         more[:, -2:, -2:] += (value * real)[:, None, None] * twice
         # places move twice with ends: along the tangent of nodes, and as it turns
         pull = weight[:, None] * (
@@ -468,78 +422,8 @@ class Forms:
     # ------------------------------------------------------------ marks
 
     @functools.cached_property
-    def _marks(self) -> list[_Mark]:
-        """The marks at both ends."""
-        return [self._mark(end) for end in (0, 1)]
-
-    def _mark(self, end: int) -> _Mark:
-        made, x, curves = self.made, self.states[0], self.curves
-        which = np.flatnonzero((made.tangents[:, end] >= 0).any(axis=1))
-        mine, _piece, whole = self.slots()
-        slots, high = made.tangents[which, end], (made.sides[which, end] > 0.0).astype(np.int64)
-        functions, here = curves.own(made.element[which], made.ends[which, end], x)
-        both = (slots >= 0).all(axis=1)
-        number = np.where(slots[:, 0] >= 0, 0, 1)
-        row, wide = np.arange(which.size), whole // 2
-        place, by_place, v, by_v, tangent = self._one(which, slots[row, number], high[row, number])
-        bend = None
-        if both.any():
-            on = np.flatnonzero(both)
-            pair = [(place[on], by_v[on], tangent[on])]
-            other = self._one(which[on], slots[on, 1], high[on, 1])
-            pair.append((place[on], other[3], other[4]))
-            v[on], by_v[on], part = _two(here[0].T[on] - place[on], pair)
-            bend = np.zeros((which.size, whole, whole))
-            bend[on] = part
-        own = np.zeros((2, which.size, wide))
-        own[0, :, : mine // 2], own[1, :, : mine // 2] = functions[0].T, functions[1].T
-        away = here[0].T - place
-        by_away = ((own[0] - by_place)[:, :, None, None] * np.eye(2)).reshape(-1, whole, 2)
-        first = np.matmul(by_away, v[:, :, None]) + np.matmul(by_v, away[:, :, None])
-        rate, turn = here[1].T, here[2].T
-        slide = of(own[1], v) + np.matmul(by_v, rate[:, :, None])[:, :, 0]
-        slope, bent = (rate * v).sum(axis=1), (turn * v).sum(axis=1)
-        ds = -first[:, :, 0] / slope[:, None]
-        return _Mark(which, ds, slope, bent, by_away, by_v, slide, bend)
-
-    def _one(
-        self, which: Ints, slot: Ints, high: Ints
-    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return the end of a piece in a slot, what moves it, its tangent, what moves that."""
-        made, x, (mine, piece, whole) = self.made, self.states[0], self.slots()
-        at = made.pieces[which, slot]
-        f = self.curves.ends[high, :, :, at]
-        nodes = x[self.curves.partner.nodes[at]]
-        place, v = np.matmul(f[:, None, 0], nodes)[:, 0], np.matmul(f[:, None, 1], nodes)[:, 0]
-        rows = np.arange(which.size)[:, None]
-        columns = (mine + piece * slot)[:, None] // 2 + np.arange(piece // 2)
-        by = np.zeros((2, which.size, whole // 2))
-        by[0, rows, columns], by[1, rows, columns] = f[:, 0], f[:, 1]
-        by_v = (by[1][:, :, None, None] * np.eye(2)).reshape(-1, whole, 2)
-        return place, by[0], v, by_v, v.copy()
-
-
-def _two(away: Floats, pair: list[tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
-    """Return the sum of two unit tangents, what moves it, and its second variation times `away`.
-
-    Parameters
-    ----------
-    away : (k, d)
-    pair : place, variation and value of both tangents
-    """
-    v, by_v, bend = np.zeros_like(away), np.zeros_like(pair[0][1]), 0.0
-    for _, by, tangent in pair:
-        size = np.sqrt((tangent * tangent).sum(axis=1))[:, None]
-        along, across = tangent / size, np.stack([-tangent[:, 1], tangent[:, 0]], axis=1) / size
-        # a unit vector only turns
-        turns = np.matmul(by, across[:, :, None])[:, :, 0] / size
-        grows = np.matmul(by, along[:, :, None])[:, :, 0] / size
-        v += along
-        by_v += turns[:, :, None] * across[:, None, :]
-        out, up = (away * across).sum(axis=1), (away * along).sum(axis=1)
-        bend = bend - out[:, None, None] * _both(grows, turns)
-        bend = bend - up[:, None, None] * outer(turns, turns)
-    return v, by_v, np.asarray(bend)
+    def _marks(self) -> list[Mark]:
+        return marks(self)
 
 
 def sums(forms: Forms, cells: int) -> Sums:

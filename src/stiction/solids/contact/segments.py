@@ -10,7 +10,7 @@ which the nearest point of the partner is the end c of a piece,
 
 with the tangent v of the piece, or the sum of both unit tangents at a hollow corner. Before a
 corner that stands out lies a stretch of points that meet the corner itself, between one mark for
-each side.
+each side. And they are cut where nearest points turn along the partner (see `turns`).
 
 Where a point lies along a partner is a station: 2 k + 1 for the piece k, 2 k for the corner before
 it. A cell whose ends have different stations passes through those in between. Cells in which the
@@ -75,6 +75,7 @@ class Segments(NamedTuple):
     sides : (c, 2, 2) xi of the places of these tangents
     share, at : (c, g) weights and places of points on [0, 1]
     begin : (c, 2) xi of the partner at both ends, about
+    turns : (c, 2) whether nearest points turn there
     """
 
     element: Ints
@@ -88,6 +89,7 @@ class Segments(NamedTuple):
     share: Floats
     at: Floats
     begin: Floats
+    turns: Bools
 
     def kept(self, which: Bools | Ints) -> Segments:
         """Return some of them."""
@@ -395,6 +397,7 @@ def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) 
         np.tile(share, (count, 1)),
         np.tile(places, (count, 1)),
         begin,
+        np.zeros((count, 2), dtype=np.bool_),
     )
 
 
@@ -435,4 +438,5 @@ def alone(
         np.tile((share / points)[turn][:, None], (1, points)),
         np.tile(places[turn][:, None], (1, points)),
         np.zeros((count, 2)),
+        np.zeros((count, 2), dtype=np.bool_),
     )

@@ -225,8 +225,9 @@ class MortarPass(CutPass):
         """Return how cells are cut, and which pieces and corners their segments meet."""
         assert isinstance(found, Cut)
         made = found.segments
-        parts = made.cell, made.pieces, made.slot, made.corner, made.tangents, found.met.meets
+        parts = made.cell, made.pieces, made.slot, made.corner, made.tangents, made.turns
         leaps = () if found.leaping is None else (found.leaping.one, found.leaping.other)
+        parts = *parts, found.met.meets
         return b"".join(part.tobytes() for part in (*parts, *leaps))
 
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
@@ -251,9 +252,8 @@ class MortarPass(CutPass):
         each = made.at.shape[1]
         cell = np.repeat(made.cell, each)
         _, base = self._own_at(met.own_piece, met.s, self.reference)
-        curves = Curves(
-            self._own_at, self.own_curve.third, self.curve.third, self._ends, self._other
-        )
+        thirds = self.own_curve.third, self.curve.third
+        curves = Curves(self._own_at, self.partner_at, *thirds, self._ends, self._other)
         forms = Forms(made, met, curves, (x, self.reference), base)
         if found.leaping is not None:
             forms.set_leaps(LeapForms(forms, found.leaping))

@@ -2,25 +2,18 @@
 
 import numpy as np
 import pytest
+from mortar_cases import FRICTION, LAW, changes, dense_of, evaluate, made_of, slipped
 from numpy.testing import assert_allclose
 from solid_cases import curve, jacobian
 
-from stiction.laws import DI, Frictionless, LennardJones
+from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.leaps import Leaps
-from stiction.solids.contact.model import Contact, Found, History
+from stiction.solids.contact.model import Contact, Found
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.works import Rule
-
-LAW = LennardJones(1.0, 0.3)
-# a law, and a tangential stiffness with which cells that leap slide or stick
-FRICTION = {
-    "none": (Frictionless(), 30.0),
-    "slides": (DI(0.5, 1.0, 20.0), 30.0),
-    "sticks": (DI(0.5, 1.0, 20.0), 1e-5),
-}
 
 
 def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=30.0):
@@ -34,16 +27,6 @@ def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=3
     weights = 1.0 + 0.3 * random.random(there) if rational else None
     points = np.concatenate([mine, other])
     pair = curve(mine, degree), curve(other, degree, first=x.size, weights=weights)
-    contact = Contact(
-        Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=penalty, passes="mortar"
-    )
-    return MortarPass(contact, *pair, points), points
-
-
-def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, weights=None):
-    """Return a pass of one cell for each piece of a boundary, and places of all nodes."""
-    points, first = np.concatenate([mine, other]), mine.shape[0]
-    pair = curve(mine, degree, points=1), curve(other, degree, first=first, weights=weights)
     contact = Contact(
         Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=penalty, passes="mortar"
     )
@@ -74,33 +57,6 @@ def down_a_valley(degree, seed, shift=0.0):
     other = np.stack([y, 0.25 * np.cos(2.0 * np.pi * y)], axis=1)
     other += 0.001 * random.standard_normal(other.shape)
     return made_of(mine, other, degree)
-
-
-def evaluate(made, x, found, history, held=None, values=None):
-    residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
-    )
-    return residual, out
-
-
-def slipped(made, x, seed):
-    """Return a history in which some cells stick and others slide."""
-    random = np.random.default_rng(seed)
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
-    known = np.isfinite(origin)
-    far = random.uniform(-0.3, 0.3, origin.size) * (random.random(origin.size) < 0.5)
-    moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
-    return History(moved[:, None], known, random.random(origin.size) < 0.5)
-
-
-def dense_of(made, found, history, values, size):
-    dense = np.zeros((size, size))
-    for r, c, block in zip(*made.blocks(found, history), values, strict=True):
-        at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
-        np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
-    return dense
 
 
 def check_leaps(made, found, x, apart):
@@ -156,23 +112,6 @@ def test_cells_whose_ends_meet_one_crest_may_meet_another_one_between(degree, se
             told.append(leaps_in_cells(found).max())
             check_leaps(made, found, x, 0.3)
     assert max(told) >= 2
-
-
-def changes(state, ways):
-    """Return what a function of a way tells before and after each change of its mark."""
-    known, found = [state(way) for way in ways], []
-    for i in range(len(ways) - 1):
-        low, high, one, other = ways[i], ways[i + 1], known[i], known[i + 1]
-        while one[1] != other[1] and high - low > 1e-14:
-            middle = 0.5 * (low + high)
-            now = state(middle)
-            if now[1] == one[1]:
-                low, one = middle, now
-            else:
-                high, other = middle, now
-        if one[1] != other[1]:
-            found.append((one, other))
-    return found
 
 
 @pytest.mark.parametrize("seed", range(3))

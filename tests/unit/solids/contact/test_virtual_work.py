@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mortar_cases import evaluate, held_at
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
 from solid_cases import ELEMENTS, curve, jacobian
@@ -47,20 +48,6 @@ def one_pass(friction, degree, rational, seed, bend=0.0, **settings):
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
     return made, x, History(moved[:, None], known, random.random(origin.size) < 0.5)
-
-
-def evaluate(made, x, found, history, held=None, values=None):
-    residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
-    )
-    return residual, out
-
-
-def held_at(out):
-    state = out[:, k.STATE]
-    return np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])

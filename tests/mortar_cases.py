@@ -1,0 +1,77 @@
+"""Passes of virtual work over one boundary: what their tests share."""
+
+import numpy as np
+from solid_cases import curve
+
+from stiction.laws import DI, Frictionless, LennardJones
+from stiction.solids.contact import sweeps as k
+from stiction.solids.contact.model import Contact, History
+from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.virtual_work import MortarPass
+
+LAW = LennardJones(1.0, 0.3)
+# a law, and a tangential stiffness with which cells that leap slide or stick
+FRICTION = {
+    "none": (Frictionless(), 30.0),
+    "slides": (DI(0.5, 1.0, 20.0), 30.0),
+    "sticks": (DI(0.5, 1.0, 20.0), 1e-5),
+}
+
+
+def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, weights=None):
+    """Return a pass of one cell for each piece of a boundary, and places of all nodes."""
+    points, first = np.concatenate([mine, other]), mine.shape[0]
+    pair = curve(mine, degree, points=1), curve(other, degree, first=first, weights=weights)
+    contact = Contact(
+        Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=penalty, passes="mortar"
+    )
+    return MortarPass(contact, *pair, points), points
+
+
+def evaluate(made, x, found, history, held=None, values=None):
+    residual = np.zeros_like(x)
+    held = np.full(made.count, -1) if held is None else held
+    out = made.evaluate(
+        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    )
+    return residual, out
+
+
+def slipped(made, x, seed):
+    """Return a history in which some cells stick and others slide."""
+    random = np.random.default_rng(seed)
+    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    known = np.isfinite(origin)
+    far = random.uniform(-0.3, 0.3, origin.size) * (random.random(origin.size) < 0.5)
+    moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
+    return History(moved[:, None], known, random.random(origin.size) < 0.5)
+
+
+def dense_of(made, found, history, values, size):
+    dense = np.zeros((size, size))
+    for r, c, block in zip(*made.blocks(found, history), values, strict=True):
+        at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
+        np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
+    return dense
+
+
+def held_at(out):
+    state = out[:, k.STATE]
+    return np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
+
+
+def changes(state, ways):
+    """Return what a function of a way tells before and after each change of its mark."""
+    known, found = [state(way) for way in ways], []
+    for i in range(len(ways) - 1):
+        low, high, one, other = ways[i], ways[i + 1], known[i], known[i + 1]
+        while one[1] != other[1] and high - low > 1e-14:
+            middle = 0.5 * (low + high)
+            now = state(middle)
+            if now[1] == one[1]:
+                low, one = middle, now
+            else:
+                high, other = middle, now
+        if one[1] != other[1]:
+            found.append((one, other))
+    return found
