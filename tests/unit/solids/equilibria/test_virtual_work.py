@@ -10,6 +10,7 @@ from stiction.solids.conditions import Driven, Fixed, Program
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1N2
+from stiction.solids.equilibria import load_steps
 from stiction.solids.equilibria.works import Rule
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import rectangle
@@ -94,6 +95,32 @@ def test_ledger_of_loose_balance(newton_tolerance):
     solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
     method = st.Quasistatic(steps=3, work_tolerance=1e-11, newton_tolerance=newton_tolerance)
     assert st.solve(solid, method, (0.0, 2.0)).energy.imbalance_rel < 1e-11
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_an_end_to_which_no_straight_way_leads_is_not_taken(monkeypatch, around):
+    """After many iterations in a long step, bodies are right side out again beyond inside out."""
+    law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=False)
+    solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
+    genuine, upper = load_steps.solve_step, slice(0, solid.bodies[0].mesh.points.shape[0])
+    far = 0.4
+
+    def wandering(problem, state, t, guess, limits, space):
+        outcome = genuine(problem, state, t, guess, limits, space)
+        if t - state.time < far or outcome.trial is None:
+            return outcome
+        u = outcome.trial.u.copy()
+        if around:
+            here = problem.points[upper]
+            u[upper] = 2.0 * (here.mean(axis=0) - here)
+        return outcome._replace(trial=outcome.trial._replace(u=u), iterations=20)
+
+    monkeypatch.setattr(load_steps, "solve_step", wandering)
+    run = st.solve(solid, st.Quasistatic(steps=2), (0.0, 2.0))
+    assert run.status.name == "SOLVED"
+    assert run.energy.imbalance_rel < 1e-5
+    assert (np.diff(run.time).max() < far) == around
+    assert (run.stats["step_cuts"] > 1) == around
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), 1e-14, 0.1])
