@@ -14,7 +14,6 @@ import numpy.typing as npt
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curve_kernels import points_kernel
-from stiction.solids.contact.leap_forms import Leaping
 from stiction.solids.contact.leaps import (
     Leaps,
     Leapt,
@@ -26,6 +25,7 @@ from stiction.solids.contact.leaps import (
     parts_of,
     rivals,
 )
+from stiction.solids.contact.mark_forms import Leaping
 from stiction.solids.contact.model import Contact, ContactPass, Found
 from stiction.solids.contact.segment_forms import Met
 from stiction.solids.contact.segments import (
@@ -227,9 +227,9 @@ class CutPass(ContactPass):
             stood, lost = self._stations(found)
             if self._joints_differ(found, stood, lost, x):
                 stood, lost = self._stations(found)
-            every = self._stretches(self._every, found)
+            whole = self._stretches(self._every, found)
             made, met, bad = self._between_marks(
-                look, every, (stood[a], stood[b]), (place[:, a], place[:, b]), ends
+                look, whole, (stood[a], stood[b]), (place[:, a], place[:, b]), ends
             )
             bad[lost[a] | lost[b]] = True
             jumps, both = None, np.flatnonzero(bad & ~lost[a] & ~lost[b])

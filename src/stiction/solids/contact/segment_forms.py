@@ -6,7 +6,7 @@ own nodes and of those of one piece of the partner, and in s_a and s_b,
 
     dQ = sum W dF + F dW,    ddQ = sum W ddF + dW dF + dF dW + F ddW,
 
-and then taken to nodes alone with the marks s(y) (see `mark_forms`) and leaps (`leap_forms`).
+and then taken to nodes alone with the marks s(y), see `mark_forms`.
 
 Second variations at points have low rank: each is a sum of products of two vectors, and those of
 all points of a segment are added in one product of matrices.
@@ -27,7 +27,7 @@ from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
 
 if TYPE_CHECKING:
-    from stiction.solids.contact.leap_forms import LeapForms
+    from stiction.solids.contact.mark_forms import LeapForms
 
 __all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "sums"]
 

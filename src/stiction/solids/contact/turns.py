@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.leaps import Look, Stretches
+from stiction.solids.contact.leaps import Look, Stretches, joined
 from stiction.solids.contact.model import Found
 from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
@@ -107,12 +107,12 @@ def turned(
 
     Verified by: tests/unit/solids/contact/test_turns.py::test_turns_lie_where_places_go_back
     """
-    cosines = []
-    for s, found in ((parts.low, parts.one), (parts.high, parts.other)):
-        here = look.mine(parts.element, s, look.x)[1]
-        there = look.partner(found.element, found.xi.T, look.x)[1]
-        cosines.append(dot(there[1], here[1]) / (lengths(there[1]) * lengths(here[1])))
-    one, other = cosines
+    # both ends of all in one go
+    both = joined(parts.one, parts.other)
+    here = look.mine(np.tile(parts.element, 2), np.concatenate([parts.low, parts.high]), look.x)[1]
+    there = look.partner(both.element, both.xi.T, look.x)[1]
+    cosine = dot(there[1], here[1]) / (lengths(there[1]) * lengths(here[1]))
+    one, other = np.split(cosine, 2)
     at = np.flatnonzero(smooth & ((one > 0.0) != (other > 0.0)) & (np.abs(one - other) > _BENDS))
     if not at.size:
         return None
@@ -130,16 +130,16 @@ def turned(
         if (moved <= _FOUND * wide).all():
             break
     now = _upright(look, e, s, guess)
-    there = now.found.normal & (np.abs(now.cosine) <= _UPRIGHT)
-    there &= (s - low > _FACING * wide) & (high - s > _FACING * wide)
-    at, s, place, found = at[there], s[there], now.place[:, there], now.found.at(there)
+    kept = now.found.normal & (np.abs(now.cosine) <= _UPRIGHT)
+    kept &= (s - low > _FACING * wide) & (high - s > _FACING * wide)
+    at, s, place, found = at[kept], s[kept], now.place[:, kept], now.found.at(np.flatnonzero(kept))
     if not at.size:
         return None
     rest = np.setdiff1d(np.arange(parts.cell.size), at)
-    both = parts.at(rest).and_also(parts.at(at).divided(s, found))
+    whole = parts.at(rest).and_also(parts.at(at).divided(s, found))
     left = np.concatenate([sides[0][:, rest], sides[0][:, at], place], axis=1)
     right = np.concatenate([sides[1][:, rest], place, sides[1][:, at]], axis=1)
     of = np.concatenate([rest, at, at])
     order = np.argsort(of, kind="stable")
     before, ends = at + np.arange(at.size), (left[:, order], right[:, order])
-    return Turned(both.at(order), ends, of[order], before)
+    return Turned(whole.at(order), ends, of[order], before)

@@ -41,7 +41,7 @@ from stiction.laws.interface_tractions import (
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import along
 from stiction.solids.contact.cutting import Cut, CutPass
-from stiction.solids.contact.leap_forms import LeapForms
+from stiction.solids.contact.mark_forms import LeapForms
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Sums, sums
 from stiction.solids.contact.segments import Segments
@@ -225,10 +225,9 @@ class MortarPass(CutPass):
         """Return how cells are cut, and which pieces and corners their segments meet."""
         assert isinstance(found, Cut)
         made = found.segments
-        parts = made.cell, made.pieces, made.slot, made.corner, made.tangents, made.turns
+        cut = made.cell, made.pieces, made.slot, made.corner, made.tangents, made.turns
         leaps = () if found.leaping is None else (found.leaping.one, found.leaping.other)
-        parts = *parts, found.met.meets
-        return b"".join(part.tobytes() for part in (*parts, *leaps))
+        return b"".join(part.tobytes() for part in (*cut, found.met.meets, *leaps))
 
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gaps at the middles of cells, tangents of unit length there, and stretches."""
