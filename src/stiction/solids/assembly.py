@@ -19,6 +19,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 
+# places of a straight way at which volumes are told
+_ALONG = 257
+
 
 class Pattern:
     """Where the d x d blocks of pairs of nodes stand in a CSR matrix.
@@ -182,6 +185,31 @@ class Bulk:
                 arguments = (nodes, gradients, weights, points, u, table, part)
                 bad += run(*arguments, residual, store, where, row)
         return bad
+
+    def least_volume(self, one: Floats, other: Floats) -> float:
+        """Return the smallest det F on the straight way between two states.
+
+        There det F is a polynomial of degree d, which d + 1 places determine.
+
+        Parameters
+        ----------
+        one, other : (nodes, d) displacements [m]
+
+        Verified by: tests/unit/solids/test_assembly.py::test_least_volume_on_a_straight_way
+        """
+        d, least = one.shape[1], np.inf
+        few, many = np.linspace(0.0, 1.0, d + 1), np.linspace(0.0, 1.0, _ALONG)
+        rows = np.vander(many, d + 1) @ np.linalg.inv(np.vander(few, d + 1))
+        for block in self._blocks:
+            nodes = block.elements.nodes
+            for part in parts_of(block.elements):
+                f, g = (
+                    np.eye(d) + np.einsum("eqnd,enc->eqcd", part.gradients, u[nodes])
+                    for u in (one, other)
+                )
+                known = np.stack([np.linalg.det(f + p * (g - f)).ravel() for p in few])
+                least = min(least, *(float((row @ known).min()) for row in rows))
+        return least
 
     def energy(self, u: Floats) -> float:
         """Return the strain energy [J/m]; NaN where an element is inside out."""

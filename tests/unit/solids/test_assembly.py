@@ -159,6 +159,17 @@ def test_folded_elements_are_counted(parts):
     assert np.isnan(bulk.energy(u))
 
 
+def test_least_volume_on_a_straight_way(parts):
+    """From rest to a body mirrored across two axes: 1 - p (1 - l) along each, a polynomial."""
+    bulk, _ = bound(parts, MATERIALS["NeoHookean"].table())
+    rest, d = np.zeros_like(parts.points), parts.points.shape[1]
+    for ends, least in (((-0.9, -0.7), -0.003096), ((0.3, 0.6), 0.18), ((1.5, 1.2), 1.0)):
+        along = np.array([*ends, 1.0][:d])
+        found = bulk.least_volume(rest, parts.points * (along - 1.0))
+        assert found == pytest.approx(least, abs=1e-4)
+        assert bulk.least_volume(parts.points * (along - 1.0), rest) == pytest.approx(found)
+
+
 def test_pattern_against_dense():
     random = np.random.default_rng(5)
     rows, columns = random.integers(0, 7, (6, 3)), random.integers(0, 7, (6, 3))

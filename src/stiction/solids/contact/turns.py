@@ -5,9 +5,9 @@ c(xi), as
 
     dxi / ds = a . X' / m,    m = a . a - r . a_,xi.
 
-If a turn goes over the end of a piece, two marks come to be inside one cell, and what was one
-segment would be three at once: the sum would change by the error of the rule. So cells always end
-at turns, and marks come to be, and pass away, where segments end already.
+If a turn goes over the end of a piece, two marks come to be inside one cell, and without a cut
+there the sum would change by the error of the rule. So cells end at turns, where these meet a
+piece, and marks come to be, and pass away, where segments end already.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _FACING = 1e-9
 # cosines between both tangents: a cell over which theirs changes by less has no turn that could be
 # told from rounding, and one that is left at a turn was none
 _BENDS, _UPRIGHT = 1e-2, 1e-7
+# part by which one of two distances has to be smaller: rounding
+_NEARER = 1e-12
 
 
 class Turned(NamedTuple):
@@ -74,13 +76,14 @@ class _Upright(NamedTuple):
     ----------
     cosine, slope : (p,) and what the first changes by with s
     place : (d, p) of the own boundary
-    found : nearest places
+    found, far : nearest places, and how far they are [m]
     """
 
     cosine: Floats
     slope: Floats
     place: Floats
     found: Found
+    far: Floats
 
 
 def _upright(look: Look, e: Ints, s: Floats, guess: Found) -> _Upright:
@@ -90,8 +93,10 @@ def _upright(look: Look, e: Ints, s: Floats, guess: Found) -> _Upright:
     size = lengths(there[1]) * lengths(here[1])
     r = here[0] - there[0]
     value, lean = dot(there[1], here[1]), dot(there[2], here[1])
-    moves = value / (dot(there[1], there[1]) - dot(r, there[2]))
-    return _Upright(value / size, (dot(there[1], here[2]) + lean * moves) / size, here[0], found)
+    with np.errstate(all="ignore"):
+        moves = value / (dot(there[1], there[1]) - dot(r, there[2]))
+        slope = (dot(there[1], here[2]) + lean * moves) / size
+    return _Upright(value / size, slope, here[0], found, lengths(r))
 
 
 def turned(
@@ -110,9 +115,11 @@ def turned(
     # both ends of all in one go
     both = joined(parts.one, parts.other)
     here = look.mine(np.tile(parts.element, 2), np.concatenate([parts.low, parts.high]), look.x)[1]
-    there = look.partner(both.element, both.xi.T, look.x)[1]
-    cosine = dot(there[1], here[1]) / (lengths(there[1]) * lengths(here[1]))
+    near = look.partner(both.element, both.xi.T, look.x)[1]
+    cosine = dot(near[1], here[1]) / (lengths(near[1]) * lengths(here[1]))
     one, other = np.split(cosine, 2)
+    there = both.normal | (np.abs(both.xi[:, 0]) == 1.0)
+    smooth = smooth & there[: smooth.size] & there[smooth.size :]
     at = np.flatnonzero(smooth & ((one > 0.0) != (other > 0.0)) & (np.abs(one - other) > _BENDS))
     if not at.size:
         return None
@@ -131,6 +138,8 @@ def turned(
             break
     now = _upright(look, e, s, guess)
     kept = now.found.normal & (np.abs(now.cosine) <= _UPRIGHT)
+    # beside a hollow corner the place that was followed may be the farther one
+    kept &= ~(_upright(look, e, s, parts.other.at(at)).far < now.far * (1.0 - _NEARER))
     kept &= (s - low > _FACING * wide) & (high - s > _FACING * wide)
     at, s, place, found = at[kept], s[kept], now.place[:, kept], now.found.at(np.flatnonzero(kept))
     if not at.size:

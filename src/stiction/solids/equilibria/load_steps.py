@@ -42,8 +42,8 @@ Floats = npt.NDArray[np.float64]
 _EASY, _HARD = 6, 12
 # factorisations after which a solver that was stopped stands where it did: the first one analyses
 _TRIES = 2
-# how often a step is cut to whose end no straight way leads, and where on it elements are looked at
-_ASTRAY, _BETWEEN = 3, np.linspace(0.0, 1.0, 17)[1:-1]
+# how often a step is cut to whose end no straight way leads
+_ASTRAY = 3
 _GROWTH = 1.5
 _SNAPSHOTS = 13
 # parts in which a step is taken again before a jump between two bodies is told
@@ -283,12 +283,13 @@ class March:
         while True:
             t = self.state.time
             target = self._target(t, min(self.dt, self.most))
+            before = self.iterations
             outcome = self.attempt(target, self.smooth)
             if outcome.trial is not None:
                 if self.meets(outcome.trial.u):
                     continue
-                half = 0.5 * (target - t)
-                if astray == _ASTRAY or half < self.least or not self._strays(outcome):
+                half, spent = 0.5 * (target - t), self.iterations - before
+                if astray == _ASTRAY or half < self.least or not self._strays(outcome, spent):
                     break
                 astray += 1
             self.cuts += 1
@@ -314,21 +315,16 @@ class March:
             self.dt = 0.6 * (target - t)
         return True
 
-    def _strays(self, outcome: Outcome) -> bool:
+    def _strays(self, outcome: Outcome, spent: int) -> bool:
         """Return whether an end was found by many iterations, and no straight way leads there.
 
         From bodies that overlap at the first guess Newton's method may end with elements pushed
         through each other, right side out again, in balance: a shorter step does not.
         """
-        if not self.joined or outcome.iterations <= _HARD or outcome.trial is None:
+        if not self.joined or spent <= _HARD or outcome.trial is None:
             return False
-        way = outcome.trial.u - self.state.u
-        unknowns = self.problem.unknowns
-        between = (self.state.u + part * way for part in _BETWEEN)
-        return any(
-            self.problem.bulk.add(moved, np.zeros_like(moved), None)
-            for moved in map(unknowns.displacements, between)
-        )
+        way = map(self.problem.unknowns.displacements, (self.state.u, outcome.trial.u))
+        return self.problem.bulk.least_volume(*way) <= 0.0
 
     def _rows_within(self, outcome: Outcome, target: float) -> int:
         """Find the states that are asked for within a step, and keep their rows.

@@ -112,7 +112,8 @@ def test_an_end_to_which_no_straight_way_leads_is_not_taken(monkeypatch, around)
         u = outcome.trial.u.copy()
         if around:
             here = problem.points[upper]
-            u[upper] = 2.0 * (here.mean(axis=0) - here)
+            # right side out at the end, inside out between 0.513 and 0.526 of the way
+            u[upper] = np.array([1.9, 1.95]) * (here.mean(axis=0) - here)
         return outcome._replace(trial=outcome.trial._replace(u=u), iterations=20)
 
     monkeypatch.setattr(load_steps, "solve_step", wandering)
