@@ -1,7 +1,7 @@
 """Passes of virtual work over one boundary: what their tests share."""
 
 import numpy as np
-from solid_cases import curve
+from solid_cases import curve, evaluate
 
 from stiction.laws import DI, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
@@ -28,15 +28,6 @@ def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, wei
     return MortarPass(contact, *pair, points), points
 
 
-def evaluate(made, x, found, history, held=None, values=None):
-    residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
-    )
-    return residual, out
-
-
 def slipped(made, x, seed):
     """Return a history in which some cells stick and others slide."""
     random = np.random.default_rng(seed)
@@ -53,11 +44,6 @@ def dense_of(made, found, history, values, size):
         at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
         np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
     return dense
-
-
-def held_at(out):
-    state = out[:, k.STATE]
-    return np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
 
 
 def changes(state, ways):

@@ -4,6 +4,7 @@ import numpy as np
 
 from stiction.solids.arrays import Surface
 from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.contact.sweeps import SLIDES, STATE, STICKS
 from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2
 from stiction.solids.materials import (
     LinearElastic,
@@ -139,3 +140,19 @@ def principal_stresses(law, stretches):
         return law.c10 * first + law.c01 * second + volume
     w = j ** (-2 / 3) * i1 - 3
     return (law.c1 + 2 * law.c2 * w + 3 * law.c3 * w**2) * first + volume
+
+
+def evaluate(made, x, found, history, held=None, values=None):
+    """Return forces on the nodes and what is told about the points."""
+    residual = np.zeros_like(x)
+    held = np.full(made.count, -1) if held is None else held
+    out = made.evaluate(
+        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    )
+    return residual, out
+
+
+def held_at(out):
+    """Return the states to be held, as a solver holds them."""
+    state = out[:, STATE]
+    return np.where(state == STICKS, 0, np.where(state == SLIDES, 1, -1)).astype(np.int64)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from mortar_cases import FRICTION, LAW, changes, dense_of, evaluate, made_of, slipped
+from mortar_cases import FRICTION, LAW, changes, dense_of, made_of, slipped
 from numpy.testing import assert_allclose
-from solid_cases import curve, jacobian
+from solid_cases import curve, evaluate, jacobian
 
 from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps as k

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from solid_cases import ELEMENTS, curve, distorted, jacobian
+from solid_cases import ELEMENTS, curve, distorted, evaluate, held_at, jacobian
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
@@ -62,22 +62,6 @@ def one_pass(friction, partner, degree, seed, **settings):
     moved = origin + far + 0.001 * random.standard_normal(origin.size)
     history = History(np.where(known, moved, 0.0)[:, None], known, random.random(origin.size) < 0.5)
     return made, x, history
-
-
-def evaluate(made, x, found, history, held=None, values=None):
-    """Return forces on the nodes and what is told about the points."""
-    residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
-    )
-    return residual, out
-
-
-def held_at(out):
-    """Return the states to be held, as a solver holds them."""
-    state = out[:, k.STATE]
-    return np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
 
 
 def tangent_error(made, x, history):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import coo_matrix
 from scipy.sparse.linalg import spsolve
-from solid_cases import distorted, jacobian
+from solid_cases import distorted, evaluate, jacobian
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
@@ -72,15 +72,6 @@ def one_pass(friction, partner, seed, **settings):
     far = random.uniform(-0.8, 0.8, origin.shape) * (random.random((origin.shape[0], 1)) < 0.5)
     moved = np.where(known[:, None], origin + far + 0.001 * random.standard_normal(far.shape), 0.0)
     return made, x, History(moved, known, random.random(known.size) < 0.5)
-
-
-def evaluate(made, x, found, history, held=None, values=None):
-    residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
-    )
-    return residual, out
 
 
 def dense(made, found, history, values, size):

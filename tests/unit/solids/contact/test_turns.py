@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from mortar_cases import FRICTION, changes, dense_of, evaluate, held_at, made_of, slipped
+from mortar_cases import FRICTION, changes, dense_of, made_of, slipped
 from numpy.testing import assert_allclose
-from solid_cases import jacobian
+from solid_cases import evaluate, held_at, jacobian
 
 from stiction.solids.contact import turns as turns_module
 from stiction.solids.contact.model import Found

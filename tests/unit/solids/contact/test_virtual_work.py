@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from mortar_cases import evaluate, held_at
 from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
-from solid_cases import ELEMENTS, curve, jacobian
+from solid_cases import ELEMENTS, curve, evaluate, held_at, jacobian
 
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
