@@ -144,7 +144,7 @@ def _begin(problem: Problem, record: Recorder) -> int:
     """Return the first step that counts."""
     start = problem.assembled.readings.start
     times = np.array([row.time for row in record.path])
-    return min(int(np.searchsorted(times, start - 1e-12)), times.size - 1)
+    return min(int(np.searchsorted(times, start - record.same(start))), times.size - 1)
 
 
 def _curves(problem: Problem, record: Recorder, rows: list[Row]) -> dict[str, Floats]:

@@ -60,8 +60,10 @@ class Turned(NamedTuple):
         """Return segments of the parts, numbered by these, with marks at turns."""
         turns, cell = made.turns.copy(), made.cell
         changes = cell[1:] != cell[:-1]
-        turns[:, 1] = np.append(changes, True) & np.isin(cell, self.before)
-        turns[:, 0] = np.append(True, changes) & np.isin(cell, self.before + 1)
+        ends = np.zeros(self.of.size + 1, dtype=bool)
+        ends[self.before] = True
+        turns[:, 1] = np.append(changes, True) & ends[cell]
+        turns[:, 0] = np.append(True, changes) & ends[cell - 1]
         return made._replace(turns=turns)
 
     def whole_of(self, bad: Bools) -> Bools:
@@ -144,7 +146,9 @@ def turned(
     at, s, place, found = at[kept], s[kept], now.place[:, kept], now.found.at(np.flatnonzero(kept))
     if not at.size:
         return None
-    rest = np.setdiff1d(np.arange(parts.cell.size), at)
+    whole_ones = np.ones(parts.cell.size, dtype=bool)
+    whole_ones[at] = False
+    rest = np.flatnonzero(whole_ones)
     whole = parts.at(rest).and_also(parts.at(at).divided(s, found))
     left = np.concatenate([sides[0][:, rest], sides[0][:, at], place], axis=1)
     right = np.concatenate([sides[1][:, rest], place, sides[1][:, at]], axis=1)

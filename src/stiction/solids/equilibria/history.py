@@ -45,6 +45,8 @@ Floats = npt.NDArray[np.float64]
 # part of T_max from which a point counts as pulled
 PULLS = 0.2
 _PLANE = 2
+# part of the time span by which times may differ that are meant to be the same
+_SAME = 1e-12
 
 
 class Energies(NamedTuple):
@@ -231,11 +233,6 @@ def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:
     return float(np.sum(both * (stretches[1] - stretches[0]) / per))
 
 
-def _near(t: float) -> float:
-    """Return by how much times may differ that are meant to be the same."""
-    return 1e-12 * max(1.0, abs(t))
-
-
 @dataclass
 class Extremes:
     """What the audit asks of all accepted states, whether or not their rows are kept.
@@ -334,6 +331,11 @@ class Recorder:
     def __post_init__(self) -> None:
         begin = float(self.wanted[0])
         self._picture_times = np.linspace(begin, self.end, max(2, self.snapshots))
+        self._span = abs(self.end - begin)
+
+    def same(self, t: float) -> float:
+        """Return by how much times may differ from t that are meant to be the same."""
+        return _SAME * max(self._span, abs(t))
 
     def add(
         self,
@@ -370,21 +372,21 @@ class Recorder:
         if self.every_step or (at is None and self.asks_for(t)):
             self.rows.append(self.last)
         due = self._picture_times[len(self.pictures) :]
-        if due.size and t >= due[0] - 1e-12:
+        if due.size and t >= due[0] - self.same(t):
             # times passed in one step count as taken
-            for _ in range(int(np.sum(due <= t + 1e-12))):
+            for _ in range(int(np.sum(due <= t + self.same(t)))):
                 moved = self.problem.unknowns.displacements(state.u)
                 self.pictures.append((t, moved.copy()))
 
     def asks_for(self, t: float) -> bool:
         """Return whether a row is wanted at a time."""
-        return bool(np.any(np.abs(self.wanted - t) <= _near(t)))
+        return bool(np.any(np.abs(self.wanted - t) <= self.same(t)))
 
     def asked_between(self, low: float, high: float) -> list[float]:
         """Return the times inside an interval at which rows are wanted."""
         if self.every_step:
             return []
-        inside = (self.wanted > low + _near(low)) & (self.wanted < high - _near(high))
+        inside = (self.wanted > low + self.same(low)) & (self.wanted < high - self.same(high))
         return [float(t) for t in self.wanted[inside]]
 
     def between(self, trial: Trial, t: float, energy: Energies, iterations: int) -> None:

@@ -27,6 +27,7 @@ from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solv
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Watch, find_snap
 from stiction.solids.many.joining import carried_over, joined, kept_pairs, met, told_before
+from stiction.solids.many.passing import THROUGH, Ways
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ class March:
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.holds = smooth and problem.deepest == 0.0
         self.watch.rigid = all(p.partner.rigid for p in problem.passes)
+        self.ways = Ways(problem)
 
     def join(self, pairs: list[tuple[int, int, int]]) -> None:
         """Let pairs of contacts among many join, of which nothing is known yet."""
@@ -289,9 +291,12 @@ class March:
                 if self.meets(outcome.trial.u):
                     continue
                 half, spent = 0.5 * (target - t), self.iterations - before
-                if astray == _ASTRAY or half < self.least or not self._strays(outcome, spent):
+                if self.ways.through(self.state.u, outcome.trial.u):
+                    outcome = Outcome(None, outcome.iterations, (), THROUGH)
+                elif astray == _ASTRAY or half < self.least or not self._strays(outcome, spent):
                     break
-                astray += 1
+                else:
+                    astray += 1
             self.cuts += 1
             self.dt = 0.5 * (target - t)
             if self.dt < self.least:
@@ -564,6 +569,8 @@ class March:
             )
         elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
+        elif outcome.reason == THROUGH:
+            advice = "On every straight way one lies inside the other: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
         self.record.reason = (

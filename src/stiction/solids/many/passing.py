@@ -1,0 +1,133 @@
+"""Bodies that would pass through each other within one step.
+
+Newton's method knows both ends of a step. A body that lies before another at its begin and behind
+it at its end has felt nothing there, and nothing tells of it. So where two bodies move past each
+other by half of what the thinner is thick, or more, places between both ends are looked at: a step
+on whose straight way one lies inside the other is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
+from stiction.solids.many.among import boxes_of, near_boxes
+
+if TYPE_CHECKING:
+    from stiction.solids.arrays import Discretisation
+    from stiction.solids.equilibria.problem import Problem
+
+__all__ = ["THROUGH", "Ways", "thickness"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# why a step is none
+THROUGH = "bodies pass through each other"
+# parts of the thickness: a way that is looked at, between places that are, and what may lie inside
+_LONG, _APART, _INSIDE = 0.5, 0.1, 0.02
+# places that are looked at on one way
+_MOST = 100
+
+
+class _Side(NamedTuple):
+    """One pass between two bodies.
+
+    Parameters
+    ----------
+    number : of the pass
+    thick : how thick the thinner of both bodies is [m]
+    reach : radius of a rigid partner, of which one node is known, else 0 [m]
+    own, other : nodes of both boundaries
+    """
+
+    number: int
+    thick: float
+    reach: float
+    own: Ints
+    other: Ints
+
+
+class Ways:
+    """The ways of bodies that touch, step by step.
+
+    Parameters
+    ----------
+    problem : the equations
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._sides = problem, list[_Side]()
+        thick = [_of_body(part) for part in problem.parts]
+        for number, p in enumerate(problem.passes):
+            pair = problem.contact_of_pass[number]
+            contact = problem.assembled.pairs[pair]
+            partner, least, reach = contact.partner, thick[contact.boundary.body], 0.0
+            if isinstance(partner, RigidCircle | RigidSphere):
+                reach = float(partner.radius)
+                least, other = min(least, 2.0 * reach), np.array([problem.rigid_node[pair]])
+            elif isinstance(partner, Boundary) and partner != contact.boundary:
+                least, other = min(least, thick[partner.body]), np.unique(p.partner.nodes)
+            else:
+                # nobody comes out behind a plane, and what lies behind a boundary is its own body
+                continue
+            if np.isfinite(least):
+                self._sides.append(_Side(number, least, reach, np.unique(p.own.nodes), other))
+
+    def through(self, before: Floats, after: Floats) -> bool:
+        """Return whether a body lies inside another on the straight way of a step.
+
+        Parameters
+        ----------
+        before, after : (nodes, d) unknowns at both ends [m]
+
+        Verified by: tests/unit/solids/many/test_passing.py::test_bodies_that_pass_are_seen
+        """
+        if not self._sides:
+            return False
+        x, y = self._problem.places(before), self._problem.places(after)
+        return any(self._inside(side, x, y - x) for side in self._sides)
+
+    def _inside(self, side: _Side, x: Floats, way: Floats) -> bool:
+        own, other = way[side.own], way[side.other]
+        carried = other.mean(axis=0)
+        # how far the bodies move past each other, what both do left out
+        far = sum(float(np.sqrt(((d - carried) ** 2).sum(axis=1)).max()) for d in (own, other))
+        if not far > _LONG * side.thick:
+            return False
+        near = [np.concatenate([x[n], x[n] + way[n]]) for n in (side.own, side.other)]
+        if not near_boxes(boxes_of(near), side.reach).size:
+            return False
+        p, deep = self._problem.passes[side.number], -_INSIDE * side.thick
+        parts = min(_MOST, int(np.ceil(far / (_APART * side.thick))))
+        for i in range(parts):
+            place = x + i / parts * way
+            if float(p.gaps(place, p.project(place, None)).min()) < deep:
+                # bodies that overlap from the begin are told as such
+                return i > 0
+        return False
+
+
+def _of_body(part: Discretisation) -> float:
+    """Return how thick a body is [m]; infinite for what has no volume."""
+    volume = sum(float(block.weights.sum()) for block in part.blocks)
+    return thickness(part.points, volume) if volume > 0.0 else np.inf
+
+
+def thickness(places: Floats, volume: float) -> float:
+    """Return how thick a body is at most: the least of its extents, or volume over the others [m].
+
+    Parameters
+    ----------
+    places : (n, d) of its nodes [m]
+    volume : in the plane per unit thickness [m^d]
+
+    Verified by: tests/unit/solids/many/test_passing.py::test_how_thick_bodies_are
+    """
+    away = places - places.mean(axis=0)
+    axes = np.linalg.svd(away, full_matrices=False)[2]
+    long = np.sort(np.ptp(away @ axes.T, axis=0))
+    return float(min(long[0], volume / np.prod(long[1:])))

@@ -1,0 +1,123 @@
+"""Bodies that would pass through each other in one step are seen, and no such step is taken."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.laws import LennardJones
+from stiction.solids import (
+    Q1,
+    Among,
+    Body,
+    Boundary,
+    Contact,
+    Driven,
+    Fixed,
+    GeneralisedAlpha,
+    MovingSolid,
+    Nearest,
+    NeoHookean,
+    Program,
+    Rigid,
+    RigidCircle,
+    disc,
+    rectangle,
+)
+from stiction.solids.equilibria.problem import Problem
+from stiction.solids.many.passing import Ways, thickness
+
+LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
+RIMS = [Boundary(0, "rim"), Boundary(1, "rim")]
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.5])
+def test_how_thick_bodies_are(angle):
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    plate = rectangle(1.0, 0.1, (8, 2)).points @ turn
+    assert thickness(plate, 0.1) == pytest.approx(0.1, rel=1e-12)
+    round_ = disc(0.5, (4, 3), 2, (7.0, 0.0))
+    assert thickness(round_.points, np.pi / 4.0) == pytest.approx(np.pi / 4.0, rel=1e-12)
+    # a bow stands higher than it is thick
+    bow = np.array(
+        [[np.cos(a) * r, np.sin(a) * r] for a in np.linspace(0, 3, 40) for r in (1, 1.1)]
+    )
+    assert thickness(bow, 3.0 * 1.05 * 0.1) < 0.2
+
+
+def two(partner, passes="half"):
+    """Two discs of radius 0.1, one above the other, or one above a rigid circle as large."""
+    bodies = [Body(disc(0.1, (4, 3), 2, (0.0, 0.5)), Q1(), NeoHookean(1.0, 0.3))]
+    if partner == "circle":
+        contacts = [Contact(RIMS[0], RigidCircle((0.0, 0.0), 0.1), LAW)]
+    else:
+        bodies.append(Body(disc(0.1, (4, 3), 2), Q1(), NeoHookean(1.0, 0.3)))
+        contacts = [Contact(*RIMS, LAW, passes=passes)]
+        if partner == "among":
+            contacts = [Among(RIMS, LAW)]
+    still = [Fixed(Nearest(i, (0.0, at)), (0,)) for i, at in enumerate((0.5, 0.0)[: len(bodies)])]
+    return st.Solid(bodies, contacts, still)
+
+
+@pytest.mark.parametrize("sides", ["half", "mortar", "circle"])
+@pytest.mark.parametrize(
+    ("shift", "way", "seen"),
+    [
+        (0.0, 1.0, True),
+        # overlaps by 5 % of a diameter while it passes
+        (0.19, 1.0, True),
+        (0.21, 1.0, False),
+        # arrives before the other
+        (0.0, 0.29, False),
+    ],
+)
+def test_bodies_that_pass_are_seen(sides, shift, way, seen):
+    problem = Problem(two(sides, sides if sides != "circle" else "half").assembled())
+    u = np.zeros_like(problem.points)
+    u[problem.first[0] : problem.first[1], 0] = shift
+    after = u.copy()
+    after[problem.first[0] : problem.first[1], 1] -= way
+    ways = Ways(problem)
+    assert ways.through(u, after) is seen
+    # the frame may move, and turn, as far as it likes
+    assert ways.through(u, after + np.array([30.0, 20.0])) is seen
+    turned = problem.points[:, ::-1] * [1.0, -1.0] - problem.points
+    assert not ways.through(np.zeros_like(u), turned)
+
+
+def pushed(sides, end=1.0):
+    """Push the upper one straight through what is held where it is, until time `end`."""
+    solid, push = two(sides), Nearest(0, (0.0, 0.5))
+    held = [
+        Driven(push, 1, Program((0.0, end), (0.0, -1.0))),
+        Fixed(push, (0,)),
+        Fixed(Nearest(0, (0.0, 0.55)), (0,)),
+    ]
+    if sides == "circle":
+        held.append(Fixed(Rigid(0)))
+    else:
+        held += [Fixed(Nearest(1, (0.0, 0.0))), Fixed(Nearest(1, (0.0, 0.05)), (0,))]
+    return st.Solid(solid.bodies, solid.contacts, held)
+
+
+@pytest.mark.parametrize("sides", ["named", "among", "circle"])
+def test_no_step_passes_through_a_body(sides):
+    run = st.solve(pushed(sides), st.Quasistatic(steps=3, max_steps=4), throw=False)
+    # it meets the other first, whatever comes then
+    assert run.stats["step_cuts"] >= 1
+    assert float(np.nanmin(run.data["gap"].values)) < 3.0 * LAW.gap_eq
+
+
+def test_no_step_of_a_motion_passes_through_a_body():
+    moving = MovingSolid(pushed("named", 300.0), density=1.0)
+    method = GeneralisedAlpha(steps=3, tolerance=None, max_steps=4)
+    run = st.solve(moving, method, t_span=(0.0, 300.0), throw=False)
+    assert run.stats["step_cuts"] >= 1
+    assert float(np.nanmin(run.data["gap"].values)) < 3.0 * LAW.gap_eq
+
+
+def test_a_run_ends_where_every_step_would_pass_through(monkeypatch):
+    monkeypatch.setattr(Ways, "through", lambda *_: True)
+    run = st.solve(pushed("named"), st.Quasistatic(steps=30, max_cuts=2), throw=False)
+    assert run.status.name == "UNCONVERGED"
+    assert "bodies pass through each other at t = 0.00833" in run.reason
+    assert "look at what drives them" in run.reason
