@@ -37,6 +37,7 @@ __all__ = [
     "contact_energies",
     "energies_at",
     "missing_energy",
+    "sprung",
     "step_energies",
 ]
 
@@ -124,13 +125,25 @@ def step_energies(
     open_ = 0.0
     if problem.joined and not rough:
         open_ = unbalanced(problem, before, after, times, scale, turned)
-        open_ -= left_over(problem, before, after)
+        open_ -= left_over(problem, before, after, times[0])
     return step._replace(
         work=last.work + step.work,
         algorithmic=last.algorithmic + step.algorithmic + open_,
         reciprocity=last.reciprocity + step.reciprocity + open_,
         works=tuple(w + dw for w, dw in zip(last.works, works, strict=True)),
     )
+
+
+def sprung(last: Energies, changes: dict[int, float]) -> Energies:
+    """Return the energies after springs were taken off or put on, which is work of theirs.
+
+    Parameters
+    ----------
+    changes : of the energy of springs, by condition [J/m]
+    """
+    works = [w + changes.get(number, 0.0) for number, w in enumerate(last.works)]
+    total = math.fsum(changes.values())
+    return last._replace(stored=last.stored + total, work=last.work + total, works=tuple(works))
 
 
 def contact_energies(

@@ -554,14 +554,14 @@ class Holding:
         skew = abs(mine - mine.T).max() if mine.nnz else 0.0
         return bool(skew <= _EVEN * abs(whole).max())
 
-    def spring_energy(self, t: float, u: Floats) -> float:
-        """Return the energy of the springs to the ground [J/m]."""
-        total = 0.0
-        for _, spring, entries, shape in self.springs:
+    def spring_energies(self, t: float, u: Floats) -> dict[int, float]:
+        """Return the energy of each spring to the ground [J/m]."""
+        found = {}
+        for number, spring, entries, shape in self.springs:
             g = spring.program.at(t)
             inner = 0.5 * float(np.sum(u * on.followers(entries, u)))
-            total += inner - g * float(np.sum(u * shape)) + 0.5 * spring.stiffness * g * g
-        return total
+            found[number] = inner - g * float(np.sum(u * shape)) + 0.5 * spring.stiffness * g * g
+        return found
 
 
 def _nothing(_t: float) -> float:

@@ -21,6 +21,7 @@ from stiction.solids.equilibria.history import (
     Recorder,
     energies_at,
     missing_energy,
+    sprung,
     step_energies,
 )
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
@@ -170,6 +171,8 @@ class March:
             return
         assert self.trial is not None
         self.state, self.trial = self.problem.carried(self.state, self.trial)
+        assert self.problem.gone is not None
+        self.energy = sprung(self.energy, self.problem.gone.energies)
         self.before, self.smooth = None, False
         self.watch.last = None
         self.pace()

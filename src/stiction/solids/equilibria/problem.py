@@ -18,6 +18,7 @@ from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
+from stiction.solids.equilibria.works import LetGo, acting, let_go
 from stiction.solids.many.among import Strays
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
@@ -72,9 +73,11 @@ class Problem:
     Attributes
     ----------
     work_tolerance : error of the work between two load steps, see `works.unbalanced` [1]
+    gone : what conditions let go when the stage began
     """
 
     work_tolerance = 1e-7
+    gone: LetGo | None = None
 
     def __init__(self, assembled: Assembled) -> None:
         self.assembled = assembled
@@ -180,17 +183,20 @@ class Problem:
         made.work_tolerance = self.work_tolerance
         if self.stage or self.base is not None:
             made.enter(self.stage, self.base, self.angles)
+        made.gone = self.gone
         return made
 
     def carried(self, state: State, trial: Trial) -> tuple[State, Trial]:
         """Enter the next stage, and return a state and what was told of it in its unknowns."""
         t, u = state.time, self.unknowns.displacements(state.u)
-        acting = self.unknowns.on_places(trial.residual + self.loads(t, u))
+        forces = self.unknowns.on_places(trial.residual + self.loads(t, u))
         inside = self.unknowns.on_places(trial.internal)
         angles = {i: self.holding.angle(i, t) for i in self.rigid_node}
+        before = acting(self, t, u, trial.residual), self.holding.spring_energies(t, u)
         self.enter(self.stage + 1, u, angles)
+        self.gone = let_go(self, t, u, *before)
         v = self.unknowns.values(u)
-        residual = self.unknowns.forces(acting) - self.loads(t, u)
+        residual = self.unknowns.forces(forces) - self.loads(t, u)
         told = trial._replace(u=v, residual=residual, internal=self.unknowns.forces(inside))
         return state._replace(u=v), told
 
@@ -279,9 +285,8 @@ class Problem:
         """Return the times at which a program changes its slope, or friction begins."""
         found = [c.friction_from for c in self.assembled.pairs]
         found += [stage.until for stage in self.assembled.stages]
-        for program in self.assembled.programs():
+        for program in (*self.assembled.programs(), self.assembled.attraction):
             found.extend(program.corners())
-        found.extend(self.assembled.attraction.corners())
         return np.unique(np.asarray(found, dtype=np.float64))
 
     def start(self, t: float) -> State:
@@ -582,7 +587,8 @@ class Problem:
 
     def grounded(self, trial: Trial, t: float) -> float:
         """Return the energy of springs to the ground [J/m]."""
-        return self.holding.spring_energy(t, self.unknowns.displacements(trial.u))
+        moved = self.unknowns.displacements(trial.u)
+        return sum(self.holding.spring_energies(t, moved).values())
 
     def springs(self, trial: Trial) -> float:
         """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""

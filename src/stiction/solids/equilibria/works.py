@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = [
+    "LetGo",
     "Rule",
+    "acting",
     "conservative",
     "force_of",
     "left_over",
+    "let_go",
     "moment_on_circle",
     "reaction",
     "unbalanced",
@@ -126,7 +129,81 @@ def works_of(
         angle = problem.turns(contact, t1) - problem.turns(contact, t0)
         torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
         found[number] += 0.5 * sum(torques) * angle
+    if carried is None:
+        # load steps let forces go, and take on new ones, slowly: by half of them over the way
+        for number, force in _gone(problem, t0).items():
+            found[number] += 0.5 * float(np.sum(force * moved))
     return tuple(float(v) for v in found)
+
+
+class LetGo(NamedTuple):
+    """What conditions let go when a stage begins.
+
+    Parameters
+    ----------
+    time : when
+    forces : of every condition before it less those after it, on unknowns that are free (nodes, d)
+        [N/m]
+    energies : by which those of springs to the ground change at once, by condition [J/m]
+    """
+
+    time: float
+    forces: dict[int, Floats]
+    energies: dict[int, float]
+
+
+def acting(
+    problem: Problem, t: float, u: Floats, residual: Floats | None = None
+) -> dict[int, Floats]:
+    """Return the forces of every condition on nodes and control points (nodes, d) [N/m].
+
+    Parameters
+    ----------
+    u : (nodes, d) displacements of nodes and control points [m]
+    residual : (nodes, d) of balance, which supports carry; None leaves supports out
+    """
+    holding, unknowns, found = problem.holding, problem.unknowns, dict[int, Floats]()
+    for number, *_ in holding.loaded:
+        found[number] = unknowns.on_places(holding.force_of(number, t))
+    for number, shape, program in holding.dead:
+        found[number] = program.at(t) * shape
+    for number, entries, program in holding.pressed:
+        found[number] = -program.at(t) * on.followers(entries, problem.points + u)
+    for number, spring, entries, shape in holding.springs:
+        found[number] = spring.program.at(t) * shape - on.followers(entries, u)
+    if residual is not None:
+        held = np.where(holding.fixed, holding.owner, -1)
+        for number in np.unique(held[held >= 0]):
+            carried = unknowns.on_places(np.where(held == number, residual, 0.0))
+            found[int(number)] = found.get(int(number), 0.0) + carried
+    return found
+
+
+def let_go(
+    problem: Problem,
+    t: float,
+    u: Floats,
+    before: dict[int, Floats],
+    energies: dict[int, float],
+) -> LetGo:
+    """Return what conditions let go at the begin of the stage that a problem is in.
+
+    Parameters
+    ----------
+    u : (nodes, d) displacements of nodes and control points [m]
+    before, energies : forces of conditions, and energies of springs, in the stage before
+
+    Verified by: tests/unit/solids/equilibria/test_stages.py::test_energies_of_what_is_let_go
+    """
+    after, forces = acting(problem, t, u), {}
+    for number in sorted(before.keys() | after.keys()):
+        change = before.get(number, 0.0) - after.get(number, 0.0) + np.zeros_like(u)
+        change = np.where(problem.fixed, 0.0, problem.unknowns.forces(change))
+        if change.any():
+            forces[number] = change
+    now = problem.holding.spring_energies(t, u)
+    changes = {n: now.get(n, 0.0) - energies.get(n, 0.0) for n in now.keys() | energies.keys()}
+    return LetGo(t, forces, changes)
 
 
 def unbalanced(
@@ -184,14 +261,25 @@ def unbalanced(
     return excess if np.isfinite(excess) else 0.0
 
 
-def left_over(problem: Problem, before: Trial, after: Trial) -> float:
+def _gone(problem: Problem, t: float) -> dict[int, Floats]:
+    """Return the forces that conditions let go at a time, if a stage begins there."""
+    return problem.gone.forces if problem.gone is not None and t == problem.gone.time else {}
+
+
+def left_over(problem: Problem, before: Trial, after: Trial, t: float) -> float:
     """Return the work of the trapezoidal rule by what is left of balance at both ends [J/m].
 
-    Between states of rest it is no work of supports; in motion it is that of inertia.
+    Between states of rest it is no work of conditions; in motion it is that of inertia.
+
+    Parameters
+    ----------
+    before, after : at both ends of the step
+    t : time of the first
 
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_ledger_of_loose_balance
     """
-    rest = 0.5 * (before.residual + after.residual).ravel()[problem.free]
+    known = sum(_gone(problem, t).values(), np.zeros_like(before.residual))
+    rest = 0.5 * (before.residual - known + after.residual).ravel()[problem.free]
     return float(np.sum(rest * (after.u - before.u).ravel()[problem.free]))
 
 

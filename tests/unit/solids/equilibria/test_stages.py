@@ -13,13 +13,16 @@ from stiction.solids import (
     Contact,
     Driven,
     Fixed,
+    GeneralisedAlpha,
     LinearElastic,
     Loaded,
+    MovingSolid,
     Nearest,
     NeoHookean,
     Program,
     Rigid,
     RigidPlane,
+    Spring,
     Stage,
     Symmetry,
     Tied,
@@ -166,3 +169,63 @@ def test_stages_that_are_none(stages, words):
 def test_fields_of_a_stage(given):
     with pytest.raises(ModelError, match="Stage"):
         Stage(**given)
+
+
+LEFT = Boundary(0, "left")
+
+
+def spring(k, *reach):
+    """A spring on the left side, whose other end moves as far as told in one second."""
+    times = (0.0, 1.0)[: len(reach)]
+    return Spring(LEFT, 0, k, Program(times, reach))
+
+
+PULLED = Program((0.0, 1.0), (0.0, -1e-3))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (spring(0.1, 0.0), spring(0.1, -0.02)),
+        (spring(0.1, 0.0, -0.02), None),
+        (spring(0.1, 0.0, -0.02), spring(0.3, -0.02)),
+        (Traction(LEFT, 0, PULLED), None),
+        (Loaded(Nearest(0, (0.0, 0.25)), 0, PULLED), Traction(LEFT, 0, Program((0.0,), (1e-3,)))),
+        (Driven(LEFT, 0, PULLED), None),
+        (Driven(LEFT, 0, PULLED), spring(0.2, 0.0)),
+    ],
+)
+@pytest.mark.parametrize("moves", [False, True])
+def test_energies_of_what_is_let_go(first, second, moves):
+    """Springs that are put on or taken off do work at once; load steps let forces go slowly."""
+    block = Body(rectangle(1.0, 0.5, (4, 2)), Q1(), LinearElastic(1.0, 0.3))
+    stages = [Stage(1.0, [first]), Stage(2.0, [] if second is None else [second])]
+    solid = st.Solid([block], [], [Fixed(Boundary(0, "right"))], stages=stages, dimensionless=True)
+    system, method = solid, st.Quasistatic(steps=8)
+    if moves:
+        system, method = MovingSolid(solid, density=1.0), GeneralisedAlpha(steps=40)
+    run = st.solve(system, method, (0.0, 2.0))
+    assert run.energy.imbalance_rel < 1e-9
+    assert run.audit.ok
+    assert not run.determinism.losses
+    # what all conditions did is the work of the ledger
+    done = run.data["condition_work"].values.sum(axis=1)
+    np.testing.assert_allclose(done, run.ledger["external_work"].values, rtol=0.0, atol=1e-14)
+
+
+def test_a_block_between_two_bodies_is_let_go():
+    """By virtual work energies close in any step, the one that lets go too."""
+    blocks = [rectangle(1.0, 0.5, (4, 2), (0.0, y)) for y in (0.0, 0.5 + LAW.gap_eq)]
+    solid = st.Solid(
+        [Body(mesh, Q1(), NeoHookean(1.0, 0.3)) for mesh in blocks],
+        [Contact(Boundary(0, "top"), Boundary(1, "bottom"), LAW, EA(0.4), passes="mortar")],
+        [Fixed(Boundary(0, "bottom")), Fixed(Boundary(1, "top"), (0,))],
+        stages=[
+            Stage(1.0, [Driven(Boundary(1, "top"), 1, Program((0.0, 1.0), (0.0, -0.05)))]),
+            Stage(2.0),
+        ],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Quasistatic(steps=4), (0.0, 2.0))
+    assert run.energy.imbalance_rel < 1e-6
+    assert abs(float(run.ledger["external_work"][-1])) < 0.2 * float(run.ledger["stored"].max())
