@@ -466,7 +466,7 @@ class CutPass(ContactPass):
         jumps, missed = every
         if not jumps.cell.size:
             return None
-        for _ in range(_AGAIN):
+        for turn in range(_AGAIN):
             missed = np.union1d(missed, self._astray(jumps, look.x))
             parts = parts_of(jumps, self._cells, place, found, self._sides)
             whole = parts.whole
@@ -477,13 +477,14 @@ class CutPass(ContactPass):
             wrong = np.flatnonzero(bad & ~np.isin(whole.cell, missed))
             if not wrong.size:
                 break
+            if turn == _AGAIN - 1:
+                missed = np.union1d(missed, whole.cell[wrong])
+                break
             again = whole.at(wrong)
             more, lost = every_leap(look, again, again.leaps(look), again.at(wrong[:0]))
             missed = np.union1d(missed, lost)
             missed = np.union1d(missed, np.setdiff1d(again.cell, more.cell))
             jumps = jumps.and_also(more)
-        else:
-            missed = np.union1d(missed, whole.cell[wrong])
         cells = np.setdiff1d(whole.cell, missed)
         if not cells.size:
             return None

@@ -20,9 +20,9 @@ from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.holding import Holding
 from stiction.solids.equilibria.works import LetGo, acting, let_go
 from stiction.solids.many.among import Strays
+from stiction.solids.many.passing import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -123,7 +123,7 @@ class Problem:
             Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
         ]
         # what all passes make together
-        for name in ("joined", "deepest", "strongest", "rounding", "smallest_force"):
+        for name in ("joined", "deepest", "strongest", "rounding", "still_force"):
             self.__dict__.pop(name, None)
         self._forget_pattern()
 
@@ -204,54 +204,6 @@ class Problem:
         """Return the nodes that a condition refers to."""
         return self.holding.nodes_of(where)
 
-    def _check_start(self, x: Floats, founds: tuple[Found, ...]) -> None:
-        """Refuse surfaces that lie inside each other at the start."""
-        for p, found in zip(self.passes, founds, strict=True):
-            gap = p.gaps(x, found)
-            q = int(np.argmin(gap))
-            if gap[q] < 0.0:
-                at = p.places(x)[q]
-                raise ModelError(
-                    explain(
-                        "Solid.contacts",
-                        f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
-                        f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
-                        "gaps >= 0",
-                        "surfaces that lie inside each other have no contact traction.",
-                        "move the bodies apart, or turn the normal of the rigid plane.",
-                    )
-                )
-        self._check_overlaps(x, founds)
-
-    def _check_overlaps(self, x: Floats, founds: tuple[Found, ...]) -> None:
-        """Refuse points that lie inside their partner where no nearest point is normal to it."""
-        for i, (p, found) in enumerate(zip(self.passes, founds, strict=True)):
-            contact = self.assembled.pairs[self.contact_of_pass[i]]
-            if p.partner.rigid or contact.partner == contact.boundary:
-                # what lies behind a boundary that touches itself is its own body
-                continue
-            if not (lost := np.flatnonzero(~found.normal)).size:
-                continue
-            sides = (contact.boundary.body, vars(contact.partner)["body"])
-            other = sides[1] if sides[0] == self.body_of_pass[i] else sides[0]
-            place = p.places(x)[lost]
-            body = self.assembled.bodies[other]
-            if isinstance(body, (Membrane, SweptBody)):
-                continue
-            deep = body.mesh.depths(place)
-            q = int(np.argmax(deep))
-            if deep[q] > contact.adhesion.length:
-                raise ModelError(
-                    explain(
-                        "Solid.contacts",
-                        f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
-                        f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
-                        f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
-                        "what lies inside another body has no contact traction.",
-                        "move the bodies apart: Mesh.moved.",
-                    )
-                )
-
     def places(self, u: Floats) -> Floats:
         """Return the places (nodes, d) of nodes and control points [m]."""
         return self.points + self.unknowns.displacements(u)
@@ -294,7 +246,7 @@ class Problem:
         u = self.prescribed(t)
         x = self.places(u)
         founds = tuple(p.project(x, None) for p in self.passes)
-        self._check_start(x, founds)
+        check_start(self, x, founds)
         both = zip(self.passes, founds, strict=True)
         histories = tuple(
             p.attached(x, found) if t > p.contact.friction_from else p.fresh() for p, found in both
@@ -377,8 +329,13 @@ class Problem:
         """The longest side of a box around all bodies [m]."""
         return float(np.ptp(self.points, axis=0).max())
 
-    @functools.cached_property
+    @property
     def smallest_force(self) -> float:
+        """A force [N/m] below which balance is not measured: of a step, in motion."""
+        return self.still_force
+
+    @functools.cached_property
+    def still_force(self) -> float:
         """A force [N/m] below which balance is not measured."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
         length, stiff = self.largest_length, self._stiffest

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import Factors, Workspace
 
-__all__ = ["Snap", "Watch", "Ways", "find_snap", "softest"]
+__all__ = ["Snap", "Watch", "Ways", "find_snap", "unstable"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,8 +36,8 @@ _HALVINGS, _PLACES = 12, 20
 # halvings at most, and part of the time travelled to which a place is found then: where steps are
 # long beside it
 _MOST, _PART = 26, 2e-4
-# of the iteration for the softest way, whose eigenvalue has just passed zero
-_ITERATIONS = 8
+# unknowns of which all ways are found, and of more how many next to zero are looked through
+_DENSE, _SEVERAL = 60, 64
 # parts in which a step is taken again where its energies do not close, the part of what was
 # missing that a smooth path may still miss then (a sixteenth, near a limit point an eighth),
 # how often parts are taken in parts, and halvings for the place of a snap
@@ -174,26 +174,49 @@ class Watch:
         return low, high
 
 
-def softest(space: Workspace, matrix: csr_matrix) -> Floats:
-    """Return the direction (n,) of length 1 of the eigenvalue of a matrix that is nearest to zero.
+def unstable(space: Workspace, matrix: csr_matrix, number: int) -> Floats:
+    """Return directions (k, n) of length 1 of negative eigenvalues, that nearest to zero first.
+
+    Where none is found among those next to zero, the direction nearest to zero alone.
 
     Parameters
     ----------
     space : of the solver
     matrix : (n, n), symmetric
+    number : of negative eigenvalues
 
     Raises
     ------
     LinearSolveError : if the matrix is singular.
 
-    Source: inverse iteration; Golub, Van Loan 2013, sect. 8.2.2.
-    Verified by: tests/unit/solids/motion/test_stability.py::test_the_softest_way
+    Source: Lanczos' method on the inverse; Lehoucq, Sorensen, Yang 1998.
+    Verified by: tests/unit/solids/motion/test_stability.py::test_unstable_ways
     """
-    factors = space.factorise(matrix)
-    way = np.random.default_rng(0).standard_normal(matrix.shape[0])
-    for _ in range(_ITERATIONS):
-        way = factors.solve(way / np.linalg.norm(way))
-    return np.asarray(way / np.linalg.norm(way))
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+
+    n = matrix.shape[0]
+    if n <= _DENSE:
+        values, ways = np.linalg.eigh(matrix.toarray())
+    else:
+        factors = space.factorise(matrix)
+        inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
+        begin = np.random.default_rng(0).standard_normal(n)
+        several = number + 2
+        while True:
+            try:
+                values, ways = eigsh(matrix, several, sigma=0.0, OPinv=inverse, v0=begin, tol=1e-6)
+            except ArpackNoConvergence as some:
+                values, ways = some.eigenvalues, some.eigenvectors
+            except ArpackError:
+                values, ways = np.zeros(0), np.zeros((n, 0))
+            if (values < 0.0).sum() >= max(number, 1) or 2 * several > min(_SEVERAL, n - 1):
+                break
+            several *= 2
+        if not values.size:
+            return (begin / np.linalg.norm(begin))[None]
+    order = np.argsort(np.abs(values))
+    told = order[values[order] < 0.0] if (values < 0.0).any() else order[:1]
+    return np.ascontiguousarray(ways[:, told].T)
 
 
 class Snap(NamedTuple):

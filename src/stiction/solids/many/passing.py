@@ -1,4 +1,4 @@
-"""Bodies that would pass through each other within one step.
+"""Bodies that lie inside each other at the start, or would pass through each other in one step.
 
 Newton's method knows both ends of a step. A body that lies before another at its begin and behind
 it at its end has felt nothing there, and nothing tells of it. So where two bodies move past each
@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.errors import ModelError, explain
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
 from stiction.solids.many.among import boxes_of, near_boxes
+from stiction.solids.membranes.model import Membrane
+from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.arrays import Discretisation
+    from stiction.solids.contact.model import Found
     from stiction.solids.equilibria.problem import Problem
 
-__all__ = ["THROUGH", "Ways", "thickness"]
+__all__ = ["THROUGH", "Ways", "check_start", "thickness"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,13 +44,14 @@ class _Side(NamedTuple):
     ----------
     number : of the pass
     thick : how thick the thinner of both bodies is [m]
-    reach : radius of a rigid partner, of which one node is known, else 0 [m]
+    reach, centre : of a rigid partner, whose one node tells how far it moved; else 0 [m]
     own, other : nodes of both boundaries
     """
 
     number: int
     thick: float
     reach: float
+    centre: Floats
     own: Ints
     other: Ints
 
@@ -66,8 +71,9 @@ class Ways:
             pair = problem.contact_of_pass[number]
             contact = problem.assembled.pairs[pair]
             partner, least, reach = contact.partner, thick[contact.boundary.body], 0.0
+            centre = np.zeros(problem.dim)
             if isinstance(partner, RigidCircle | RigidSphere):
-                reach = float(partner.radius)
+                reach, centre = float(partner.radius), np.asarray(partner.centre, dtype=np.float64)
                 least, other = min(least, 2.0 * reach), np.array([problem.rigid_node[pair]])
             elif isinstance(partner, Boundary) and partner != contact.boundary:
                 least, other = min(least, thick[partner.body]), np.unique(p.partner.nodes)
@@ -75,7 +81,9 @@ class Ways:
                 # nobody comes out behind a plane, and what lies behind a boundary is its own body
                 continue
             if np.isfinite(least):
-                self._sides.append(_Side(number, least, reach, np.unique(p.own.nodes), other))
+                self._sides.append(
+                    _Side(number, least, reach, centre, np.unique(p.own.nodes), other)
+                )
 
     def through(self, before: Floats, after: Floats) -> bool:
         """Return whether a body lies inside another on the straight way of a step.
@@ -98,7 +106,10 @@ class Ways:
         far = sum(float(np.sqrt(((d - carried) ** 2).sum(axis=1)).max()) for d in (own, other))
         if not far > _LONG * side.thick:
             return False
-        near = [np.concatenate([x[n], x[n] + way[n]]) for n in (side.own, side.other)]
+        near = [
+            np.concatenate([x[n] + c, x[n] + way[n] + c])
+            for n, c in ((side.own, 0.0), (side.other, side.centre))
+        ]
         if not near_boxes(boxes_of(near), side.reach).size:
             return False
         p, deep = self._problem.passes[side.number], -_INSIDE * side.thick
@@ -131,3 +142,63 @@ def thickness(places: Floats, volume: float) -> float:
     axes = np.linalg.svd(away, full_matrices=False)[2]
     long = np.sort(np.ptp(away @ axes.T, axis=0))
     return float(min(long[0], volume / np.prod(long[1:])))
+
+
+def check_start(problem: Problem, x: Floats, founds: tuple[Found, ...]) -> None:
+    """Refuse surfaces that lie inside each other at the start.
+
+    Parameters
+    ----------
+    x : (nodes, d) places [m]
+    founds : nearest points of every pass
+
+    Raises
+    ------
+    ModelError : if any do.
+    """
+    for p, found in zip(problem.passes, founds, strict=True):
+        gap = p.gaps(x, found)
+        q = int(np.argmin(gap))
+        if gap[q] < 0.0:
+            at = p.places(x)[q]
+            raise ModelError(
+                explain(
+                    "Solid.contacts",
+                    f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
+                    f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
+                    "gaps >= 0",
+                    "surfaces that lie inside each other have no contact traction.",
+                    "move the bodies apart, or turn the normal of the rigid plane.",
+                )
+            )
+    _check_overlaps(problem, x, founds)
+
+
+def _check_overlaps(problem: Problem, x: Floats, founds: tuple[Found, ...]) -> None:
+    """Refuse points that lie inside their partner where no nearest point is normal to it."""
+    for i, (p, found) in enumerate(zip(problem.passes, founds, strict=True)):
+        contact = problem.assembled.pairs[problem.contact_of_pass[i]]
+        if p.partner.rigid or contact.partner == contact.boundary:
+            # what lies behind a boundary that touches itself is its own body
+            continue
+        if not (lost := np.flatnonzero(~found.normal)).size:
+            continue
+        sides = (contact.boundary.body, vars(contact.partner)["body"])
+        other = sides[1] if sides[0] == problem.body_of_pass[i] else sides[0]
+        place = p.places(x)[lost]
+        body = problem.assembled.bodies[other]
+        if isinstance(body, (Membrane, SweptBody)):
+            continue
+        deep = body.mesh.depths(place)
+        q = int(np.argmax(deep))
+        if deep[q] > contact.adhesion.length:
+            raise ModelError(
+                explain(
+                    "Solid.contacts",
+                    f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
+                    f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
+                    f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
+                    "what lies inside another body has no contact traction.",
+                    "move the bodies apart: Mesh.moved.",
+                )
+            )

@@ -12,15 +12,17 @@ from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
-from stiction.solids.equilibria.newton import Outcome, solve_step
+from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
-from stiction.solids.equilibria.stability import softest
+from stiction.solids.equilibria.stability import unstable
 from stiction.solids.many.passing import THROUGH
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     from stiction.numerics.linear_solvers import Workspace
     from stiction.results.run import Request, Run
     from stiction.solids.motion.method import GeneralisedAlpha
@@ -37,6 +39,12 @@ _HARD = 10
 _STILL = 1e-3
 # part of a motion along an unstable way from which on it goes that way
 _ALONG = 1e-6
+# part of the length of the bodies: motions along such a way that are as small are rounding
+_NOISE = 1e-10
+# part of displacements that counts along such a way, whatever Newton's method leaves
+_LOOSE = 1e-3
+# what rounding leaves, step after step, over that of one step
+_ROUNDS = 4.0
 # part of velocities by which that of a support must change to count
 _KICK = 1e-9
 # energy that may be missing, that the scheme may take, and local error, over their scales
@@ -57,7 +65,7 @@ class Motion(March):
         super().__init__(problem, method, request)
         self.moving, self.scheme = problem, method
         self.v, self.a = np.zeros((2, problem.size, problem.dim))
-        self.rejected, self.worst, self.farthest = 0, 0.0, 0.0
+        self.rejected, self.worst, self.farthest, self.bent = 0, 0.0, 0.0, 0.0
         self.total = float(problem.mass.sum()) / problem.dim
 
     # ------------------------------------------------------------ what a step needs
@@ -93,22 +101,23 @@ class Motion(March):
 
         Source: Zienkiewicz, Xie 1991.
         """
-        beta = self.scheme.weights().beta
-        size = self.range
-        if size == 0.0:
-            size = max(self.farthest, _STILL * self.problem.largest_length)
-        free = np.where(self.problem.fixed, 0.0, a - self.a)
-        return abs(beta - 1.0 / 6.0) * dt * dt * self._length(free) / size
+        beta, free = self.scheme.weights().beta, np.where(self.problem.fixed, 0.0, a - self.a)
+        part, still = abs(beta - 1.0 / 6.0) * dt * dt, _STILL * self.problem.largest_length
+        if self.range > 0.0:
+            return part * self._length(free) / self.range
+        whole = self._length(free) / max(self.farthest, still)
+        # how far bodies fly says nothing of how they change their shape
+        return part * max(whole, self.moving.bent(free) / max(self.bent, still))
 
     # ------------------------------------------------------------ steps
 
     def _begin(self) -> bool:
         """Find balance at the start, throw what is thrown, and keep the first row."""
-        first = self._settle()
+        given = self.moving.moving.velocities
+        first = self._placed(given)
         if first is None:
             return False
         self.trial = first
-        given = self.moving.moving.velocities
         if given is not None:
             for i, velocity in enumerate(given):
                 self.v[self.problem.first[i] : self.problem.first[i + 1]] = velocity
@@ -118,6 +127,41 @@ class Motion(March):
         self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
         self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
         return True
+
+    def _placed(self, given: Floats | None) -> Trial | None:
+        """Return the state at the start: in balance, but for bodies that are thrown.
+
+        These begin where they are. Where the others find no balance, what no condition holds
+        begins where it is, too.
+        """
+        p, count = self.problem, len(self.problem.parts)
+        ranges = [slice(p.first[i], p.first[i + 1]) for i in range(count)]
+        held = np.zeros(count, dtype=bool)
+        if given is not None:
+            held[:] = given.any(axis=1)
+        loose = np.array([not p.fixed[nodes].any() for nodes in ranges])
+        first = self._settle_but(held, ranges)
+        if first is None and (loose & ~held).any():
+            self.record.status, self.record.reason, self.record.unmet = Status.SOLVED, "", 0.0
+            first = self._settle_but(held | loose, ranges)
+        return first
+
+    def _settle_but(self, held: npt.NDArray[np.bool_], ranges: list[slice]) -> Trial | None:
+        """Find balance at the start while some bodies are held where they are."""
+        problem = self.problem
+        fixed, free = problem.fixed, problem.free
+        if not held.any():
+            return self._settle()
+        problem.fixed = fixed.copy()
+        for nodes in (ranges[i] for i in np.flatnonzero(held)):
+            problem.fixed[nodes] = True
+        problem.free = free[~problem.fixed.ravel()[free]]
+        problem.couple([])
+        try:
+            return self._settle()
+        finally:
+            problem.fixed, problem.free = fixed, free
+            problem.couple([])
 
     def _told(self, trial: Trial, v: Floats, a: Floats) -> Trial:
         """Return a trial with what supports carry, inertia and all, as its residual."""
@@ -194,11 +238,15 @@ class Motion(March):
         self.state = self.problem.accepted(self.state, moved.after, target)
         self.trial, self.v, self.a = moved.after, moved.v, moved.a
         self.farthest = max(self.farthest, self._length(moved.after.u))
+        self.bent = max(self.bent, self.moving.bent(moved.after.u))
         if target < self.request.t_end and not self._stage_ends(target):
             self._follow_supports(target)
         self.steps += 1
-        residual = outcome.residuals[-1] if outcome.residuals else 0.0
         told = self._told(moved.after, self.v, self.a)
+        residual = outcome.residuals[-1] if outcome.residuals else 0.0
+        # what rounding leaves is no want of balance: bodies in flight have no other forces
+        noise = self.limits.tolerance * self.moving.moving_floor + self.moving.rounding
+        residual = max(0.0, residual - _ROUNDS * noise / force_scale(self.moving, told))
         self.record.add(self.state, told, self.energy, outcome.iterations, residual)
         if self.scheme.stability:
             self._look_for_ways()
@@ -212,34 +260,58 @@ class Motion(March):
         problem, t = self.moving, self.state.time
         if not problem.free.size or not self.watch.symmetric(problem, t):
             return
+        assert self.trial is not None
         _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
         now = self.watch.ways(problem, t, matrix, None)
         before = self.watch.change_to(now)
         if now is None or before is None or not now.counted or now.number <= before.number:
             return
         assert matrix is not None
-        way = softest(self.watch.space, problem.reduced(matrix))
-        mode = np.zeros_like(self.v)
-        mode.reshape(-1)[problem.free] = way
-        size = self._length(mode)
-        if not size > 0.0:
+        reduced = problem.reduced(matrix)
+        rates = [
+            self._taken(way, reduced) for way in unstable(self.watch.space, reduced, now.number)
+        ]
+        if None in rates:
             return
-        weighed = problem.weigh(mode) / (size * self.total)
         first = self.record.path[0].time if self.record.path else t
-        for moved in (self.v, self.state.u):
-            free = np.where(problem.fixed, 0.0, moved)
-            if abs(float(np.sum(weighed * free))) > _ALONG * self._length(free):
-                return
-        square = float(way @ (problem.reduced(matrix) @ way)) / (size**2 * self.total)
         where: dict[str, object] = {
             "program_time": t,
             "from": max(first, self.record.path[-2].time if len(self.record.path) > 1 else t),
             "to": t,
             "unstable_ways": now.number,
-            "growth_rate": float(np.sqrt(max(-square, 0.0))),
+            "growth_rate": max(rate for rate in rates if rate is not None),
         }
         choice = "the motion went on as it was; what leads off this way would grow"
         self.record.losses.append(Loss(t, "bifurcation", where, choice))
+
+    def _taken(self, way: Floats, matrix: csr_matrix) -> float | None:
+        """Return how fast an unstable way grows [1/s], None if the motion goes along it.
+
+        Parameters
+        ----------
+        way : (free,) of length 1
+        matrix : tangent of the free unknowns
+        """
+        problem = self.moving
+        assert self.trial is not None
+        mode = np.zeros_like(self.v)
+        mode.reshape(-1)[problem.free] = way
+        size = self._length(mode)
+        if not size > 0.0:
+            return 0.0
+        weighed = problem.weigh(mode) / (size * self.total)
+        square = float(way @ (matrix @ way)) / (size**2 * self.total)
+        growth = float(np.sqrt(max(-square, 0.0)))
+        # what Newton's method leaves, and rounding, is largest along what is soft
+        force = self.limits.tolerance * force_scale(problem, self.trial)
+        loose = force / (abs(square) * self.total)
+        u, v = (np.where(problem.fixed, 0.0, moved) for moved in (self.state.u, self.v))
+        noise = max(min(loose, _LOOSE * self._length(u)), _NOISE * problem.largest_length)
+        for moved, rate in ((v, growth), (u, 1.0)):
+            along = abs(float(np.sum(weighed * moved)))
+            if along > max(_ALONG * self._length(moved), noise * rate):
+                return None
+        return growth
 
     def _stage_ends(self, t: float) -> bool:
         return bool(self.stages) and t >= self.stages[self.problem.stage].until
@@ -297,14 +369,14 @@ class Motion(March):
     def more(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a checkpoint of a motion needs besides."""
         return {
-            "motion": np.array([self.rejected, self.worst, self.farthest, 0.0]),
+            "motion": np.array([self.rejected, self.worst, self.farthest, self.bent]),
             "motion_rates": np.stack([self.v, self.a]),
         }
 
     def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Take back what `more` returned."""
         self.rejected = int(kept["motion"][0])
-        self.worst, self.farthest = float(kept["motion"][1]), float(kept["motion"][2])
+        self.worst, self.farthest, self.bent = (float(v) for v in kept["motion"][1:])
         self.v, self.a = kept["motion_rates"].copy()
 
     def close(self) -> None:

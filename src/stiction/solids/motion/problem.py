@@ -9,6 +9,7 @@ with what resists, G = internal forces - loads + dampers, at its end and at its 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["MovingProblem", "Step"]
 
 Floats = npt.NDArray[np.float64]
+
+# a tolerance of Newton's method of 1e-9 lies a little above rounding then
+_FLOOR = 2e9
 
 
 class Step(NamedTuple):
@@ -96,6 +100,10 @@ class MovingProblem(Problem):
             self._plain.append(self._undeformed())
         self._weigh()
         self.step: Step | None = None
+        # of the last step, what rounding leaves of it, as a floor of forces [N/m]
+        self.moving_floor = 0.0
+        blocks = [b.weights.sum(axis=1).min() for part in self.parts for b in part.blocks]
+        self._least_side = float(min(blocks, default=np.inf)) ** (1.0 / self.dim)
         self._seen: list[tuple[Trial, Trial]] = []
         self._aligned: dict[str, tuple[object, Ints]] = {}
 
@@ -144,6 +152,26 @@ class MovingProblem(Problem):
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J/m]."""
         return 0.5 * float(np.sum(v * self.weigh(v)))
+
+    def bent(self, moved: Floats) -> float:
+        """Return the size of displacements beyond the mean of every body, weighted by mass [m].
+
+        Verified by: tests/unit/solids/motion/test_flight.py::test_flight_changes_no_error
+        """
+        u, mass = self.unknowns.displacements(moved), self._plain[0]
+        weighed, total = (
+            np.asarray(mass @ w.ravel()).reshape(u.shape) for w in (u, np.ones_like(u))
+        )
+        away = u.copy()
+        for low, high in pairwise(self.first):
+            away[low:high] -= weighed[low:high].sum(axis=0) / total[low:high].sum(axis=0)
+        square = float(np.sum(away * np.asarray(mass @ away.ravel()).reshape(u.shape)))
+        return float(np.sqrt(max(square, 0.0) / float(total[:, 0].sum())))
+
+    @property
+    def smallest_force(self) -> float:
+        """A force [N/m] below which balance is not measured; see `Problem.still_force`."""
+        return max(self.still_force, self.moving_floor)
 
     def dashpots(self, trial: Trial) -> list[Dashpots]:
         """Return the dashpots of all passes, none without viscosity."""
@@ -223,6 +251,13 @@ class MovingProblem(Problem):
     def begin(self, step: Step) -> None:
         """Let residual and tangent be those of a step."""
         self.step, self._seen = step, []
+        w = step.weights
+        large = np.maximum(np.abs(step.u), np.abs(step.predicted()))
+        rate = (1.0 - w.mass) / (w.beta * step.dt**2)
+        inertia = float(np.finfo(np.float64).eps) * rate * float(np.linalg.norm(self.weigh(large)))
+        # strains are differences of displacements, however far a body has gone
+        strains = self.rounding * float(large.max(initial=0.0)) / self._least_side
+        self.moving_floor = _FLOOR * (inertia + strains)
 
     def end(self, made: Trial | None) -> Trial | None:
         """Go back to balance, and return the forces at rest that a trial of the step had."""

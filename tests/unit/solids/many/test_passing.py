@@ -27,6 +27,8 @@ from stiction.solids.equilibria.problem import Problem
 from stiction.solids.many.passing import Ways, thickness
 
 LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
+# places count, not displacements
+LEFT = -3.0
 RIMS = [Boundary(0, "rim"), Boundary(1, "rim")]
 
 
@@ -46,15 +48,15 @@ def test_how_thick_bodies_are(angle):
 
 def two(partner, passes="half"):
     """Two discs of radius 0.1, one above the other, or one above a rigid circle as large."""
-    bodies = [Body(disc(0.1, (4, 3), 2, (0.0, 0.5)), Q1(), NeoHookean(1.0, 0.3))]
+    bodies = [Body(disc(0.1, (4, 3), 2, (LEFT, 0.5)), Q1(), NeoHookean(1.0, 0.3))]
     if partner == "circle":
-        contacts = [Contact(RIMS[0], RigidCircle((0.0, 0.0), 0.1), LAW)]
+        contacts = [Contact(RIMS[0], RigidCircle((LEFT, 0.0), 0.1), LAW)]
     else:
-        bodies.append(Body(disc(0.1, (4, 3), 2), Q1(), NeoHookean(1.0, 0.3)))
+        bodies.append(Body(disc(0.1, (4, 3), 2, (LEFT, 0.0)), Q1(), NeoHookean(1.0, 0.3)))
         contacts = [Contact(*RIMS, LAW, passes=passes)]
         if partner == "among":
             contacts = [Among(RIMS, LAW)]
-    still = [Fixed(Nearest(i, (0.0, at)), (0,)) for i, at in enumerate((0.5, 0.0)[: len(bodies)])]
+    still = [Fixed(Nearest(i, (LEFT, at)), (0,)) for i, at in enumerate((0.5, 0.0)[: len(bodies)])]
     return st.Solid(bodies, contacts, still)
 
 
@@ -80,22 +82,23 @@ def test_bodies_that_pass_are_seen(sides, shift, way, seen):
     assert ways.through(u, after) is seen
     # the frame may move, and turn, as far as it likes
     assert ways.through(u, after + np.array([30.0, 20.0])) is seen
-    turned = problem.points[:, ::-1] * [1.0, -1.0] - problem.points
-    assert not ways.through(np.zeros_like(u), turned)
+    if sides != "circle":
+        turned = problem.points[:, ::-1] * [1.0, -1.0] - problem.points
+        assert not ways.through(np.zeros_like(u), turned)
 
 
 def pushed(sides, end=1.0):
     """Push the upper one straight through what is held where it is, until time `end`."""
-    solid, push = two(sides), Nearest(0, (0.0, 0.5))
+    solid, push = two(sides), Nearest(0, (LEFT, 0.5))
     held = [
         Driven(push, 1, Program((0.0, end), (0.0, -1.0))),
         Fixed(push, (0,)),
-        Fixed(Nearest(0, (0.0, 0.55)), (0,)),
+        Fixed(Nearest(0, (LEFT, 0.55)), (0,)),
     ]
     if sides == "circle":
         held.append(Fixed(Rigid(0)))
     else:
-        held += [Fixed(Nearest(1, (0.0, 0.0))), Fixed(Nearest(1, (0.0, 0.05)), (0,))]
+        held += [Fixed(Nearest(1, (LEFT, 0.0))), Fixed(Nearest(1, (LEFT, 0.05)), (0,))]
     return st.Solid(solid.bodies, solid.contacts, held)
 
 

@@ -20,9 +20,10 @@ from stiction.solids import (
     Nearest,
     NeoHookean,
     Program,
+    Traction,
     rectangle,
 )
-from stiction.solids.equilibria.stability import softest
+from stiction.solids.equilibria.stability import unstable
 
 LONG = 20.0
 EULER = np.pi**2 / 12.0 / LONG**2
@@ -63,16 +64,33 @@ def test_a_column_that_bends_tells_nothing():
     assert run.energy.imbalance_rel <= 1e-7
 
 
-def test_the_softest_way():
+@pytest.mark.parametrize("size", [12, 200])
+@pytest.mark.parametrize("negative", [[-1e-3], [-0.6, -0.7], []])
+def test_unstable_ways(size, negative):
+    """Ways that have become unstable long ago lie farther from zero than stable ones."""
     rng = np.random.default_rng(5)
-    q, _ = np.linalg.qr(rng.standard_normal((12, 12)))
-    values = np.concatenate([[-1e-3], np.linspace(0.5, 3.0, 11)])
+    q, _ = np.linalg.qr(rng.standard_normal((size, size)))
+    values = np.concatenate([negative, np.linspace(0.5, 3.0, size - len(negative))])
     matrix = (q * values) @ q.T
     matrix = 0.5 * (matrix + matrix.T)
     with SuperLU().start() as space:
-        way = softest(space, csr_matrix(matrix))
+        ways = unstable(space, csr_matrix(matrix), len(negative))
+    assert ways.shape == (max(len(negative), 1), size)
     _, vectors = eigh(matrix)
-    assert abs(way @ vectors[:, 0]) == pytest.approx(1.0, abs=1e-12)
+    along = np.abs(ways @ vectors[:, : len(ways)])
+    # nearest to zero first
+    np.testing.assert_allclose(along, np.eye(len(ways))[::-1], rtol=0.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0, -7.7])
+def test_a_column_overloaded_from_the_start_tells_that_it_could_fall(shift):
+    """Which way it falls is decided by where the frame has its origin."""
+    body = Body(rectangle(0.2, 4.0, (2, 20), (shift, 0.0)), Q2(), NeoHookean(1.0, 0.3))
+    load = Traction(Boundary(0, "top"), 1, Program((0.0,), (-0.003,)))
+    solid = st.Solid([body], [], [Fixed(Boundary(0, "bottom")), load], dimensionless=True)
+    run = st.solve(MovingSolid(solid), GeneralisedAlpha(steps=10), (0.0, 80.0))
+    assert [loss.kind for loss in run.determinism.losses] == ["bifurcation"]
+    assert run.determinism.losses[0].where["growth_rate"] > 0.0
 
 
 def test_the_switch_is_checked():
