@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -424,13 +425,19 @@ class March:
         times = (self.state.time, target)
         last = self.energy
         self.energy = step_energies(self.problem, self.trial, trial, times, last)
+        extra, known = None, len(self.record.losses)
         self._look_for_jump(last, times)
+        if at is not None:
+            # rows and losses of a path lie at the time travelled
+            extra, lost = {"program_time": target}, self.record.losses
+            for i in range(known, len(lost)):
+                lost[i] = dataclasses.replace(lost[i], time=at - abs(target - lost[i].time))
         self.before = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
-        self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at)
+        self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at, extra)
 
     def _look_for_branch(self, outcome: Outcome, target: float) -> tuple[Outcome, float, bool]:
         """Tell a step along which another path leaves this one, and do what is asked for there.

@@ -5,13 +5,17 @@ import pytest
 
 import stiction as st
 from stiction.solids import (
+    Q1,
     Q1N2,
     Body,
     Boundary,
     Contact,
     Driven,
+    Fixed,
+    LinearElastic,
     NeoHookean,
     Program,
+    Rigid,
     RigidPlane,
     rectangle,
 )
@@ -81,3 +85,48 @@ def test_rows_without_balance_are_counted():
     assert run.stats["rows_not_found"] == 1
     assert run.time.size == 3
     assert run.time[1] > 2.0 / 3.0
+
+
+@pytest.mark.parametrize("unit", [1e-15, 1e-9, 1e12])
+def test_rows_are_those_asked_for_in_any_unit_of_time(unit):
+    """Bodies of nanometres move in picoseconds; times are told apart by parts of the span."""
+
+    def run(unit):
+        end = Program((0.0, 0.5 * unit), (0.0, -0.02))
+        slide = Program((0.5 * unit, unit), (0.0, 0.05))
+        top, plane = Boundary(0, "top"), RigidPlane((0.0, 0.6 + LAW.gap_eq), (0.0, -1.0))
+        body = Body(rectangle(1.0, 0.6, (6, 4)), Q1(), NeoHookean(1.0, 0.3))
+        contact = Contact(top, plane, LAW, st.EA(mu=0.3), friction_from=0.5 * unit)
+        held = [Fixed(Boundary(0, "bottom")), Driven(Rigid(0), 1, end), Driven(Rigid(0), 0, slide)]
+        readings = Readings(displacement=2, start=0.5 * unit)
+        solid = st.Solid([body], [contact], held, readings=readings, dimensionless=True)
+        asked = np.array([0.0, 0.33, 0.77, 1.0]) * unit
+        return st.solve(solid, st.Quasistatic(steps=10), (0.0, unit), save=asked)
+
+    one, other = run(1.0), run(unit)
+    np.testing.assert_allclose(other.time, np.asarray(one.time) * unit, rtol=1e-12)
+    assert other.data["snapshot_time"].size == one.data["snapshot_time"].size
+    for name in ("contact_length_initial", "contact_length_final"):
+        assert other.quantities[name].value == pytest.approx(one.quantities[name].value, rel=1e-9)
+
+
+def test_times_of_a_path_are_those_travelled():
+    """Load steps within a path, behind corners of programs, tell program time beside it."""
+    law = st.LennardJones.from_strength(0.05, 2e-3)
+    body = Body(rectangle(0.5, 1.0, (2, 2)), Q1(), LinearElastic(0.5, 0.0))
+    sides = [Fixed(Boundary(0, side), (0,)) for side in ("left", "right")]
+    program = Program((0.0, 0.8, 1.0), (0.0, 0.16, 0.3))
+    plane = RigidPlane((0.0, 1.0 + law.gap_eq), (0.0, -1.0))
+    solid = st.Solid(
+        [body],
+        [Contact(Boundary(0, "top"), plane, law)],
+        [Fixed(Boundary(0, "bottom")), *sides, Driven(Rigid(0), 1, program)],
+        readings=Readings(displacement=3),
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Continuation(steps=20, max_steps=400))
+    time, at = np.asarray(run.time), run.data["program_time"].values
+    np.testing.assert_allclose(np.diff(time), np.abs(np.diff(at)), rtol=0.0, atol=1e-12)
+    told = [program.at(t) for t in at]
+    np.testing.assert_allclose(run.data["displacement"].values, told, rtol=0.0, atol=1e-14)
+    assert at.min() < at[-1] < time[-1]
