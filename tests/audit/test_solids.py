@@ -377,3 +377,22 @@ def test_two_passes_do_not_balance():
     assert found.value < 1.0
     same = pair((0.0, 1.0), (0.0, 1.0), 0.3, young=0.3)
     check_holds(same, "half_passes_balance")
+
+
+@pytest.mark.parametrize(("way", "ok"), [(-0.2, True), (-0.6, False)])
+def test_an_element_is_folded(way, ok):
+    """A corner is pushed into its element: integration points stay right side out."""
+    corner = Nearest(0, (1.0, 1.0))
+    program = Program((0.0, 1.0), (0.0, way))
+    solid = st.Solid(
+        [Body(rectangle(1.0, 1.0, (3, 3)), Q1(), NearlyIncompressible(1.0, 0.45))],
+        [],
+        [Fixed(Boundary(0, "bottom")), *(Driven(corner, c, program) for c in (0, 1))],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Quasistatic(steps=10))
+    if ok:
+        check_holds(run, "elements_unfolded")
+    else:
+        check_fails(run, "elements_unfolded")
+    assert [name for name in failing(run) if name != "elements_unfolded"] == []

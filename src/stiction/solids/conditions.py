@@ -243,18 +243,20 @@ class Reaction(Record):
     Parameters
     ----------
     where : a boundary, a node, or a rigid partner
-    about : point of the moment, which stays where it is [m]
+    about : point of the moment, which stays where it is [m]; None takes the origin
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
     """
 
     where: Where | Boundary = field(default_factory=Boundary)
-    about: Sequence[float] | Floats = (0.0, 0.0)
+    about: Sequence[float] | Floats | None = None
 
     def __post_init__(self) -> None:
         check_where("Reaction", self.where)
-        about = point_of("Reaction.about", self.about, "moments are told about it.")
-        object.__setattr__(self, "about", about)
+        if self.about is not None:
+            why = "moments are told about it."
+            about = point_of("Reaction.about", self.about, why, (2, 3))
+            object.__setattr__(self, "about", about)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

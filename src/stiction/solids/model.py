@@ -190,6 +190,7 @@ class Assembled(Record):
             for side in pair or vars(contact)["boundaries"]:
                 if isinstance(side, Boundary):
                     self._check_side(side)
+            self._check_plane(contact)
         meshes = [body.mesh if isinstance(body, Body) else None for body in self.bodies]
         made, watched = written_out(self.contacts, meshes)
         object.__setattr__(self, "contacts", made)
@@ -225,10 +226,34 @@ class Assembled(Record):
         if r.support and r.displacement is None:
             needs = "the number of such a condition in Readings.displacement"
             raise ModelError(explain("Readings.support", True, needs, why, try_))
+        dim = 2 if isinstance(self.bodies[0], Body) else 3
+        for place in r.reactions:
+            if place.about is not None and len(place.about) != dim:
+                got, needs = f"{len(place.about)} coordinates", f"{dim}, as places of bodies have"
+                told = "moments are told about it."
+                raise ModelError(explain("Reaction.about", got, needs, told, "leave it out for 0."))
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
                 where, got = f"Readings.{name}", getattr(r, name)
                 raise ModelError(explain(where, got, f"a number below {count}", why, try_))
+
+    def _check_plane(self, contact: Contact | Among) -> None:
+        """Refuse virtual work, and boundaries that touch themselves, in space."""
+        sides: Sequence[object] = vars(contact).get("boundaries", ())
+        itself = False
+        if isinstance(contact, Contact):
+            sides, itself = (contact.boundary, contact.partner), contact.boundary == contact.partner
+        if contact.passes != "mortar" and not itself:
+            return
+        for side in sides:
+            if isinstance(side, Boundary) and not isinstance(self.bodies[side.body], Body):
+                kind = type(self.bodies[side.body]).__name__
+                got = f"body {side.body}, a {kind}, that " + (
+                    "touches itself" if itself else "touches by 'mortar'"
+                )
+                why = "segments between two boundaries are found in the plane."
+                try_ = 'take passes="half", between two bodies.'
+                raise ModelError(explain("Contact.passes", got, "bodies in the plane", why, try_))
 
     def _check_side(self, side: Boundary) -> None:
         if side.body >= len(self.bodies):

@@ -26,7 +26,7 @@ from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
 from stiction.solids.model import Body
-from stiction.solids.pictures import pictures
+from stiction.solids.pictures import folded, pictures
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
@@ -71,11 +71,12 @@ _CURVES = {
     "non_reciprocity": ("work", "work of contact that no energy accounts for"),
     "unbalanced_work": ("work", "released by what is out of balance between load steps"),
 }
-# curves of which there may be several, by how their names begin and end
+# curves of which there may be several, by how their names begin and what they hold
 _NUMBERED = {
+    ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
     ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
     ("reaction_", "_y"): ("force", "vertical force of supports at a place"),
-    ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
+    ("reaction_", "_z"): ("force", "force of supports at a place along z"),
     ("torque_", ""): ("moment", "torque that turns a rigid partner"),
 }
 _POINTS = {
@@ -265,9 +266,7 @@ def _contacts(problem: Problem) -> dict[str, Variable]:
 def _numbered(name: str) -> tuple[str, str]:
     """Return kind and meaning of a curve of which there may be several."""
     return next(
-        told
-        for (begin, end), told in _NUMBERED.items()
-        if name.startswith(begin) and name.endswith(end)
+        told for (begin, end), told in _NUMBERED.items() if name.startswith(begin) and end in name
     )
 
 
@@ -430,6 +429,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
     found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(_locking(problem))
+    found.extend(folded(problem, record.pictures))
     found.extend(tension_check(record))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):

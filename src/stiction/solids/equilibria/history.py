@@ -448,8 +448,7 @@ class Recorder:
         for name, part in zip("xyz", force, strict=False):
             found[f"force_{name}"] = float(part)
         for i, place in enumerate(readings.reactions, start=1):
-            told = reaction(problem, trial, place)
-            for name, value in zip(("x", "y", "moment"), told, strict=True):
+            for name, value in reaction(problem, trial, place).items():
                 found[f"reaction_{i}_{name}"] = value
         for contact, (number, _) in problem.holding.turned.items():
             found[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)

@@ -58,6 +58,7 @@ _EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 3.0
 _HALVINGS, _WIDTH = 6, 1e-14
 # values before that are all spent on cutting pieces in parts
 _BLIND = 300
+_PLANE = 2
 # points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
@@ -427,8 +428,8 @@ def force_of(problem: Problem, trial: Trial, t: float, condition: Condition) -> 
     return np.asarray(holding.unknowns.on_places(trial.residual)[nodes].sum(axis=0))
 
 
-def reaction(problem: Problem, trial: Trial, place: Reaction) -> tuple[float, float, float]:
-    """Return force and moment of supports on a body at a place [N/m, N/m, N m/m].
+def reaction(problem: Problem, trial: Trial, place: Reaction) -> dict[str, float]:
+    """Return force and moment of supports on a body at a place [N/m, N m/m; in space N, N m].
 
     Supports are all conditions that hold displacements. Forces of splines act on control points,
     whose functions reproduce any line: their moments are those of the tractions.
@@ -439,21 +440,27 @@ def reaction(problem: Problem, trial: Trial, place: Reaction) -> tuple[float, fl
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
     """
-    unknowns, about = problem.unknowns, np.asarray(place.about)
+    unknowns, dim = problem.unknowns, problem.dim
+    about = np.zeros(dim) if place.about is None else np.asarray(place.about)
     if isinstance(place.where, Rigid):
         node = int(problem.nodes_of(place.where)[0])
-        force = unknowns.on_places(trial.residual)[node]
+        total = unknowns.on_places(trial.residual)[node]
         # what holds the shape meets the forces of contact where these act
-        moment = 0.0
-        for number, out in zip(problem.contact_of_pass, trial.outs, strict=True):
-            if number == place.where.contact:
-                arm = out[:, [k.X, k.Y]] - about
-                f = out[:, [k.FORCE_X, k.FORCE_Y]]
-                moment += float(np.sum(arm[:, 0] * f[:, 1] - arm[:, 1] * f[:, 0]))
-        return float(force[0]), float(force[1]), moment
-    nodes = problem.holding.points_of(place.where)
-    force = unknowns.on_places(trial.residual)[nodes]
-    arm = problem.places(trial.u)[nodes] - about
-    moment = float(np.sum(arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]))
-    total = force.sum(axis=0)
-    return float(total[0]), float(total[1]), moment
+        met = [
+            out
+            for number, out in zip(problem.contact_of_pass, trial.outs, strict=True)
+            if number == place.where.contact
+        ]
+        arm = np.concatenate([out[:, k.X : k.X + dim] for out in met]) - about
+        force = np.concatenate([out[:, k.FORCE_X : k.FORCE_X + dim] for out in met])
+    else:
+        nodes = problem.holding.points_of(place.where)
+        force = unknowns.on_places(trial.residual)[nodes]
+        arm, total = problem.places(trial.u)[nodes] - about, force.sum(axis=0)
+    found = dict(zip("xyz", map(float, total), strict=False))
+    # turning x to y, y to z and z to x
+    pairs = [(0, 1)] if dim == _PLANE else [(1, 2), (2, 0), (0, 1)]
+    names = ["moment"] if dim == _PLANE else ["moment_x", "moment_y", "moment_z"]
+    for name, (i, j) in zip(names, pairs, strict=True):
+        found[name] = float(np.sum(arm[:, i] * force[:, j] - arm[:, j] * force[:, i]))
+    return found

@@ -1,12 +1,26 @@
 """Boundaries that cannot be, and bodies that lie in each other: refused, with names and places."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import stiction as st
 from stiction.errors import ModelError
 from stiction.laws import LennardJones
-from stiction.solids import Q1, Among, Body, Boundary, Contact, Fixed, Mesh, disc, rectangle
+from stiction.solids import (
+    Q1,
+    Among,
+    Body,
+    Boundary,
+    Contact,
+    Fixed,
+    Mesh,
+    NeoHookean,
+    SweptBody,
+    disc,
+    rectangle,
+)
 
 LAW = LennardJones.from_strength(0.05, 2e-3)
 
@@ -67,3 +81,14 @@ def test_open_polygons_do_not_close():
     assert not opened.closes("rim")
     with pytest.raises(ModelError, match="edges in order"):
         Mesh(around.points, around.cells, {"rim": rim[::-1]}).chain("rim", True)
+
+
+def test_virtual_work_and_self_contact_in_space_are_refused():
+    block = SweptBody(rectangle(1.0, 1.0, (2, 2)), [0.0, 1.0], Q1(), NeoHookean(1.0, 0.3))
+    high = dataclasses.replace(block, mesh=block.mesh.moved((0.0, 1.0 + LAW.gap_eq)))
+    sides = Boundary(1, "bottom"), Boundary(0, "top")
+    with pytest.raises(ModelError, match=r"body 1, a SweptBody, that touches by 'mortar'"):
+        st.Solid([block, high], [Contact(*sides, LAW, passes="mortar")])
+    with pytest.raises(ModelError, match=r"a SweptBody, that touches itself"):
+        st.Solid([block], [Contact(sides[1], sides[1], LAW)])
+    assert st.Solid([block, high], [Contact(*sides, LAW)]).contacts

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.laws import EA, LennardJones
 from stiction.solids import (
+    Q1,
     Q1N2,
     Q2,
     Body,
@@ -22,6 +24,7 @@ from stiction.solids import (
     Rigid,
     RigidCircle,
     Spring,
+    SweptBody,
     Symmetry,
     Traction,
     rectangle,
@@ -118,6 +121,27 @@ def test_moments_balance_to_rounding():
     assert run.data["reaction_1_moment"].attrs["units"] == "N m/m"
 
 
+def test_forces_and_moments_balance_in_space():
+    body = SweptBody(rectangle(1.0, 1.0, (2, 2)), [0.0, 0.4, 1.0], Q1(), NeoHookean(1.0, 0.3))
+    top, bottom = Boundary(0, "top"), Boundary(0, "bottom")
+    held = [Fixed(bottom, (0, 1, 2)), *(Driven(top, c, to(0.1 - 0.15 * c)) for c in range(3))]
+    told_at = [Reaction(top, (3.0, -1.0, 2.0)), Reaction(bottom, (3.0, -1.0, 2.0)), Reaction(top)]
+    solid = st.Solid([body], [], held, readings=Readings(reactions=told_at))
+    run = st.solve(solid, st.Quasistatic(steps=2, newton_tolerance=1e-12))
+    parts = ("x", "y", "z", "moment_x", "moment_y", "moment_z")
+    one, other, origin = (
+        np.array([run.data[f"reaction_{i}_{part}"].values[-1] for part in parts]) for i in (1, 2, 3)
+    )
+    assert np.abs(one).min() > 1e-3
+    np.testing.assert_allclose(one, -other, rtol=0.0, atol=1e-12)
+    about = np.cross([3.0, -1.0, 2.0], one[:3])
+    np.testing.assert_allclose(origin[3:], one[3:] + about, rtol=0.0, atol=1e-12)
+    assert run.data["reaction_1_moment_x"].attrs["units"] == "N m"
+    assert run.data["reaction_1_z"].attrs["units"] == "N"
+    with pytest.raises(ModelError, match=r"Reaction\.about: got 2 coordinates; needs 3"):
+        st.Solid([body], [], held, readings=Readings(reactions=[Reaction(top, (0.0, 0.0))]))
+
+
 def test_works_sum_to_the_external():
     solid = pressed()
     more = [Spring(Boundary(0, "left"), 0, 0.3, to(-0.02)), Pressure(Boundary(0, "left"), to(0.05))]
@@ -140,6 +164,6 @@ def test_places_of_reactions_are_checked():
     with pytest.raises(st.ModelError, match=r"Reaction\.where"):
         Reaction(1)
     with pytest.raises(st.ModelError, match=r"Reaction\.about"):
-        Reaction(Boundary(0, "left"), (1.0, 2.0, 3.0))
+        Reaction(Boundary(0, "left"), (1.0, 2.0, 3.0, 4.0))
     with pytest.raises(st.ModelError, match=r"Readings\.reactions"):
         Readings(reactions=[Boundary(0, "left")])
