@@ -379,6 +379,7 @@ def test_two_passes_do_not_balance():
     check_holds(same, "half_passes_balance")
 
 
+@pytest.mark.fails_audit("solids", "elements_unfolded")
 @pytest.mark.parametrize(("way", "ok"), [(-0.2, True), (-0.6, False)])
 def test_an_element_is_folded(way, ok):
     """A corner is pushed into its element: integration points stay right side out."""
@@ -392,7 +393,6 @@ def test_an_element_is_folded(way, ok):
     )
     run = st.solve(solid, st.Quasistatic(steps=10))
     if ok:
-        check_holds(run, "elements_unfolded")
+        check_holds(run, "elements_unfolded", least=True)
     else:
-        check_fails(run, "elements_unfolded")
-    assert [name for name in failing(run) if name != "elements_unfolded"] == []
+        check_fails(run, "elements_unfolded", least=True)
