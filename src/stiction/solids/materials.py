@@ -26,6 +26,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+# the smallest modulus, whose powers are no zero yet [Pa]
+_LEAST = 1e-100
 _WHY_YOUNG = "a body without stiffness has no rest shape."
 _WHY_POISSON = "outside these bounds the body would gain energy when it is deformed."
 _WHY_BULK = "it resists a change of volume."
@@ -63,6 +65,9 @@ def _moduli(material: Material, young: object, poisson: object) -> tuple[float, 
         why=_WHY_YOUNG,
         try_="give Young's modulus, such as 2e6.",
     )
+    if not _LEAST <= e <= 1.0 / _LEAST:
+        needs, why = f"a number from {_LEAST:g} to {1.0 / _LEAST:g} Pa", "moduli are multiplied."
+        raise ModelError(explain(f"{name}.young", e, needs, why, "choose another unit of stress."))
     nu = number(f"{name}.poisson", poisson, unit="1", why=_WHY_POISSON, try_="give 0.3.")
     if not -1.0 < nu < 0.5:
         raise ModelError(

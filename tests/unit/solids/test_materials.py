@@ -147,6 +147,8 @@ def test_linear_parts_add_up():
     [
         (lambda: NeoHookean(0.0), "young"),
         (lambda: NeoHookean(float("nan")), "young"),
+        (lambda: NeoHookean(1e-300), "young"),
+        (lambda: LinearElastic(1e200), "young"),
         (lambda: NeoHookean(1.0, 0.5), "poisson"),
         (lambda: LinearElastic(1.0, -1.0), "poisson"),
         (lambda: NearlyIncompressible(-1.0, 0.49), "young"),
