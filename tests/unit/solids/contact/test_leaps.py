@@ -363,3 +363,16 @@ def test_a_leap_on_the_end_of_a_cell_is_none():
         forces.append(residual)
     for one in forces[1:]:
         assert_allclose(one, forces[0], atol=1e-9 * np.abs(forces[0]).max())
+
+
+@pytest.mark.parametrize("seed", [224, 670, 3615])
+def test_cells_with_more_leaps_than_are_looked_for_are_not_cut(seed, monkeypatch):
+    """Their points look for themselves, and cells that were cut before stay cut."""
+    made, x = any_pair(seed)
+    whole = made.project(x, None)
+    monkeypatch.setattr("stiction.solids.contact.cutting._AGAIN", 1)
+    fewer = made.project(x, None)
+    lone = fewer.segments.at[:, 0] == fewer.segments.at[:, 1]
+    assert lone.any()
+    assert set(fewer.segments.cell) == set(whole.segments.cell)
+    assert fewer.met.meets.all()
