@@ -85,7 +85,7 @@ def _verdicts(run: Run) -> list[list[object]]:
         word = run.status.value.replace("_", " ")
         status = f"{word} at t = {run.t_end:.6g}{unit}: {run.reason}"
     losses = run.determinism.losses
-    future = "the future was unique"
+    future = run.determinism.words
     if losses:
         times = "once" if len(losses) == 1 else f"{len(losses)} times"
         future = f"lost {times}, first at t = {losses[0].time:.6g}{unit}: {losses[0].kind}"

@@ -41,10 +41,22 @@ class Determinism:
     losses : the moments at which the model allows more than one future
     margin : the smallest distance of the run to a split of futures, over its error; inf
         where none was near, or where the method knows no such distance
+    unseen : what a loss could have been that the method did not look for; empty for nothing
     """
 
     losses: Sequence[Loss] = ()
     margin: float = math.inf
+    unseen: str = ""
+
+    @property
+    def words(self) -> str:
+        """What no loss means: that the future was unique, or that none was found.
+
+        Verified by: tests/unit/results/test_summary.py::test_what_was_not_looked_for_is_told
+        """
+        if self.unseen:
+            return f"no loss was found; {self.unseen}"
+        return "the future was unique"
 
     @property
     def status(self) -> str:
@@ -60,5 +72,5 @@ class Determinism:
     def _repr_html_(self) -> str:
         """Return the losses as a table."""
         rows = [(x.time, x.kind, str(dict(x.where)), x.choice) for x in self.losses]
-        title = "the future was not unique" if rows else "the future was unique"
+        title = "the future was not unique" if rows else self.words
         return table_html(("time", "kind", "where", "taken"), rows, title=title, bad=bool(rows))

@@ -243,6 +243,7 @@ class Run:
         checks: Iterable[Check],
         losses: Iterable[Loss] = (),
         margin: float = math.inf,
+        unseen: str = "",
         loss_units: Mapping[str, str] = MappingProxyType({}),
         stats: Mapping[str, int | float],
         **rest: Any,
@@ -253,7 +254,8 @@ class Run:
         ----------
         time : (t,) saved times; the last one is the time reached
         checks, losses : lines of the audit and of determinism
-        margin : smallest distance to a split of futures over the error, see `Determinism`
+        margin, unseen : smallest distance to a split of futures over the error, and what was not
+            looked for; see `Determinism`
         loss_units : unit of each number that is told of the place of a loss
         rest : the other fields of `Run`
         """
@@ -266,7 +268,9 @@ class Run:
             time=time,
             event_log=event_log,
             determinism=Determinism(
-                tuple(dataclasses.replace(loss, units=loss_units) for loss in losses), margin
+                tuple(dataclasses.replace(loss, units=loss_units) for loss in losses),
+                margin,
+                unseen,
             ),
             audit=Audit(tuple(checks)),
             stats=stats,

@@ -363,6 +363,7 @@ def _details(run: Run) -> dict[str, object]:
             if q.absent or q.label
         },
         "size": run.size,
+        "unseen": run.determinism.unseen,
         "loss_units": [dict(loss.units) for loss in run.determinism.losses],
         "event_units": dict(run.event_log.units),
         "step_imbalance_rel": run.energy.step_imbalance_rel,
@@ -375,7 +376,8 @@ def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Dete
     units = details.get("loss_units", [{}] * len(found["losses"]))
     pairs = zip(found["losses"], units, strict=True)
     losses = tuple(Loss(**loss, units=unit) for loss, unit in pairs)
-    return Determinism(losses, float(found.get("margin", math.inf)))
+    margin, unseen = float(found.get("margin", math.inf)), str(details.get("unseen", ""))
+    return Determinism(losses, margin, unseen)
 
 
 def _margin(margin: float) -> dict[str, float]:

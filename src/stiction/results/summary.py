@@ -300,7 +300,7 @@ def _ledger(run: Run) -> list[str]:
 def _determinism(run: Run) -> list[str]:
     losses = run.determinism.losses
     if not losses:
-        return [_row("determinism", "the future was unique" + _nearest(run))]
+        return _wrapped("determinism", run.determinism.words + _nearest(run))
     times = "once" if len(losses) == 1 else f"{len(losses)} times"
     lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
     unit = _clock(run)

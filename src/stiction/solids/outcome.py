@@ -130,6 +130,7 @@ def build_run(
         event_log=_events(problem, steps, path, units),
         energy=ledger,
         losses=record.losses,
+        unseen=record.unseen,
         loss_units={name: units[kind] for name, kind in _LOSSES.items()},
         checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),

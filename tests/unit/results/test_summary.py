@@ -110,3 +110,12 @@ def test_notebooks_show_what_is_folded(run, make_run):
     odd = "<script>alert(1)</script>"
     hostile = make_run(3, quantities={odd: Quantity(odd, odd, odd)}, system_name=odd, reason=odd)
     assert "<script" not in hostile._repr_html_()
+
+
+def test_what_was_not_looked_for_is_told(run, tmp_path):
+    unseen = "splits of a kind were not looked for"
+    told = dataclasses.replace(run, determinism=Determinism((), unseen=unseen))
+    assert f"determinism  no loss was found; {unseen}" in str(told)
+    assert told.determinism.status == "deterministic"
+    save(told, tmp_path / "run")
+    assert load(tmp_path / "run").determinism.unseen == unseen

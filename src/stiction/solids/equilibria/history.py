@@ -340,6 +340,7 @@ class Recorder:
     missed: list[tuple[int, float]] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
     strays: dict[int, Stray] = field(default_factory=dict)
+    unseen: str = ""
 
     def __post_init__(self) -> None:
         begin = float(self.wanted[0])

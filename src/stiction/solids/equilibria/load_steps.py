@@ -205,6 +205,7 @@ class March:
         self.record.stats.update(self.space.space.told())
         self.space.close()
         self.watch.close()
+        self.record.unseen = self.watch.unseen
         self.record.finish()
 
     def lead(self) -> bool:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
+from stiction.solids.contact.cutting import Cut
 from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
 from stiction.solids.contact.partners import Boundary
@@ -57,10 +58,12 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
     zeta = np.concatenate([ends[:1], p.coordinate[0], ends[1:]])
     gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
+    samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
+    if isinstance(found, Cut):
+        zeta, gap, sampled, samples = _with_islands(p, found, x, (zeta, gap, sampled, samples))
     edges, places = crossings(p, limit, zeta, gap, sampled, x)
     inside = _covered(edges, bool(gap[0] < limit), float(knots[-1]))
     nominal = float(np.diff(inside, axis=1).sum())
-    samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
     order = np.argsort(np.concatenate([zeta, edges]), kind="stable")
     along = np.concatenate([zeta, edges])[order]
     line = np.concatenate([samples, places])[order]
@@ -72,6 +75,39 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
     left = float(inside[0, 0]) if inside.size else np.nan
     right = float(inside[-1, 1]) if inside.size else np.nan
     return Lengths(nominal, current, _sticking(p, out, knots[-1]), left, right)
+
+
+def _with_islands(
+    p: ContactPass, found: Cut, x: Floats, known: tuple[Floats, Floats, Found, Floats]
+) -> tuple[Floats, Floats, Found, Floats]:
+    """Return samples with those points of segments that are in contact between two that are not.
+
+    Parameters
+    ----------
+    known : coordinates, gaps, nearest points and places of the samples, in order
+    """
+    (knots,), met = knots_of(p.own), found.met
+    limit, (zeta, gap, sampled, samples) = float(p.contact.adhesion.gap_max), known
+    xi = 0.5 * (1.0 + met.s)
+    there = (1.0 - xi) * knots[met.own_piece] + xi * knots[met.own_piece + 1]
+    guess = Found(met.element, met.xi[:, None], met.meets)
+    gaps, places = gaps_at(p, there[None], guess, x)
+    after = np.clip(np.searchsorted(zeta, there), 1, zeta.size - 1)
+    alone = (gaps < limit) & (gap[after - 1] >= limit) & (gap[after] >= limit)
+    # the deepest of each island
+    at = np.flatnonzero(alone)[np.argsort(gaps[alone], kind="stable")]
+    at = at[np.unique(after[at], return_index=True)[1]]
+    if not at.size:
+        return known
+    order = np.argsort(np.concatenate([zeta, there[at]]), kind="stable")
+    more = guess.at(at)
+    joined = Found(*(np.concatenate(rows) for rows in zip(sampled, more, strict=True)))
+    return (
+        np.concatenate([zeta, there[at]])[order],
+        np.concatenate([gap, gaps[at]])[order],
+        joined.at(order),
+        np.concatenate([samples, places[at]])[order],
+    )
 
 
 def _sticking(p: ContactPass, out: Floats, end: float) -> float:

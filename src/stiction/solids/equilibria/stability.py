@@ -44,6 +44,9 @@ _DENSE, _SEVERAL = 60, 64
 _PARTS, _SMOOTH, _DEEP, _PLACED = 4, 0.25, 3, 24
 
 
+SIGNS = "unstable ways were told by a sign, which two at once leave as it is"
+
+
 class Ways(NamedTuple):
     """Unstable ways of a state: their number, or 0 and 1 for even and odd where not `counted`."""
 
@@ -73,6 +76,8 @@ class Watch:
         self.rigid = all(p.partner.rigid for p in problem.passes)
         self.last: Ways | None = None
         self.places = 0
+        # what is not looked for, in words
+        self.unseen = ""
         self.begin = begin
 
     def close(self) -> None:
@@ -102,6 +107,7 @@ class Watch:
                     return Ways(inertia[1], counted=True)
             if factors is None:
                 factors = self.space.factorise(problem.reduced(matrix))
+            self.unseen = SIGNS
             return Ways(int(factors.sign < 0), counted=False)
         except LinearSolveError:
             return None

@@ -45,6 +45,7 @@ _NOISE = 1e-10
 _LOOSE = 1e-3
 # what rounding leaves, step after step, over that of one step
 _ROUNDS = 4.0
+_UNCOUNTED = "unstable ways were not counted"
 # part of velocities by which that of a support must change to count
 _KICK = 1e-9
 # energy that may be missing, that the scheme may take, and local error, over their scales
@@ -258,7 +259,10 @@ class Motion(March):
         by symmetry, is decided by rounding.
         """
         problem, t = self.moving, self.state.time
-        if not problem.free.size or not self.watch.symmetric(problem, t):
+        if not problem.free.size:
+            return
+        if not self.watch.symmetric(problem, t):
+            self.watch.unseen = f"{_UNCOUNTED}: friction acts, or bodies touch each other"
             return
         assert self.trial is not None
         _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
@@ -381,6 +385,8 @@ class Motion(March):
 
     def close(self) -> None:
         """Count the work and keep the last state."""
+        if not self.scheme.stability:
+            self.watch.unseen = f"{_UNCOUNTED}: stability=False"
         super().close()
         self.record.stats["rejected_steps"] = self.rejected
 

@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from solid_cases import ELEMENTS
 
+import stiction as st
 from stiction.laws import EA, Frictionless, LennardJones
+from stiction.solids import Q1, Driven, Fixed, LinearElastic, Program
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import _roots, crossings, gaps_at
@@ -136,3 +138,35 @@ def test_roots_by_chandrupatla_agree_with_bisection():
     for i in (0, 3, 17):
         one = [(x[i : i + 1], y[i : i + 1]) for x, y in ends]
         assert _roots(lambda x, which, i=i: f(x, which + i), *one, 1e-15)[0] == found[i]
+
+
+@pytest.mark.parametrize("pieces", [4, 8])
+def test_contact_between_two_samples_is_read(pieces):
+    """By virtual work points of segments touch where the middles of cells do not."""
+    law = st.LennardJones.from_strength(0.2, 2e-4, adhesive=False)
+
+    def place(s, t):
+        x = -1.5 + 3.0 * s
+        low = 5.0 - np.sqrt(25.0 - x * x) + 1.5 * law.gap_eq
+        return x, low + (1.5 - low) * t
+
+    lower = rectangle(3.0, 1.5, (pieces, 2), (-1.5, -1.5))
+    bodies = [Body(m, Q1(), LinearElastic(1.0, 0.3)) for m in (lower, block(place, (pieces, 2)))]
+    sides = Boundary(1, "bottom"), Boundary(0, "top")
+    top = Boundary(1, "top")
+    solid = st.Solid(
+        bodies,
+        [Contact(*sides, law, passes="mortar")],
+        [
+            Driven(top, 1, Program((0, 1), (0, -0.01))),
+            Fixed(top, (0,)),
+            Fixed(Boundary(0, "bottom")),
+        ],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Quasistatic(steps=4))
+    pressed = np.abs(run.data["force_y"].values) > 1e-9
+    assert pressed[-1]
+    assert np.array_equal(run.data["contact_length"].values > 0.0, pressed)
+    assert run.data["contact_length"].values[-1] < 0.1
+    assert list(run.event_log.kind) == ["close"]
