@@ -51,8 +51,8 @@ _GROWTH = 1.5
 _SNAPSHOTS = 13
 # parts in which a step is taken again before a jump between two bodies is told
 _PARTS = (2, 4, 8, 16)
-# part of the energy turned over in a step that may be missing before it counts as a jump
-_JUMP = 0.25
+# part of what a step turns over that may be missing before it is a jump; and by virtual work
+_JUMP, _JOINED = 0.25, 0.05
 # the same where no law pulls, and of the energy: there the step is taken again in parts
 _OPEN, _LEAST = 5e-4, 1e-7
 # residuals that stay below this many times the floor of rounding are at it
@@ -429,7 +429,6 @@ class March:
         extra, known = None, len(self.record.losses)
         self._look_for_jump(last, times)
         if at is not None:
-            # rows and losses of a path lie at the time travelled
             extra, lost = {"program_time": target}, self.record.losses
             for i in range(known, len(lost)):
                 lost[i] = dataclasses.replace(lost[i], time=at - abs(target - lost[i].time))
@@ -511,6 +510,7 @@ class March:
         # what rounding leaves of forces, along the way of bodies that move freely
         floor = self.problem.rounding * self.problem.largest_length
         least = max(_OPEN * turned, _LEAST * scale, floor)
+        jumped = (_JOINED if self.joined else _JUMP) * turned
         if self.holds and missing > least:
             assert self.trial is not None
             begin, beside = (self.state, self.trial, last), self.problem.alike()
@@ -521,7 +521,7 @@ class March:
                 where |= {"program_time": place, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
-        elif missing > _JUMP * turned and missing > max(1e-3 * scale, floor):
+        elif missing > max(jumped, 1e-3 * scale, floor):
             if self.shared and self._spreads_in_parts(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
