@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -234,6 +234,19 @@ def told_place(where: object) -> str:
     if isinstance(where, Rigid):
         return f"the rigid partner of contact {where.contact}"
     return repr(where)
+
+
+def bodies_named(conditions: Iterable[object]) -> set[int]:
+    """Return the numbers of the bodies that conditions name."""
+    found: set[int] = set()
+    for condition in conditions:
+        if isinstance(condition, Boundary | Nearest):
+            found.add(condition.body)
+        elif isinstance(condition, list | tuple):
+            found |= bodies_named(condition)
+        elif isinstance(condition, Record) and not isinstance(condition, Where):
+            found |= bodies_named(vars(condition).values())
+    return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,7 +28,7 @@ from stiction.solids.equilibria.history import missing_energy, step_energies
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.stability import Ways
+from stiction.solids.equilibria.stability import SIGNS, Ways
 from stiction.solids.membranes.told import extents
 from stiction.solids.outcome import build_run
 
@@ -371,8 +371,11 @@ class Path:
         """Return what there is to tell where the number of unstable ways changes."""
         assert arc.trial is not None
         if self.unstable < 0 and np.isnan(sign):
+            self.march.watch.unseen = "unstable ways were not looked for on arcs"
             return None
         counted = self.unstable >= 0
+        if not counted:
+            self.march.watch.unseen = SIGNS
         now = Ways(self.unstable if counted else int(sign < 0.0), counted)
         watch = self.march.watch
         last = watch.change_to(now)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import Factors, Workspace
 
-__all__ = ["Snap", "Watch", "Ways", "find_snap", "unstable"]
+__all__ = ["SIGNS", "Snap", "Watch", "Ways", "find_snap", "unstable"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,6 +44,7 @@ _DENSE, _SEVERAL = 60, 64
 _PARTS, _SMOOTH, _DEEP, _PLACED = 4, 0.25, 3, 24
 
 
+SINGULAR = "unstable ways were not counted where the tangent is singular"
 SIGNS = "unstable ways were told by a sign, which two at once leave as it is"
 
 
@@ -110,6 +111,7 @@ class Watch:
             self.unseen = SIGNS
             return Ways(int(factors.sign < 0), counted=False)
         except LinearSolveError:
+            self.unseen = SINGULAR
             return None
 
     def see(self, state: State, outcome: Outcome, target: float, limits: Limits) -> Loss | None:
@@ -201,13 +203,13 @@ def unstable(space: Workspace, matrix: csr_matrix, number: int) -> Floats:
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
     n = matrix.shape[0]
-    if n <= _DENSE:
+    if n <= max(_DENSE, number + 2):
         values, ways = np.linalg.eigh(matrix.toarray())
     else:
         factors = space.factorise(matrix)
         inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
         begin = np.random.default_rng(0).standard_normal(n)
-        several = number + 2
+        several = min(number + 2, n - 1)
         while True:
             try:
                 values, ways = eigsh(matrix, several, sigma=0.0, OPinv=inverse, v0=begin, tol=1e-6)

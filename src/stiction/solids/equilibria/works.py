@@ -59,6 +59,8 @@ _HALVINGS, _WIDTH = 6, 1e-14
 # values before that are all spent on cutting pieces in parts
 _BLIND = 300
 _PLANE = 2
+# stands for no condition, and the part of two forces by which they may differ and be the same
+_NOBODY, _EQUAL = -1, 1e-12
 # points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
@@ -137,6 +139,26 @@ def works_of(
     return tuple(float(v) for v in found)
 
 
+def _handed_over(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
+    """Return conditions whose force another one goes on with, and those."""
+    found: set[int] = set()
+    for old in sorted(before.keys() - after.keys()):
+        for new in sorted(after.keys() - before.keys() - found):
+            least = _EQUAL * float(np.abs(before[old]).max(initial=0.0))
+            if float(np.abs(before[old] - after[new]).max(initial=0.0)) <= least:
+                found |= {old, new}
+                break
+    return found
+
+
+def _heir(problem: Problem) -> int:
+    """Return the condition that takes over a rigid partner which none named before."""
+    named = (
+        n for n, c in problem.holding.conditions.items() if isinstance(vars(c).get("where"), Rigid)
+    )
+    return max(named, default=0)
+
+
 class LetGo(NamedTuple):
     """What conditions let go when a stage begins.
 
@@ -161,7 +183,8 @@ def acting(
     Parameters
     ----------
     u : (nodes, d) displacements of nodes and control points [m]
-    residual : (nodes, d) of balance, which supports carry; None leaves supports out
+    residual : (nodes, d) of balance, which supports carry; None leaves supports out. What carries
+        and is no condition has the number -1
     """
     holding, unknowns, found = problem.holding, problem.unknowns, dict[int, Floats]()
     for number, *_ in holding.loaded:
@@ -177,6 +200,9 @@ def acting(
         for number in np.unique(held[held >= 0]):
             carried = unknowns.on_places(np.where(held == number, residual, 0.0))
             found[int(number)] = found.get(int(number), 0.0) + carried
+        # what stays because no condition names it
+        lone = holding.fixed & (holding.owner < 0)
+        found[_NOBODY] = unknowns.on_places(np.where(lone, residual, 0.0))
     return found
 
 
@@ -196,12 +222,14 @@ def let_go(
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_energies_of_what_is_let_go
     """
-    after, forces = acting(problem, t, u), {}
-    for number in sorted(before.keys() | after.keys()):
+    after, forces = acting(problem, t, u), dict[int, Floats]()
+    same = _handed_over(before, after)
+    for number in sorted((before.keys() | after.keys()) - same):
         change = before.get(number, 0.0) - after.get(number, 0.0) + np.zeros_like(u)
         change = np.where(problem.fixed, 0.0, problem.unknowns.forces(change))
         if change.any():
-            forces[number] = change
+            heir = _heir(problem) if number == _NOBODY else number
+            forces[heir] = forces.get(heir, 0.0) + change
     now = problem.holding.spring_energies(t, u)
     changes = {n: now.get(n, 0.0) - energies.get(n, 0.0) for n in now.keys() | energies.keys()}
     return LetGo(t, forces, changes)

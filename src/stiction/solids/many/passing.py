@@ -14,7 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
+from stiction.solids.contact.sweeps import dot, lengths
+from stiction.solids.dimensions import crossed
 from stiction.solids.many.among import boxes_of, near_boxes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.space.model import SweptBody
@@ -115,11 +118,22 @@ class Ways:
         p, deep = self._problem.passes[side.number], -_INSIDE * side.thick
         parts = min(_MOST, int(np.ceil(far / (_APART * side.thick))))
         for i in range(parts):
-            place = x + i / parts * way
-            if float(p.gaps(place, p.project(place, None)).min()) < deep:
+            if float(_gaps(p, x + i / parts * way).min(initial=np.inf)) < deep:
                 # bodies that overlap from the begin are told as such
                 return i > 0
         return False
+
+
+def _gaps(p: ContactPass, x: Floats) -> Floats:
+    """Return the gaps of the points of a pass (p,), infinite where nothing is normal to them."""
+    # segments are of no use here, and take longer than all else
+    found = ContactPass.project(p, x, None)
+    if p.partner.rigid:
+        return p.gaps(x, found)
+    there = p.partner_at(found.element, found.xi.T, x)[1]
+    outward = crossed(there[1 : p.dim])
+    gaps = dot(p.places(x).T - there[0], outward) / lengths(outward)
+    return np.where(found.normal, gaps, np.inf)
 
 
 def _of_body(part: Discretisation) -> float:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
+from stiction.solids.conditions import bodies_named
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
@@ -130,16 +131,18 @@ class Motion(March):
         return True
 
     def _placed(self, given: Floats | None) -> Trial | None:
-        """Return the state at the start: in balance, but for bodies that are thrown.
+        """Return the state at the start: in balance, but for bodies thrown that nothing holds.
 
-        These begin where they are. Where the others find no balance, what no condition holds
-        begins where it is, too.
+        Bodies that are thrown and that no condition names begin where they are, the others in
+        balance. Where there is none, bodies that no condition holds begin where they are, too.
         """
         p, count = self.problem, len(self.problem.parts)
         ranges = [slice(p.first[i], p.first[i + 1]) for i in range(count)]
         held = np.zeros(count, dtype=bool)
         if given is not None:
+            named = bodies_named(self.moving.holding.conditions.values())
             held[:] = given.any(axis=1)
+            held[sorted(named)] = False
         loose = np.array([not p.fixed[nodes].any() for nodes in ranges])
         first = self._settle_but(held, ranges)
         if first is None and (loose & ~held).any():
@@ -266,16 +269,22 @@ class Motion(March):
             return
         assert self.trial is not None
         _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
+        told = self.watch.unseen
         now = self.watch.ways(problem, t, matrix, None)
         before = self.watch.change_to(now)
-        if now is None or before is None or not now.counted or now.number <= before.number:
+        if now is None or not now.counted:
+            # signs are of no use here
+            self.watch.unseen = f"{_UNCOUNTED} where the tangent is singular"
+            return
+        self.watch.unseen = told
+        if before is None or now.number <= before.number:
             return
         assert matrix is not None
         reduced = problem.reduced(matrix)
-        rates = [
-            self._taken(way, reduced) for way in unstable(self.watch.space, reduced, now.number)
-        ]
-        if None in rates:
+        # what has become unstable last lies nearest to zero
+        new = unstable(self.watch.space, reduced, now.number)[: now.number - before.number]
+        rates = [rate for way in new if (rate := self._taken(way, reduced)) is not None]
+        if not rates:
             return
         first = self.record.path[0].time if self.record.path else t
         where: dict[str, object] = {
@@ -283,7 +292,7 @@ class Motion(March):
             "from": max(first, self.record.path[-2].time if len(self.record.path) > 1 else t),
             "to": t,
             "unstable_ways": now.number,
-            "growth_rate": max(rate for rate in rates if rate is not None),
+            "growth_rate": max(rates),
         }
         choice = "the motion went on as it was; what leads off this way would grow"
         self.record.losses.append(Loss(t, "bifurcation", where, choice))

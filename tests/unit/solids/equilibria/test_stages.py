@@ -213,6 +213,43 @@ def test_energies_of_what_is_let_go(first, second, moves):
     np.testing.assert_allclose(done, run.ledger["external_work"].values, rtol=0.0, atol=1e-14)
 
 
+def test_a_partner_that_no_condition_named_is_let_go():
+    mesh = rectangle(2.0, 1.0, (8, 4))
+    plate = RigidPlane((0.0, 1.0 + LAW.gap_eq), (0.0, -1.0))
+    stages = [
+        Stage(1.0, [Driven(Boundary(0, "bottom"), 1, Program((0.0, 1.0), (0.0, 0.02)))]),
+        Stage(2.0, [Loaded(Rigid(0), 1, Program((0.0,), (-5e-3,)))]),
+    ]
+    solid = st.Solid(
+        [Body(mesh, Q1(), LinearElastic(1.0, 0.3))],
+        [Contact(Boundary(0, "top"), plate, LAW)],
+        [Fixed(Boundary(0, "bottom"), (0,))],
+        stages=[stages[0], Stage(2.0, [*stages[1].conditions, Fixed(Boundary(0, "bottom"), (1,))])],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Quasistatic(steps=16), (0.0, 2.0))
+    assert run.energy.imbalance_rel < 1e-3
+    assert not run.determinism.losses
+    done = run.data["condition_work"].values.sum(axis=1)
+    np.testing.assert_allclose(done, run.ledger["external_work"].values, rtol=0.0, atol=1e-14)
+
+
+def test_a_force_that_stays_over_stages_has_its_work():
+    """It is handed over: what it does counts for the condition of its stage."""
+
+    def works(steps):
+        pull, more = (Traction(LEFT, c, PULLED) for c in (0, 1))
+        on = Traction(LEFT, 0, Program((0.0,), (-1e-3,)))
+        first = Stage(1.0, [pull])
+        block = Body(rectangle(1.0, 0.5, (4, 2)), Q1(), LinearElastic(1.0, 0.3))
+        held = [Fixed(Boundary(0, "right"))]
+        stages = [first, Stage(2.0, [on, more])]
+        solid = st.Solid([block], [], held, stages=stages, dimensionless=True)
+        return st.solve(solid, st.Quasistatic(steps=steps), (0.0, 2.0)).data["condition_work"][-1]
+
+    np.testing.assert_allclose(works(2), works(16), rtol=1e-9, atol=1e-15)
+
+
 def test_a_block_between_two_bodies_is_let_go():
     """By virtual work energies close in any step, the one that lets go too."""
     blocks = [rectangle(1.0, 0.5, (4, 2), (0.0, y)) for y in (0.0, 0.5 + LAW.gap_eq)]

@@ -99,3 +99,17 @@ def test_what_nothing_holds_begins_where_it_is():
         force, mass = 5e-4 * 0.5, 0.5
         way = 0.5 * force / mass * 4.0**2
         np.testing.assert_allclose(centre, [0.5 + way, 0.25], rtol=0.0, atol=1e-9)
+
+
+def test_what_is_thrown_and_pressed_begins_in_balance():
+    """A block pressed on a plane and thrown along it does not bounce."""
+    law = LennardJones.from_strength(0.05, 2e-3)
+    body = Body(rectangle(1.0, 0.5, (4, 2)), Q1(), NeoHookean(1.0, 0.3))
+    plane = RigidPlane((0.0, -law.gap_eq), (0.0, 1.0))
+    press = Traction(Boundary(0, "top"), 1, Program((0.0,), (-2e-2,)))
+    solid = st.Solid([body], [Contact(Boundary(0, "bottom"), plane, law)], [press])
+    moving = MovingSolid(solid, velocity=[(0.05, 0.0)])
+    run = st.solve(moving, GeneralisedAlpha(steps=20), (0.0, 2.0))
+    high = run.data["drawn_position"].values[..., 1].max(axis=1)
+    np.testing.assert_allclose(high, high[0], rtol=0.0, atol=1e-9)
+    assert high[0] < 0.4999

@@ -93,6 +93,29 @@ def test_a_column_overloaded_from_the_start_tells_that_it_could_fall(shift):
     assert run.determinism.losses[0].where["growth_rate"] > 0.0
 
 
+def test_a_column_that_bends_hides_no_other():
+    """Two columns apart: one is led to its side, the other stays upright beyond its load."""
+    bodies, held = [], []
+    for i, lean in enumerate((1e-6, 0.0)):
+        bodies.append(
+            Body(rectangle(0.2, 4.0, (2, 20), (5.0 * i, 0.0)), Q2(), NeoHookean(1.0, 0.3))
+        )
+        top, load = Boundary(i, "top"), 2e-3 - 1e-3 * i
+        held += [
+            Fixed(Boundary(i, "bottom")),
+            Traction(top, 1, Program((0.0, 60.0), (0.0, -load))),
+            Traction(top, 0, Program((0.0, 60.0), (0.0, lean))),
+        ]
+    solid = st.Solid(bodies, [], held, dimensionless=True)
+    run = st.solve(MovingSolid(solid), GeneralisedAlpha(steps=30, tolerance=None), (0.0, 60.0))
+    losses = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
+    alone = st.Solid(bodies[:1], [], held[:3], dimensionless=True)
+    led = st.solve(MovingSolid(alone), GeneralisedAlpha(steps=30, tolerance=None), (0.0, 60.0))
+    assert not led.determinism.losses
+    assert losses
+    assert losses[0].where["unstable_ways"] >= 2
+
+
 def test_the_switch_is_checked():
     with pytest.raises(ModelError, match=r"GeneralisedAlpha\.stability"):
         GeneralisedAlpha(stability=1)
