@@ -36,6 +36,8 @@ G = TypeVar("G", bound=Callable[..., object])
 Mode = Literal["compiled", "plain"]
 
 _VARIABLE = "STICTION_KERNELS"
+# what Numba says once in some hundred runs of a function of its own, see `beforehand`
+_UNKNOWN = "No definition for lowering"
 # every kernel that was made, in order
 KERNELS: list[Kernel] = []
 
@@ -75,7 +77,13 @@ class Kernel:
 
     def _first(self, *arguments: Any) -> Any:
         self._run = self.compiled
-        return self._run(*arguments)
+        try:
+            return self._run(*arguments)
+        except NotImplementedError as error:
+            if not str(error).startswith(_UNKNOWN):
+                raise
+            # of its own function, that Numba had just typed: it has one when asked again
+            return self._run(*arguments)
 
     @functools.cached_property
     def compiled(self) -> Any:
