@@ -237,7 +237,10 @@ def told_place(where: object) -> str:
 
 
 def bodies_named(conditions: Iterable[object]) -> set[int]:
-    """Return the numbers of the bodies that conditions name."""
+    """Return the numbers of the bodies that conditions name, also within terms of their sums.
+
+    Verified by: tests/unit/solids/test_conditions.py::test_bodies_that_conditions_name
+    """
     found: set[int] = set()
     for condition in conditions:
         if isinstance(condition, Boundary | Nearest):

@@ -6,7 +6,17 @@ from numpy.testing import assert_allclose
 from solid_cases import ELEMENTS
 
 from stiction.errors import ModelError
-from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid, ramp
+from stiction.solids.conditions import (
+    Driven,
+    Fixed,
+    Loaded,
+    Nearest,
+    Program,
+    Rigid,
+    bodies_named,
+    ramp,
+)
+from stiction.solids.constraints import Linear, Term
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.equilibria.problem import Problem
@@ -128,3 +138,11 @@ def test_a_corner_that_is_held_stays_held(before):
     top = np.abs(points[:, 1] - 1.0) < 1e-12
     assert made.fixed[:-1, 1].tolist() == (held | top).tolist()
     assert moved.tolist() == np.where(top & ~held, -0.2, 0.0).tolist()
+
+
+def test_bodies_that_conditions_name():
+    step = Program((0.0,), (0.0,))
+    terms = [Term(Boundary(4, "left"), 0, 1.0), Term(Nearest(5, (0.0, 0.0)), 0, -1.0)]
+    named = [Driven(Boundary(2, "top"), 0, step), Fixed(Rigid(7)), Linear(terms, step)]
+    assert bodies_named(named) == {2, 4, 5}
+    assert bodies_named([]) == set()

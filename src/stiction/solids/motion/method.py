@@ -35,7 +35,8 @@ class GeneralisedAlpha(Record):
         trapezoidal rule, without numerical dissipation in linear motion
     steps : the longest step is the time span over this
     tolerance : local error of a step over the range of adhesion, or without contact over the
-        largest displacement so far [1]; None keeps steps as long as Newton's method lets them
+        largest displacement so far, and beyond the mean of each body over the largest one beyond
+        that [1]; None keeps steps as long as Newton's method lets them
     lumped : whether masses are diagonal
     stability : count the ways in which balance is unstable after every step, without friction, and
         tell one that the motion does not take; it costs a factorisation a step

@@ -32,7 +32,8 @@ class MovingSolid(SolidSystem):
         small rotations, as it resists rotation too
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over rate of
         gap and of slip [Pa s/m]; they fade with what is left of adhesion
-    velocity : at the start, (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest
+    velocity : at the start, (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A
+        body that is thrown, and that no condition names, begins where it is, all others in balance
 
     Notes
     -----
