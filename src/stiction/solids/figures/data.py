@@ -364,7 +364,10 @@ class SolidData(RunData):
             unit = "" if self.plain else _UNITS[kind]
             power, times = _power(axis) if self.plain else (1.0, "")
             symbol = self.ratio(name)
-            symbol = symbol.replace("$", f"${times}", 1) if symbol else ""
+            if times and not symbol:
+                symbol = f"$\\times\\,{times}$"
+            elif times:
+                symbol = symbol.replace("$", f"${times}\\,", 1)
             # without a length to measure by, the horizontal axis says that there are no units
             alone = self.plain and not length and axis is axis.axes.xaxis
             plain = " (dimensionless)" if alone else ""
@@ -396,7 +399,7 @@ def _power(axis: Axis) -> tuple[float, str]:
     if not 0.0 < largest < _SMALL:
         return 1.0, ""
     power = 3 * int(np.floor((np.log10(largest) + 1.0) / 3.0))
-    return 10.0**power, f"10^{{{-power}}}\\,"
+    return 10.0**power, f"10^{{{-power}}}"
 
 
 def _inside(times: Sequence[float], known: Floats) -> list[float]:

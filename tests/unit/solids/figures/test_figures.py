@@ -8,11 +8,13 @@ import pytest
 from PIL import Image
 from solid_runs import WORK, cap, grid_of, strip
 
+import stiction as st
 from stiction.errors import ModelError
 from stiction.plot import figures_of, write_figures
 from stiction.results.determinism import Loss
 from stiction.results.run import Variable
 from stiction.results.store import load, save
+from stiction.solids import Q1, Body, Boundary, Fixed, LinearElastic, Program, Traction, rectangle
 from stiction.solids.figures.data import SolidData
 from stiction.solids.figures.outline import borders, loops, outline
 
@@ -259,6 +261,20 @@ def test_small_values_have_a_power_of_ten(run):
     assert -1.0 < low < 0.0
     words = [text.get_text() for text in below.get_yticklabels()]
     assert "−0.6" in words
+
+
+def test_a_word_alone_has_its_power_of_ten_too():
+    """A block without a length to measure by, whose energies are small."""
+    block = Body(rectangle(3.0, 1.5, (4, 2)), Q1(), LinearElastic(1.0, 0.0))
+    pull = Traction(Boundary(0, "right"), 0, Program((0.0, 1.0), (0.0, 0.01)))
+    solid = st.Solid([block], [], [Fixed(Boundary(0, "left")), pull], dimensionless=True)
+    run = st.solve(solid, st.Quasistatic(steps=4))
+    assert 2e-4 < float(run.ledger["stored"][-1]) < 3e-4
+    figure = figures_of(run).energy()
+    figure.draw_without_rendering()
+    above = figure.axes[0]
+    assert above.get_ylabel() == "ledger $\\times\\,10^{3}$"
+    assert "0.20" in [text.get_text() for text in above.get_yticklabels()]
 
 
 def test_a_loaded_run_draws_the_same(run, tmp_path):
