@@ -60,10 +60,13 @@ def lacks():
 
 
 @contextlib.contextmanager
-def serving(folder, *words):
-    """Give the address of a server that runs as users run it, and its process."""
+def serving(folder, *words, errors=None):
+    """Give the address of a server that runs as users run it, and its process.
+
+    `errors` is the file of its standard error.
+    """
     command = [sys.executable, "-m", "stiction", "explore", "--no-browser", "--folder", str(folder)]
-    process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=errors, text=True)
     try:
         address = process.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{43}/", address), address

@@ -19,6 +19,7 @@ from stiction.catalogue import CATALOGUE
 from stiction.errors import ModelError, nearest
 from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.scenario.classes import KINDS, find
+from stiction.scenario.source import parse
 
 DESIGN = """
 [system]
@@ -593,3 +594,27 @@ def test_any_value_anywhere_is_understood_or_refused(path, value):
         assert message_of(text)
     else:
         assert read_scenario(write_scenario(scenario)) == scenario
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ".".join("a" * 20_000),
+        ".".join(['""'] * 20_000),
+        " . ".join(["'b c'"] * 20_000),
+    ],
+)
+@pytest.mark.parametrize("around", ["{} = 1", "[{}]", "[[{}]]", "x = {{ {} = 1 }}"])
+def test_keys_of_very_many_parts_are_refused_at_once(key, around):
+    text = f'title = "x"\n{around.format(key)}\n'
+    with pytest.raises(st.ScenarioError, match="a key of 100 parts or more at line 2"):
+        parse(text, "long")
+
+
+@given(
+    parts=some.lists(some.text("ab_-1", min_size=1, max_size=4), min_size=1, max_size=99),
+    numbers=some.lists(some.floats(allow_nan=False, allow_infinity=False), max_size=300),
+)
+def test_no_sound_text_counts_as_a_key_of_many_parts(parts, numbers):
+    text = f"{'.'.join(parts)} = {numbers}"
+    assert parse(text, "sound") == tomllib.loads(text)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+import traceback
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -58,9 +60,7 @@ class Server:
         from tornado.httpserver import HTTPServer
 
         parts = make()
-        # Bokeh logs every connection
-        logging.getLogger("bokeh").setLevel(logging.ERROR)
-        logging.getLogger("tornado.access").setLevel(logging.ERROR)
+        _log_in_lines()
         try:
             sockets, self.port = bind_sockets(HOST, port)
         except (OSError, OverflowError) as error:
@@ -124,3 +124,26 @@ class Server:
         page.on_msg(lambda event: session.hear(event.data))
         pn.state.on_session_destroyed(lambda context: session.close())
         return page
+
+
+class _Line(logging.Formatter):
+    """One line for an error that a message caused; strangers write messages."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if record.exc_info else None
+        line = f"stiction explore: {record.getMessage()!r:.200}"
+        if error is None:
+            return line
+        last = traceback.extract_tb(error.__traceback__)[-1:]
+        where = "".join(f" at {Path(frame.filename).name}:{frame.lineno}" for frame in last)
+        return f"{line} ({type(error).__name__}{where})"
+
+
+def _log_in_lines() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Line())
+    # Bokeh and Tornado log every connection besides, and errors with their tracebacks
+    for name in ("bokeh", "tornado"):
+        log = logging.getLogger(name)
+        log.setLevel(logging.ERROR)
+        log.handlers[:], log.propagate = [handler], False

@@ -66,6 +66,10 @@ class Session:
         }
         asked: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
         what = asked.get("do")
+        if not all(map(_encodable, asked.values())):
+            text = "The page sent letters that UTF-8 cannot encode."
+            self._tell({"kind": "error", "text": text})
+            return
         if not isinstance(what, str) or what not in known:
             text = f"The page asked for {what!r:.40}, which is unknown."
             self._tell({"kind": "error", "text": text})
@@ -263,3 +267,11 @@ class Session:
                 self._tell({"kind": "figure", "name": name, "svg": answer["done"]["figure"]})
 
         self._hub.ask(Job(self.owner, {"do": "figure", "name": name}, drawn))
+
+
+def _encodable(value: object) -> bool:
+    """Return whether no text is in the way of an answer: half of a surrogate pair has no UTF-8."""
+    try:
+        return not isinstance(value, str) or value.encode() is not None
+    except UnicodeEncodeError:
+        return False

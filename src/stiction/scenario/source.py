@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ __all__ = ["Table", "parse", "read_table"]
 
 Table = dict[str, Any]
 
+_MOST_PARTS = 100
+# the reader's work grows with the square of the parts; possessive, so that this one does not
+_LONG_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
+)
 _TRY_TOML = "compare with a built-in one: `stiction list` names them."
 
 
@@ -38,6 +44,11 @@ def read_table(source: str | Path) -> Table:
 
 def parse(text: str, name: str) -> Table:
     """Return the table that TOML `text` describes; `name` stands in messages."""
+    if (long := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, long.start()) + 1
+        got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
+        why = "no field lies that deep, and reading such keys takes time without bound."
+        raise ScenarioError(explain(name, got, needs, why, _TRY_TOML))
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

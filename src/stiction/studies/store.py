@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from stiction.errors import StoreError, explain
 from stiction.results.places.locks import Busy, Lock, in_use, take
-from stiction.results.trust.digests import DIGEST, digest_of
+from stiction.results.trust.digests import DIGEST, digest_of, regular_bytes
 from stiction.studies.keep import ABSENT
 
 __all__ = ["MANIFEST", "Batch", "Held", "Note", "Store", "Stored", "is_study"]
@@ -175,7 +175,7 @@ class Store:
         """
         path = self.folder / MANIFEST
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = json.loads(regular_bytes(path))
             if told[DIGEST] != digest_of(told):
                 raise ValueError("another digest")
             return _held(told)
@@ -224,7 +224,7 @@ class Store:
         """
         path = self.folder / BATCHES / f"{batch}.npz"
         try:
-            raw = path.read_bytes()
+            raw = regular_bytes(path)
             if hashlib.sha256(raw).hexdigest() != held.batches[batch].digest:
                 raise ValueError("another digest")
         except (OSError, ValueError) as error:
@@ -314,7 +314,7 @@ class Store:
         kind = _little(stored.dtype)
         made = np.full((held.chunks * size, *stored.shape), stored.fill, kind)
         for chunk in chunks:
-            raw = self._piece(name, stored, chunk).read_bytes()
+            raw = regular_bytes(self._piece(name, stored, chunk))
             piece = np.frombuffer(raw, kind).reshape((size, *stored.shape))
             made[chunk * size : (chunk + 1) * size] = piece
         return made
@@ -322,7 +322,7 @@ class Store:
     def _told_by(self, held: Held, mark: Path) -> dict[str, Any] | None:
         """Return what a mark says; None if it is damaged or of another study."""
         with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            told: dict[str, Any] = json.loads(mark.read_text(encoding="ascii"))
+            told: dict[str, Any] = json.loads(regular_bytes(mark))
             fits = told["inputs"] == held.inputs and told[DIGEST] == digest_of(told)
             if fits and 0 <= told["chunk"] < held.chunks:
                 return told
@@ -331,7 +331,7 @@ class Store:
     def _pieces_fit(self, held: Held, told: Mapping[str, Any]) -> bool:
         for name, stored in held.variables.items():
             try:
-                raw = self._piece(name, stored, told["chunk"]).read_bytes()
+                raw = regular_bytes(self._piece(name, stored, told["chunk"]))
             except OSError:
                 return False
             if hashlib.sha256(raw).hexdigest() != told["digests"].get(name):

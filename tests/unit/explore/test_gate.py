@@ -73,6 +73,9 @@ def test_strangers_are_refused(hosts):
         "null",
         "",
         "file://",
+        "http://[",
+        "http://127.0.0.1:5006/",
+        "http://\ud800",
     ],
 )
 def test_other_origins_are_refused(origin):

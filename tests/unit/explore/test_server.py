@@ -1,8 +1,11 @@
 """The server as it runs: headers and addresses that strangers send, over a socket."""
 
+import asyncio
 import base64
+import contextlib
 import http.client
 import os
+import re
 import signal
 import socket
 import time
@@ -108,6 +111,48 @@ def test_websockets_of_strangers_are_refused(address):
     assert upgraded(address, Origin=f"http://127.0.0.1:{port}", Sec_Fetch_Site="cross-site") == 403
     # ours is let in
     assert upgraded(address, Origin=f"http://127.0.0.1:{port}") == 101
+
+
+async def sent(address, frames):
+    """Send frames over a websocket of the page, and wait until they were read or refused."""
+    from tornado.httpclient import HTTPRequest
+    from tornado.websocket import websocket_connect
+
+    token = re.search(r'"token":"([^"]+)"', asked(address)[2])[1]
+    origin = {"Origin": f"http://127.0.0.1:{urlsplit(address).port}"}
+    request = HTTPRequest(f"ws{address.removeprefix('http')}ws", headers=origin)
+    socket = await websocket_connect(request, subprotocols=["bokeh", token])
+    for frame in frames:
+        await socket.write_message(frame)
+    with contextlib.suppress(asyncio.TimeoutError):
+        while await asyncio.wait_for(socket.read_message(), 0.5) is not None:
+            pass
+    socket.close()
+
+
+@pytest.mark.slow
+def test_odd_messages_and_headers_leave_no_traceback(tmp_path):
+    head = '{"msgid": "1", "msgtype": "%s"}'
+    messages = [
+        [head % "\\ud800", "{}", "{}"],
+        [head % "PATCH-DOC", "{}", "[" * 50_000],
+        [head % "PATCH-DOC", "{}", '{"events": [{"kind": "TitleChanged", "title": "\\ud800"}]}'],
+        ["1", "2", "3"],
+    ]
+    with (
+        (tmp_path / "errors").open("w+") as errors,
+        serving(tmp_path, errors=errors) as (address, _),
+    ):
+        for origin in ("http://[", "http://[::1", "\xff"):
+            assert asked(address, Origin=origin)[0] == 403
+        for frames in messages:
+            asyncio.run(sent(address, frames))
+        assert asked(address)[0] == 200
+        errors.seek(0)
+        text = errors.read()
+    assert "Traceback" not in text
+    assert "RecursionError at" in text
+    assert all(line.startswith("stiction explore: ") for line in text.splitlines())
 
 
 def test_it_listens_on_this_machine_alone(address):

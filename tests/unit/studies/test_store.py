@@ -1,8 +1,10 @@
 """The folder of a study: damage, two processes, disks that are full; zarr as others read it."""
 
+import contextlib
 import errno
 import json
 import os
+import signal
 
 import numpy as np
 import pytest
@@ -128,3 +130,56 @@ def test_xarray_reads_the_store(place):
     found = data["final.x"].values[data["status"].values >= 0]
     assert np.array_equal(found, Study(place).table["final.x"])
     assert data["final.x"].attrs["units"] == "m"
+
+
+@pytest.fixture
+def impatient():
+    """Raise TimeoutError where an opened pipe keeps the test waiting."""
+
+    def late(number, frame):
+        raise TimeoutError("it waits for a writer")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+@pytest.mark.parametrize(
+    ("name", "chunks"),
+    [
+        ("members.zarr/final.x/1.0", 1),
+        ("done/000002.json", 1),
+        ("members.zarr/zarr.json", 0),
+        ("batches/0.npz", None),
+        ("study.json", None),
+    ],
+)
+@pytest.mark.usefixtures("impatient")
+def test_pipes_in_place_of_files_are_damage(sweep, place, name, chunks):
+    whole = Study(place).data
+    (place / name).unlink()
+    os.mkfifo(place / name)
+    if chunks is None:
+        with pytest.raises(st.StoreError, match=r"no study|no such file"):
+            Study(place).data  # noqa: B018
+        return
+    study = Study(place)
+    assert len(study.damaged) == chunks
+    assert study.data.sizes["law.mu"] == 8
+    assert str(study)
+    assert verified(place)[0] == 2 * (chunks > 0)
+    # what is damaged is solved again, and the pipe gives way to a file
+    assert sweep(8).run(place, workers=1).data.identical(whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+@pytest.mark.usefixtures("impatient")
+def test_a_pipe_in_place_of_the_lock_keeps_nobody_waiting(sweep, place):
+    os.mkfifo(place.with_name(f".{place.name}.lock"))
+    with contextlib.suppress(st.StoreError):
+        sweep(8).run(place, workers=1)
+    os.mkfifo(place / ".half.part")
+    assert Study(place).complete

@@ -21,6 +21,7 @@ import msgspec
 
 from stiction.numerics.compiling.held import TAKEN as _TAKEN
 from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
+from stiction.results.trust.digests import regular
 
 __all__ = ["Busy", "Lock", "Owner", "in_use", "mark_in_use", "take"]
 
@@ -216,7 +217,8 @@ def mark_in_use(descriptor: int) -> None:
 def in_use(path: Path) -> bool:
     """Return whether a process writes to `path` and has marked it; if not, it is a leftover."""
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        # a pipe of that name would wait for a writer
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return False
     try:
@@ -258,8 +260,9 @@ def _read(path: Path, wait: float = 0.0) -> Owner | None:
     """Return who holds the lock; its file is empty for a moment before it says so."""
     end = time.monotonic() + wait
     while True:
-        with contextlib.suppress(OSError, msgspec.MsgspecError), path.open("rb") as file:
-            return msgspec.json.decode(file.read(_MOST), type=Owner)
+        if regular(path):
+            with contextlib.suppress(OSError, msgspec.MsgspecError), path.open("rb") as file:
+                return msgspec.json.decode(file.read(_MOST), type=Owner)
         if time.monotonic() >= end:
             return None
         time.sleep(0.01)

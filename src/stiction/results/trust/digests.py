@@ -12,7 +12,17 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["DATA", "DIGEST", "FILES", "UNREAD", "digest_of", "file_digest", "regular", "sealed"]
+__all__ = [
+    "DATA",
+    "DIGEST",
+    "FILES",
+    "UNREAD",
+    "digest_of",
+    "file_digest",
+    "regular",
+    "regular_bytes",
+    "sealed",
+]
 
 DATA = ("events.csv", "run.nc", "scenario.toml", "snapshots.vtkhdf")
 """Data files of a saved run; figures are drawn again at will and have no digests."""
@@ -58,6 +68,20 @@ def regular(path: Path) -> bool:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
         return False
+
+
+def regular_bytes(path: Path) -> bytes:
+    """Return the content of a regular file; a pipe of that name would keep its reader waiting.
+
+    Raises
+    ------
+    OSError : if it is no regular file, or cannot be read.
+
+    Verified by: tests/unit/studies/test_store.py::test_pipes_in_place_of_files_are_damage
+    """
+    if not regular(path):
+        raise FileNotFoundError(2, "no such file", str(path))
+    return path.read_bytes()
 
 
 def sealed(

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.results.trust.trial import read_in_child
 from stiction.solids.mesh.checks import EdgeTable, edge_table
 
 __all__ = ["read"]
 
+# meshio reads text at some MB a second, into lists of Python objects
+_BYTES_PER_S, _MEMORY_PER_BYTE = 2e5, 100
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_CELLS = ("triangle", "triangle6", "quad", "quad8", "quad9")
+# nodes of each kind of cell
+_CELLS = {"triangle": 3, "triangle6": 6, "quad": 4, "quad8": 8, "quad9": 9}
 _LINES = ("line", "line3")
 # nodes of a cell that runs clockwise, turned round
 _TURNED = {4: [0, 3, 2, 1], 9: [0, 3, 2, 1, 7, 6, 5, 4, 8]}
 _TURNED_TRIANGLE = {4: [0, 2, 1, 3], 9: [0, 2, 1, 3, 6, 5, 4, 7, 8]}
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds of a plane mesh.
+
+    Parameters
+    ----------
+    points : (p, 2 or 3) coordinates
+    kinds : names of all kinds of cells, as meshio has them
+    cells : kind and (c, nodes of the kind) points of each block of triangles or quadrilaterals
+    lines : ends (k, 2) of the lines of each named group
+    nodes : points of each named set
+    """
+
+    points: Floats
+    kinds: tuple[str, ...]
+    cells: tuple[tuple[str, Ints], ...]
+    lines: dict[str, Ints]
+    nodes: dict[str, Ints]
 
 
 def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints, dict[str, Ints]]:
@@ -29,7 +59,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints, dict[str, Ints]]:
     Verified by: tests/unit/solids/mesh/test_files.py::test_a_written_mesh_comes_back
     """
     file = _file(path)
-    points, cells = _cells(file, np.asarray(file.points, dtype=np.float64), path)
+    points, cells = _cells(file, path)
     points = _plane(points, path)
     cells = _counter_clockwise(points, cells)
     edges = edge_table(cells)
@@ -43,23 +73,97 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints, dict[str, Ints]]:
     return points[used], np.where(cells < 0, -1, number[cells]), boundaries
 
 
-def _file(path: str | os.PathLike[str]) -> Any:
-    """Return what meshio reads."""
-    try:
-        import meshio
-    except ImportError as error:
+def _file(path: str | os.PathLike[str]) -> Contents:
+    """Return what another process reads by meshio: a damaged file hangs or crashes that one."""
+    if sys.modules.get("meshio", True) is None or importlib.util.find_spec("meshio") is None:
         why = "files of meshes are read by meshio, which is not installed."
         try_ = 'pip install "stiction[mesh]"'
-        raise ModelError(
-            explain("Mesh.read", repr(str(path)), "the package meshio", why, try_)
-        ) from error
+        raise ModelError(explain("Mesh.read", repr(str(path)), "the package meshio", why, try_))
     try:
-        return meshio.read(os.fspath(path))
-    except (meshio.ReadError, OSError, ValueError, KeyError, SystemExit) as error:
-        # meshio ends the program where a format it guessed cannot be read
-        why = f"meshio says: {error}" if str(error) not in ("", "1") else "meshio cannot read it."
-        needs, try_ = "a file of a mesh", "look at its place, its ending and what it holds."
-        raise ModelError(explain("Mesh.read", repr(str(path)), needs, why, try_)) from error
+        raw = read_in_child(
+            Path(path),
+            "import meshio\nfrom stiction.solids.mesh.files import packed",
+            "packed(path)",
+            bytes_per_s=_BYTES_PER_S,
+            memory_per_byte=_MEMORY_PER_BYTE,
+        )
+    except (OSError, ValueError) as error:
+        got = f"{str(path)!r}, which meshio cannot read ({error})"
+        why, try_ = "the mesh of a body is read from it.", "look at its place, ending and content."
+        raise ModelError(explain("Mesh.read", got, "a file of a mesh", why, try_)) from error
+    with np.load(io.BytesIO(raw), allow_pickle=False) as found:
+        kinds = [str(kind) for kind in found["kinds"]]
+        cells = [(str(kind), found[f"cells{k}"]) for k, kind in enumerate(found["blocks"])]
+        lines = {str(name): found[f"lines{k}"] for k, name in enumerate(found["lines"])}
+        nodes = {str(name): found[f"nodes{k}"] for k, name in enumerate(found["nodes"])}
+        return Contents(found["points"], tuple(kinds), tuple(cells), lines, nodes)
+
+
+def packed(path: str) -> bytes:
+    """Return the arrays of `Contents` that meshio reads from a file, as np.savez writes them.
+
+    Raises
+    ------
+    ValueError : if arrays of the file do not fit together; meshio raises errors of any kind.
+    """
+    import meshio
+
+    file = meshio.read(path)
+    points = np.asarray(file.points, dtype=np.float64)
+    if points.ndim != 2 or not np.isfinite(points).all():
+        raise ValueError("points are no table of finite numbers")
+    blocks = [block for block in file.cells if block.type in _CELLS and len(block.data)]
+    cells = {f"cells{k}": _numbers(b.data, points, _CELLS[b.type]) for k, b in enumerate(blocks)}
+    lines = {name: _numbers(data, points, 2) for name, data in _lines(file).items()}
+    nodes = {name: _numbers(data, points) for name, data in file.point_sets.items()}
+    out = io.BytesIO()
+    np.savez(
+        out,
+        allow_pickle=False,
+        points=points,
+        kinds=np.array([block.type for block in file.cells], dtype=np.str_),
+        blocks=np.array([block.type for block in blocks], dtype=np.str_),
+        lines=np.array(list(lines), dtype=np.str_),
+        nodes=np.array(list(nodes), dtype=np.str_),
+        **cells,
+        **{f"lines{k}": data for k, data in enumerate(lines.values())},
+        **{f"nodes{k}": data for k, data in enumerate(nodes.values())},
+    )
+    return out.getvalue()
+
+
+def _numbers(data: Any, points: Floats, columns: int = 0) -> Ints:
+    """Return numbers of points: (n, columns), or (n,) where columns is 0."""
+    numbers = np.asarray(data)
+    if columns == 0:
+        numbers = numbers.reshape(-1)
+    elif numbers.shape[1:] != (columns,):
+        raise ValueError(f"cells have shape {numbers.shape}, not (n, {columns})")
+    if not np.issubdtype(numbers.dtype, np.integer) and numbers.size:
+        raise ValueError(f"numbers of points are {numbers.dtype}")
+    numbers = numbers.astype(np.int64)
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(points):
+        raise ValueError(f"a cell or a set names a point beyond the {len(points)} points")
+    return numbers
+
+
+def _lines(file: Any) -> dict[str, Ints]:
+    """Return the ends of the lines in each physical group of gmsh and each set of cells."""
+    lines: dict[str, list[Ints]] = {}
+    names = {int(v[0]): k for k, v in file.field_data.items() if len(v) > 1 and int(v[1]) == 1}
+    tags = file.cell_data.get("gmsh:physical", [None] * len(file.cells))
+    for block, tag in zip(file.cells, tags, strict=True):
+        if block.type in _LINES and tag is not None:
+            for value in np.unique(tag):
+                if value != 0:
+                    name = names.get(int(value), str(int(value)))
+                    lines.setdefault(name, []).append(np.asarray(block.data)[tag == value])
+    for name, members in file.cell_sets.items():
+        for block, member in zip(file.cells, members, strict=True):
+            named = member is not None and len(member) and not name.startswith("gmsh:")
+            if block.type in _LINES and named:
+                lines.setdefault(name, []).append(np.asarray(block.data)[member])
+    return {name: np.concatenate([part[:, :2] for part in parts]) for name, parts in lines.items()}
 
 
 def _plane(points: Floats, path: str | os.PathLike[str]) -> Floats:
@@ -74,21 +178,19 @@ def _plane(points: Floats, path: str | os.PathLike[str]) -> Floats:
     raise ModelError(explain("Mesh.read", got, "points with one common z", why, try_))
 
 
-def _cells(file: Any, points: Floats, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
+def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
     """Return points and cells (c, 4) or (c, 9); the centres of quad8 are new points."""
-    kinds = {block.type for block in file.cells}
-    found = [block for block in file.cells if block.type in _CELLS and len(block.data)]
-    high = [block.type in ("triangle6", "quad8", "quad9") for block in found]
-    strange = sorted(kinds - {*_CELLS, *_LINES, "vertex"})
-    if strange or not found or any(high) != all(high):
+    points = file.points
+    high = [_CELLS[kind] in (6, 8, 9) for kind, _ in file.cells]
+    strange = set(file.kinds) - {*_CELLS, *_LINES, "vertex"}
+    if strange or not high or any(high) != all(high):
         why = "bodies are made of triangles and quadrilaterals of one order."
-        got = f"cells {', '.join(sorted(kinds)) or 'of no kind'} in {str(path)!r}"
+        got = f"cells {', '.join(sorted(set(file.kinds))) or 'of no kind'} in {str(path)!r}"
         needs = "triangle and quad, or triangle6, quad8 and quad9"
         raise ModelError(explain("Mesh.read", got, needs, why, "export plane cells of one order."))
     made = []
-    for block in found:
-        data = np.asarray(block.data, dtype=np.int64)
-        if block.type == "quad8":
+    for kind, data in file.cells:
+        if kind == "quad8":
             # where the eight nodes' own functions have the middle of the cell
             x = points[data]
             centre = 0.5 * x[:, 4:].sum(axis=1) - 0.25 * x[:, :4].sum(axis=1)
@@ -117,37 +219,22 @@ def _counter_clockwise(points: Floats, cells: Ints) -> Ints:
     return turned
 
 
-def _groups(file: Any, edges: EdgeTable, count: int) -> dict[str, Ints]:
+def _groups(file: Contents, edges: EdgeTable, count: int) -> dict[str, Ints]:
     """Return rows of the edge table by the name of their group."""
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
     key = edges.ends[outer].min(axis=1) * count + edges.ends[outer].max(axis=1)
     order = np.argsort(key)
     outer, key = outer[order], key[order]
-    lines: dict[str, list[Ints]] = {}
-    names = {int(v[0]): k for k, v in file.field_data.items() if len(v) > 1 and int(v[1]) == 1}
-    tags = file.cell_data.get("gmsh:physical", [None] * len(file.cells))
-    for block, tag in zip(file.cells, tags, strict=True):
-        if block.type in _LINES and tag is not None:
-            for value in np.unique(tag):
-                if value != 0:
-                    name = names.get(int(value), str(int(value)))
-                    lines.setdefault(name, []).append(np.asarray(block.data)[tag == value])
-    for name, members in file.cell_sets.items():
-        for block, member in zip(file.cells, members, strict=True):
-            named = member is not None and len(member) and not name.startswith("gmsh:")
-            if block.type in _LINES and named:
-                lines.setdefault(name, []).append(np.asarray(block.data)[member])
     found = {}
-    for name, parts in lines.items():
-        ends = np.concatenate([part[:, :2] for part in parts]).astype(np.int64)
+    for name, ends in file.lines.items():
         wanted = np.unique(ends.min(axis=1) * count + ends.max(axis=1))
         at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
         # a group with lines inside the body, or of none of its cells, is no boundary
         if (key[at] == wanted).all():
             found[name] = outer[at]
-    for name, members in file.point_sets.items():
+    for name, members in file.nodes.items():
         inside = np.zeros(count, dtype=bool)
-        inside[np.asarray(members, dtype=np.int64)] = True
+        inside[members] = True
         rows = outer[inside[edges.ends[outer]].all(axis=1)]
         if rows.size and name not in found:
             found[name] = rows
