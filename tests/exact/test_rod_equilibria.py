@@ -173,3 +173,42 @@ def test_unloaded_and_unheld_rods_are_refused():
     loose = CosseratRod(STIFF, line, left=Free(), right=Free(), loads=[LineForce([0.0, 1.0, 0.0])])
     with pytest.raises(st.ModelError, match="two free ends"):
         equilibrium(loose)
+
+
+@pytest.mark.parametrize(
+    ("turn", "slenderness"), [(2.0, 20.0), (2.0, 1000.0), (6.28, 200.0), (25.0, 200.0)]
+)
+def test_slender_rods_take_their_natural_curvature(turn, slenderness):
+    """A rod given straight, naturally an arc of `turn` radians, under hardly any load."""
+    section = st.rods.CircularSection(0.01, 1e7)
+    length = 0.01 * slenderness
+    small = 1e-6 * section.bending_stiffness / length**2
+    rods = [
+        CosseratRod(
+            section,
+            Straight([0, 0, 0], [length, 0, 0]),
+            elements=elements,
+            right=Free(),
+            natural_curvature=(turn / length, 0.0, 0.0),
+            loads=[PointForce([0, 0, small])],
+        )
+        for elements in (80, 160)
+    ]
+    radius = length / turn
+    tip = np.array([np.sin(turn) * radius, (1.0 - np.cos(turn)) * radius])
+    errors = []
+    for rod in rods:
+        found = equilibrium(rod)
+        x, *across = found.position[-1]
+        errors.append(np.hypot(x - tip[0], np.hypot(*across) - tip[1]) / radius)
+        # whatever the number of load steps
+        assert equilibrium(rod, steps=40).position == pytest.approx(
+            found.position, abs=1e-8 * length
+        )
+    assert errors[1] < 0.02 * max(1.0, (turn / 25.0) ** 3)  # reason: 160 elements for 25 radians
+    # nodes on chords: of second order
+    assert 3.0 < errors[0] / errors[1] < 5.5
+    path = follow_path(rods[0], arc=0.5, most=2)
+    assert path.states[0].position[-1] == pytest.approx(
+        equilibrium(rods[0]).position[-1], abs=1e-4 * length
+    )

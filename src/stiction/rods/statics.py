@@ -124,6 +124,9 @@ def equilibrium(
 ) -> Equilibrium:
     """Return the rod at rest under its full loads, which grow in `steps` load steps.
 
+    So does the natural curvature, from that of the centreline: a slender rod that is naturally a
+    ring is far from the straight line in which it may be given.
+
     Parameters
     ----------
     rod : its loads act at factor 1, whatever their history in time; ends that are `Turned` have
@@ -152,7 +155,8 @@ def equilibrium(
             raise _unconverged(1.0)
         return solver.state(1.0)
     # half a radian at once at most, so that no turn is lost
-    factor, step, halvings = 0.0, min(1.0 / steps, 0.5 / max(solver.turned.angle, 0.5)), 0
+    turn = max(solver.turned.angle, solver.natural_turn, 0.5)
+    factor, step, halvings = 0.0, min(1.0 / steps, 0.5 / turn), 0
     left = None if checkpoint is None else checkpoint.load()
     if left is not None:
         factor, step, halvings = solver.take_up(left)
@@ -161,6 +165,7 @@ def equilibrium(
             checkpoint.save(solver.pack(factor, step, halvings))
         kept = solver.keep()
         wanted = min(1.0, factor + step)
+        solver.curve(wanted)
         if solver.newton(wanted):
             factor = wanted
             continue
@@ -212,7 +217,7 @@ def follow_path(
         states, ways, losses = _taken_up(solver, left)
         factor, size, halvings = solver.take_up(left)
     else:
-        if not solver.newton(factor):
+        if not (solver.newton(factor) if start is not None else solver.release(factor)):
             raise _unconverged(factor)
         states, losses = [solver.state(factor)], []
         size, halvings = arc, 0
@@ -374,12 +379,14 @@ class _Solver:
         for end, ghost, inner, other in ((rod.left, 0, 1, 2), (rod.right, n + 1, n, n - 1)):
             if isinstance(end, Clamped | Turned):
                 self.q[:, ghost] = clamp_frame(self.q[:, inner], self.q[:, other])
-        if rod.natural_curvature is None:
-            for i in joints:
-                mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
-        else:
+        for i in joints:
+            mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
+        self.given_angles = mat[rk.PHI1 : rk.PHI1 + 3].copy()
+        self.natural_angles = self.given_angles.copy()
+        if rod.natural_curvature is not None:
             turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints - 1])
-            mat[rk.PHI1 : rk.PHI1 + 3, joints] = turns
+            self.natural_angles[:, joints] = turns
+        mat[rk.PHI1 : rk.PHI1 + 3] = self.natural_angles
         mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
         for end, node, beside, frame in ((rod.left, 1, 2, 1), (rod.right, n + 1, n, n)):
             if isinstance(end, Clamped | Pinned | Turned) and node not in self.turned.sliding:
@@ -452,6 +459,33 @@ class _Solver:
         put_back({"r": self.r, "q": self.q}, left)
         factor, step, halvings = kept_array(left, "numbers", (3,)).tolist()
         return factor, step, int(halvings)
+
+    # ---- natural curvature
+
+    @property
+    def natural_turn(self) -> float:
+        """How far the natural curvature turns one end against the other [rad]."""
+        return float(np.linalg.norm(self.natural_angles - self.given_angles, axis=0).sum())
+
+    def curve(self, part: float) -> None:
+        """Set natural angles of the joints, from those of the given shape to those of the rod."""
+        angles = self.given_angles + part * (self.natural_angles - self.given_angles)
+        self.mat[rk.PHI1 : rk.PHI1 + 3] = angles
+
+    def release(self, factor: float) -> bool:
+        """Find balance at a load factor while the natural curvature grows; return whether so."""
+        part, step = 0.0, 0.5 / max(self.natural_turn, 0.5)
+        while part < 1.0 - 1e-12:
+            kept, wanted = self.keep(), min(1.0, part + step)
+            self.curve(wanted)
+            if self.newton(factor):
+                part = wanted
+                continue
+            self.restore(kept)
+            step *= 0.5
+            if step < 1e-6:
+                return False
+        return True
 
     # ---- equations
 

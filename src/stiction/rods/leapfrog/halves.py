@@ -11,7 +11,6 @@ from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.overlap import refuse_overlap
-from stiction.rods.driving_kernels import clamp_velocities
 from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
@@ -54,9 +53,6 @@ class HalvesMarcher(Marcher):
         self.clock[mk.NOW] = self.save[0]
         state, table, touch, spare = self._tables()
         kept, forcing = self._kept(), self.forcing
-        if f.driven.size:
-            now = float(self.save[0])
-            clamp_velocities(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now)
         self.worst[tk.LAST_KICK] = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)

@@ -25,6 +25,7 @@ from stiction.rods.driving_kernels import (
     Switches,
     add_damping,
     add_loads,
+    clamp_velocities,
     internal_damping,
     power,
 )
@@ -145,6 +146,9 @@ class Marcher:
     def _settle_start(self) -> bool:
         """Make contacts and velocities fit each other; return whether all closed ones only roll."""
         f, touch = self.flat, self.touch
+        # clamps move from the start, and their energy is the state's, not work of the first step
+        now = float(self.save[0])
+        clamp_velocities(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now)
         touch.refuse_or_close()
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)

@@ -10,6 +10,7 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.rods.centreline import Straight
 from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.midpoint.method import RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     Clamped,
@@ -20,8 +21,10 @@ from stiction.rods.rod import (
     Pinned,
     PointForce,
     PointMoment,
+    RigidMotion,
     SineVelocity,
 )
+from stiction.rods.section import CircularSection
 
 
 def one(**more):
@@ -163,3 +166,33 @@ def test_too_much_work_is_refused():
 def test_other_systems_are_refused():
     with pytest.raises(ModelError, match="a system that RollingLeapfrog can solve"):
         st.solve(st.switching.RelayFeedback(), RollingLeapfrog(1e-4), (0.0, 0.1))
+
+
+@pytest.mark.parametrize("method", [RollingLeapfrog(), RollingMidpoint(2e-5)])
+@pytest.mark.parametrize("damping", [0.0, 2e-3])
+@pytest.mark.parametrize(
+    ("velocity", "spin"),
+    [((0.3, 0.0, 1.0), (0.0, 0.0, 0.0)), ((0.0, 0.0, 0.0), (25.0, 0.0, 0.0))],
+)
+def test_clamps_that_move_from_the_start_have_their_energy(method, damping, velocity, spin):
+    """A rod that moves rigidly with both its clamps: no strain, so no heat and no work."""
+    ends = Driven(velocity=velocity, angular_velocity=spin)
+    rod = CosseratRod(
+        CircularSection(0.01, 1e6),
+        Straight([0, 0, 0], [0.5, 0, 0]),
+        elements=8,
+        left=ends,
+        right=ends,
+        motion=[RigidMotion(velocity, spin)],
+        internal_damping=damping,
+    )
+    run = st.solve(Rods([rod]), method, (0.0, 0.01), save=3)
+    section, density = CircularSection(0.01, 1e6), 1000.0
+    mass = density * section.area * 0.5
+    whole = 0.5 * mass * np.dot(velocity, velocity)
+    whole += 0.5 * mass * 0.5 * 0.01**2 * np.dot(spin, spin)
+    energy = run.energy
+    assert energy.kinetic == pytest.approx(whole, rel=1e-9)
+    assert abs(energy.viscous_heat[-1]) < 1e-12 * whole
+    assert abs(energy.external_work[-1]) < 1e-8 * whole
+    assert run.audit.ok
