@@ -6,7 +6,8 @@ the constants they freeze, of the types of the arguments, of the versions of Pyt
 and NumPy, and of the processor. So an entry is right or it is not found, two processes that compile
 the same kernel write the same file, and what is edited is compiled again while the rest is not.
 
-An entry is a short head (a word, a checksum) and Numba's own pickle. Loading it runs code, so only
+An entry is a short head (a word, a checksum) and Numba's own pickle. The checksum covers the name,
+so a file under the name of another entry is a damaged one. Loading an entry runs code, so only
 folders are read that nobody but the user or root can write to. A package may bring entries for a
 kind of processor, which every such processor reads.
 """
@@ -48,7 +49,7 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 7\n"
+_MARK = b"stiction kernel 8\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24
@@ -110,6 +111,13 @@ def _packaged_target() -> str | None:
         if all(can.get(feature, False) for feature in needs):
             return target
     return None
+
+
+def _checksum(name: str, body: bytes | memoryview) -> bytes:
+    """Return what binds an entry to its name: the code of another kernel ends a process."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    digest.update(body)
+    return digest.digest()
 
 
 def _by_age(paths: Iterable[Path]) -> list[tuple[float, Path]]:
@@ -217,7 +225,7 @@ class KernelCache:
             return None
         head = len(_MARK) + 32
         body = memoryview(data)[head:]
-        if not data.startswith(_MARK) or hashlib.sha256(body).digest() != data[len(_MARK) : head]:
+        if not data.startswith(_MARK) or _checksum(path.name, body) != data[len(_MARK) : head]:
             tell("a damaged kernel is compiled again", path.name)
             return None
         try:
@@ -261,7 +269,7 @@ class KernelCache:
             self._folder.mkdir(parents=True, exist_ok=True)
             handle, partial = tempfile.mkstemp(prefix=f".{self._short[:20]}", dir=self._folder)
             with os.fdopen(handle, "wb") as file:
-                file.write(_MARK + hashlib.sha256(body).digest() + body)
+                file.write(_MARK + _checksum(path.name, body) + body)
                 # all may read what root compiles; who may write is up to the folder
                 if hasattr(os, "fchmod"):
                     os.fchmod(file.fileno(), 0o644)

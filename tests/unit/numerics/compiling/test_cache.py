@@ -187,6 +187,19 @@ def test_damaged_entries_are_compiled_again(filled):
     assert call(filled) == (70.0, 2.0, 0, "")
 
 
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_kernel_under_the_name_of_another_is_compiled_again(filled, step):
+    """Every entry has what belongs to another one, and is whole in itself."""
+    paths = sorted((filled / "kept").glob("*.kernel"))
+    whole = [path.read_bytes() for path in paths]
+    for k, path in enumerate(paths):
+        path.write_bytes(whole[k - step])
+    outer, alone, compiled, said = call(filled)
+    assert (outer, alone, compiled) == (70.0, 2.0, 4)
+    assert said.count("a damaged kernel is compiled again") == 1
+    assert call(filled) == (70.0, 2.0, 0, "")
+
+
 def test_two_processes_may_compile_at_once(place):
     command = [sys.executable, "-c", CALL]
     environment = {**os.environ, "STICTION_CACHE_DIR": str(place / "kept")}
