@@ -82,6 +82,7 @@ def test_fields_of_a_scenario_are_fitted(tmp_path):
         (["--law", "Dahl", "--rig-stiffness", "stiff"], "a number, or free"),
         (["--law", "Dahl", "--fix", "powre=1"], "did you mean 'power'"),
         (["--law", "Dahl", "--column", "force=Fx"], "these columns"),
+        (["--law", "Dahl", "--decimal", "comma"], "'.' or ','"),
     ],
 )
 def test_odd_questions_end_with_2(file, tmp_path, more, words):
@@ -89,6 +90,25 @@ def test_odd_questions_end_with_2(file, tmp_path, more, words):
     assert done.exit_code == 2, done.output
     assert words in done.output
     assert not (tmp_path / "x").exists()
+
+
+def test_a_decimal_mark_is_asked_for(tmp_path):
+    # forces of 3 N in millinewtons, as a program writes them that marks thousands
+    way = np.r_[0:20, 20:0:-1]
+    force = np.where(np.arange(40) < 20, 3000, -3000) + np.random.default_rng(1).integers(-9, 9, 40)
+    rows = [f"{x}.5;{f:,}" for x, f in zip(way, force, strict=True)]
+    path = tmp_path / "marked.csv"
+    path.write_text("\n".join(["displacement [mm];force [mN]", *rows]))
+    asked = ["fit", str(path), "--law", "Coulomb", "--normal-force", "10", "--no-figures", "--json"]
+    done = RUN.invoke(app, [*asked, "--out", str(tmp_path / "fit")])
+    assert done.exit_code == 2
+    assert "in line 2 of column 'force [mN]'" in done.output
+    assert "--decimal" in done.output
+    assert not (tmp_path / "fit").exists()
+    done = RUN.invoke(app, [*asked, "--out", str(tmp_path / "fit"), "--decimal", "."])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["fits"][0]["parameters"]["mu"]["value"]
+    assert found == pytest.approx(0.3, rel=2e-3)
 
 
 def test_two_laws_as_json(file, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,6 +53,7 @@ class Asked:
     scenario: str | None = None
     force_of: str | None = None
     along: str = "time"
+    decimal: str | None = None
 
 
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
@@ -67,10 +69,14 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
 
     _check_what(asked)
     units, columns = _pairs(asked.units, "--unit"), _pairs(asked.columns, "--column")
-    curves = [
-        read_curve(path, units=units, columns=columns, normal_force=asked.normal_force)
-        for path in asked.data
-    ]
+    read = functools.partial(
+        read_curve,
+        units=units,
+        columns=columns,
+        normal_force=asked.normal_force,
+        decimal=asked.decimal,
+    )
+    curves = [read(path) for path in asked.data]
     found = []
     told: list[dict[str, Any]] = []
     base = Path("out", Path(asked.data[0]).stem) if asked.out is None else Path(asked.out)
@@ -239,6 +245,9 @@ def fit_command(
     column: Annotated[
         list[str] | None, typer.Option(metavar="force=NAME", help="Where names are not clear.")
     ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(metavar=",|.", help="Decimal mark, where cells do not show it.")
+    ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Resamples. Default: profile likelihood.")
     ] = 0,
@@ -253,6 +262,6 @@ def fit_command(
     asked = Asked(
         data, law or (), rig_stiffness, rig_mass, normal_force, offset, drift, free or (),
         fix or (), unit or (), column or (), bootstrap, seed, out, overwrite, not no_figures,
-        quiet, as_json, scenario, force_of, along,
+        quiet, as_json, scenario, force_of, along, decimal,
     )  # fmt: skip
     raise typer.Exit(fit_file(asked, typer.echo))

@@ -1,3 +1,4 @@
+import re
 import time
 
 import h5py
@@ -88,6 +89,179 @@ def test_unsorted_rows_are_sorted_and_told(tmp_path):
     curve = read_curve(written(tmp_path / "a.csv", rows=rows))
     np.testing.assert_allclose(curve.force, F, rtol=1e-14)
     assert "sorted by time" in curve.cleaned[0]
+
+
+def columned(path, force, mark=";", names="displacement [m];force [N]"):
+    """Write one column of force, as it stands here, beside a displacement."""
+    rows = [f"{k}{mark}{cell}" for k, cell in enumerate(force)]
+    path.write_text("\n".join([names.replace(";", mark), *rows]), encoding="utf-8")
+    return path
+
+
+# ten cells of which each may be a number with a decimal comma, or one with thousands
+OPEN = [f"{k},{k}00" for k in range(1, 10)] + ["12,345"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "decimal"),
+    [
+        ("0,123", 0.123, ","),
+        ("-0,123", -0.123, ","),
+        ("12,34", 12.34, ","),
+        ("12,3456", 12.3456, ","),
+        ("1234,567", 1234.567, ","),
+        ("1,234e-2", 0.01234, ","),
+        (",125", 0.125, ","),
+        ("1.234,5", 1234.5, ","),
+        ("1.234.567", 1234567.0, ","),
+        ("1 234,567", 1234.567, ","),
+        ("1\u202f234,567", 1234.567, ","),
+        ("1'234,567", 1234.567, ","),
+        ("1,234.5", 1234.5, "."),
+        ("1,234,567", 1234567.0, "."),
+        ("0.5", 0.5, "."),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_any_cell_decides_for_its_column(tmp_path, cell, value, decimal, last, mark):
+    cells = [*OPEN, cell] if last else [cell, *OPEN]
+    force = read_curve(columned(tmp_path / "a.csv", cells, mark)).force
+    assert force[-1 if last else 0] == value
+    assert force[0 if last else 1] == (1.1 if decimal == "," else 1100.0)
+
+
+@pytest.mark.parametrize("cell", ["7", "", "nan", "1234", "1 234", "1'234'567", "-1e3"])
+def test_other_cells_decide_nothing(tmp_path, cell):
+    path = columned(tmp_path / "a.csv", [*OPEN, cell])
+    with pytest.raises(ModelError, match="'1,100' in line 2 of column 'force") as caught:
+        read_curve(path)
+    assert "--decimal , or --decimal . on the command line, decimal=',' or '.'" in str(caught.value)
+
+
+@pytest.mark.parametrize(("decimal", "first"), [(",", 1.1), (".", 1100.0)])
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_decimal_mark_may_be_given(tmp_path, decimal, first, mark):
+    path = columned(tmp_path / "a.csv", OPEN, mark)
+    assert read_curve(path, decimal=decimal).force[0] == first
+    path = columned(tmp_path / "a.csv", [cell.replace(",", ".") for cell in OPEN], mark)
+    with pytest.raises(ModelError, match=r"'1\.100' in line 2 "):
+        read_curve(path)
+    assert read_curve(path, decimal=decimal).force[0] == (1100.0 if first == 1.1 else 1.1)
+
+
+def test_a_given_mark_that_cells_contradict_is_refused(tmp_path):
+    path = columned(tmp_path / "a.csv", [*OPEN, "0,5"])
+    with pytest.raises(ModelError, match=r"'0,5' in row 11 .*line 12.*decimal mark '\.'"):
+        read_curve(path, decimal=".")
+    with pytest.raises(ModelError, match=r"'point'; needs '\.' or ','"):
+        read_curve(path, decimal="point")
+
+
+@pytest.mark.parametrize("one", ["0,5", "1.234,5", "1.234.567", "12,3456"])
+@pytest.mark.parametrize("other", ["0.5", "1,234.5", "1,234,567", "12.3456"])
+def test_cells_that_contradict_are_both_named(tmp_path, one, other):
+    for cells in ([one, *OPEN, other], [other, *OPEN, one]):
+        path = columned(tmp_path / "a.csv", cells)
+        words = f"'{cells[0]}' in line 2 and '{cells[-1]}' in line 13 of column 'force"
+        with pytest.raises(ModelError, match=re.escape(words)):
+            read_curve(path)
+
+
+def test_columns_decide_by_themselves(tmp_path):
+    # a clock of one program beside a force of another
+    cells = [f"{cell};{k}.5" for k, cell in enumerate([*OPEN, "0,125"])]
+    path = columned(tmp_path / "a.csv", cells, names="time [s];force [N];displacement [mm]")
+    curve = read_curve(path)
+    assert curve.force[:2].tolist() == [1.1, 2.2]
+    assert curve.displacement[1] == pytest.approx(1.5e-3, rel=1e-15)
+
+
+def test_between_commas_points_are_decimal(tmp_path):
+    points = [cell.replace(",", ".") for cell in OPEN]
+    assert read_curve(columned(tmp_path / "a.csv", points, ",")).force[0] == 1.1
+    # but not where another column shows a decimal comma in quotes
+    cells = [f'"0,5{k}",{cell}' for k, cell in enumerate(points)]
+    path = columned(tmp_path / "b.csv", cells, ",", "time [s];displacement [m];force [N]")
+    with pytest.raises(ModelError, match=r"'1\.100' in line 2"):
+        read_curve(path)
+    quoted = [f'"{cell}"' for cell in OPEN]
+    with pytest.raises(ModelError, match="'1,100' in line 2"):
+        read_curve(columned(tmp_path / "c.csv", quoted, ","))
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["0,50,3,53"] * 10, "4 cells in line 2 under a header of 2"),
+        (["1,2"] * 9 + ["1,2,3"], "3 cells in line 11 under a header of 2"),
+        (["1,2,"] * 10, "3 cells in line 2"),
+        (["1,2", "", "# 1,2,3,4", "3", *["1,2"] * 8], "1 cells in line 5"),
+        (["1,2", '1,"2', *["1,2"] * 8], "line 3"),
+        (["1,2", '1,"2', "1,2", '1,"', *["1,2"] * 8], "line 3"),
+        (["m,N", *["1,2"] * 10], "'m' in row 1 .*line 2"),
+        (["1,2", "1,1_000", *["1,2"] * 8], "'1_000' in row 2 .*line 3"),
+        (["1,2", "1,True", *["1,2"] * 8], "'True'"),
+        (["1,2", "1,0x10", *["1,2"] * 8], "'0x10'"),
+        (["1,2", '1,"1,23,456"', *["1,2"] * 8], "'1,23,456'"),
+        (["1,2", "1,1 2345", *["1,2"] * 8], "'1 2345'"),
+        (["1,2", "1,0 123", *["1,2"] * 8], "'0 123'"),
+        (["1,2", "1,\u0663", *["1,2"] * 8], "'\u0663'"),
+    ],
+)
+def test_rows_that_are_not_as_the_header_says_are_refused(tmp_path, lines, words):
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["displacement [m],force [N]", *lines]), encoding="utf-8")
+    with pytest.raises(ModelError, match=words):
+        read_curve(path)
+
+
+def test_a_mark_in_a_name_is_no_comment(tmp_path):
+    path = written(tmp_path / "a.csv", "time [s],displacement [um],force #1 [mN]")
+    named = {"force": "force #1"}
+    np.testing.assert_allclose(read_curve(path, columns=named).force, F, rtol=1e-14)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252", "mac-roman"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_micrometre_is_one_in_every_encoding(tmp_path, encoding, end):
+    path = written(tmp_path / "a.csv", "time [s],displacement [\u00b5m],force [mN]")
+    path.write_bytes(path.read_text(encoding="utf-8").replace("\n", end).encode(encoding))
+    np.testing.assert_allclose(read_curve(path).displacement, X, rtol=1e-14)
+
+
+def test_columns_named_alike(tmp_path):
+    rows = [[*row, 1.0] for row in table()]
+    path = written(tmp_path / "a.csv", "time [s],displacement [um],F [mN],f [N]", rows)
+    with pytest.raises(ModelError, match=r"'F \[mN\]' and 'f \[N\]'"):
+        read_curve(path)
+    assert read_curve(path, columns={"force": "F"}).force[0] == F[0]
+    path = written(tmp_path / "b.csv", "time [s],displacement [um],F [mN],F [mN]", rows)
+    with pytest.raises(ModelError, match="another name in the file"):
+        read_curve(path, columns={"force": "F"})
+    # what nobody reads may be called alike
+    path = written(tmp_path / "c.csv", "time [s],x [um],F [mN],,", [[*row, 0.0] for row in rows])
+    assert read_curve(path).force[0] == F[0]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "values", "words"),
+    [
+        ({"scale_factor": 0.1}, F, "scale_factor"),
+        ({"add_offset": 1.0}, F, "add_offset"),
+        ({"_FillValue": -1.0}, F, "_FillValue"),
+        ({}, F[1:], "20 values"),
+        ({}, F > 0.0, "type bool"),
+    ],
+)
+def test_numbers_that_stand_for_others_are_refused(tmp_path, attributes, values, words):
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        for name, data in (("displacement [m]", X), ("force [N]", values)):
+            file[name] = data
+        file["displacement [m]"].attrs["_FillValue"] = np.array([np.nan])
+        file["force [N]"].attrs.update(attributes)
+    with pytest.raises(ModelError, match=words):
+        read_curve(tmp_path / "a.nc")
 
 
 def _many_missing(rows):

@@ -39,3 +39,11 @@ def test_units_of_headers(unit, quantity, factor):
 def test_wrong_units_are_refused(unit, quantity, words):
     with pytest.raises(ModelError, match=words):
         factor_of(unit, quantity, "test")
+
+
+@pytest.mark.parametrize("unit", ["\ufffdm", "\u00c2\u00b5m", "mum", "micron", "um\u00b2"])
+def test_no_other_unit_of_length_is_guessed(unit):
+    with pytest.raises(ModelError) as caught:
+        factor_of(unit, "displacement", "test")
+    assert "did you mean" not in str(caught.value)
+    assert "Try: m, in, inch, ft; n, u, m," in str(caught.value)

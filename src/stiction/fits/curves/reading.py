@@ -1,22 +1,21 @@
-"""Curves from files: CSV and NetCDF, units from headers, and what was cleaned, said aloud."""
+"""Curves from files: text and NetCDF, units from headers, and what was cleaned, said aloud."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain, nearest
 from stiction.fits.curves.curve import FEWEST, Curve
+from stiction.fits.curves.table import TRY_HEADER, WHY_HEADER, open_table
 from stiction.fits.curves.units import DIMENSIONS, factor_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["read_curve"]
 
@@ -28,7 +27,7 @@ _CALLED: Mapping[str, str] = {
     **dict.fromkeys(("displacement", "disp", "x", "position", "slip", "travel"), "displacement"),
     **dict.fromkeys(("velocity", "speed", "v", "vel", "slip velocity"), "velocity"),
     **dict.fromkeys(("force", "f", "friction", "friction force", "ft", "load"), "force"),
-    **dict.fromkeys(("normal_force", "normal force", "normal", "n", "fn"), "normal_force"),
+    **dict.fromkeys(("normal force", "normal", "n", "fn"), "normal_force"),
     **dict.fromkeys(("noise", "sigma", "std", "error"), "noise"),
     **dict.fromkeys(("coefficient", "mu", "cof", "friction coefficient"), "coefficient"),
 }
@@ -38,9 +37,6 @@ _HEADER = re.compile(
 # more rows are thinned to these: a law is no better known from more
 MOST_ROWS = 200_000
 _MOST_BAD = 0.05
-_EMPTY = ("", "nan", "NaN", "NA", "N/A", "null", "-nan", "NULL", "None")
-_WHY_HEADER = "the first line says what the columns are, and their units."
-_TRY_HEADER = "for example: time [s],displacement [um],force [mN]."
 
 
 def read_curve(
@@ -49,11 +45,14 @@ def read_curve(
     units: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
     normal_force: float | None = None,
+    decimal: str | None = None,
 ) -> Curve:
     """Return the curve in a CSV or NetCDF file, in SI units.
 
     Rows with missing values are left out, rows out of order are sorted by time, and of more than
-    200,000 rows every k-th is kept: `Curve.cleaned` says so. What could mean two things is refused.
+    200,000 rows every k-th is kept: `Curve.cleaned` says so. What could mean two things is refused:
+    a row longer or shorter than the header, two columns of one quantity, and a column of which
+    every number is another one with a decimal comma than with a decimal point.
 
     Parameters
     ----------
@@ -61,10 +60,12 @@ def read_curve(
     units : of quantities whose column says none, or a wrong one: {"force": "mN"}
     columns : names of columns, where they are not clear: {"force": "Fx"}
     normal_force : [N], where no column holds it
+    decimal : the decimal mark of the numbers in a text file, "." or ","; None where they show it
 
     Raises
     ------
-    ModelError : on text among numbers, unknown units, missing columns, too many missing values.
+    ModelError : on text among numbers, unknown units, missing columns, too many missing values, and
+        on what could mean two things.
 
     Verified by: tests/unit/fits/test_reading.py::test_files_become_curves
     """
@@ -75,22 +76,22 @@ def read_curve(
             near = [str(one) for one in sorted(place.parent.iterdir()) if one.is_file()]
         try_ = nearest(str(path), near) if near else "check the path."
         raise ModelError(explain("data", f"{path}, no file", "a file", why, try_))
-    named: Any
-    if place.suffix in (".nc", ".h5", ".netcdf"):
-        named, given = _netcdf(place)
-    else:
-        named, given = _csv(place), {}
-    roles = _roles(list(named), columns or {})
-    told = {**given, **{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
+    if decimal not in (None, ".", ","):
+        why = "it stands before the tenths."
+        raise ModelError(explain("decimal", repr(decimal), "'.' or ','", why, "leave it out."))
+    netcdf = place.suffix in (".nc", ".h5", ".netcdf")
+    table = _netcdf(place) if netcdf else open_table(place, decimal)
+    roles = _roles(table.names, columns or {})
+    told = {**{role: unit for role, (_, unit) in roles.items() if unit}, **(units or {})}
     for quantity in units or {}:
         if quantity not in DIMENSIONS:
             needs, why = "one of " + ", ".join(DIMENSIONS), "a unit belongs to a quantity."
             try_ = nearest(quantity, DIMENSIONS)
             raise ModelError(explain("--unit", repr(quantity), needs, why, try_))
-    made = {role: _numbers(named[name], name) for role, (name, _) in roles.items()}
+    made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
         if role not in told and DIMENSIONS[role][1] != "1":
-            got, needs = f"a column {roles[role][0]!r} without a unit", "its unit"
+            got, needs = f"a column {table.names[roles[role][0]]!r} without a unit", "its unit"
             why, shown = "numbers alone may be mN or kN.", DIMENSIONS[role][1]
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
             raise ModelError(explain("data", got, needs, why, try_))
@@ -124,35 +125,43 @@ def _made(made: dict[str, Floats], normal_force: float | None, title: str) -> Cu
     return Curve(**fields, title=title, cleaned=cleaned)
 
 
-def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the column and the unit in its header of each quantity."""
-    found: dict[str, tuple[str, str]] = {}
-    parsed = {name: _parts(name) for name in names}
+def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[int, str]]:
+    """Return the place of the column and the unit in its header of each quantity."""
+    found: dict[str, tuple[int, str]] = {}
+    parsed = [_parts(name) for name in names]
     for role, wanted in columns.items():
         if role not in DIMENSIONS:
             needs, why = "one of " + ", ".join(DIMENSIONS), "these are what a fit reads."
             try_ = nearest(role, DIMENSIONS)
             raise ModelError(explain("--column", repr(role), needs, why, try_))
-        match = [name for name in names if wanted in (name, parsed[name][0])]
-        if len(match) != 1:
+        word = " ".join(wanted.split())
+        match = [k for k, name in enumerate(names) if word in (name, parsed[k][0].strip())]
+        if not match:
             needs, why = "one of " + ", ".join(names), "these columns are in the file."
             raise ModelError(explain("--column", repr(wanted), needs, why, nearest(wanted, names)))
+        if len(match) > 1:
+            _refuse_two(role, *(names[k] for k in match[:2]))
         found[role] = match[0], parsed[match[0]][1]
-    taken = {name for name, _ in found.values()}
-    for name in names:
-        word = parsed[name][0].strip().lower()
-        role = _CALLED.get(word, _CALLED.get(word.replace("_", " "), ""))
-        if not role or name in taken or role in columns:
+    taken = {place for place, _ in found.values()}
+    for k, (word, unit) in enumerate(parsed):
+        role = _CALLED.get(" ".join(word.lower().replace("_", " ").split()), "")
+        if not role or k in taken or role in columns:
             continue
         if role in found:
-            got, why = f"{found[role][0]!r} and {name!r}", "both may be meant."
-            try_ = f"name one by --column {role}=NAME."
-            raise ModelError(explain("data", got, f"one column of {role}", why, try_))
-        found[role] = name, parsed[name][1]
+            _refuse_two(role, names[found[role][0]], names[k])
+        found[role] = k, unit
     if not found:
         got, needs = ", ".join(names) or "no columns", "columns such as time, displacement, force"
-        raise ModelError(explain("data", got, needs, _WHY_HEADER, _TRY_HEADER))
+        raise ModelError(explain("data", got, needs, WHY_HEADER, TRY_HEADER))
     return found
+
+
+def _refuse_two(role: str, one: str, other: str) -> NoReturn:
+    got, why = f"{one!r} and {other!r}", "both may be meant."
+    try_ = f"name one by --column {role}=NAME."
+    if one == other:
+        try_ = "give one of them another name in the file."
+    raise ModelError(explain("data", got, f"one column of {role}", why, try_))
 
 
 def _parts(header: str) -> tuple[str, str]:
@@ -165,91 +174,53 @@ def _parts(header: str) -> tuple[str, str]:
 # ---- files
 
 
-def _csv(path: Path) -> pd.DataFrame:
-    import pandas as pd
+@dataclass(frozen=True)
+class _Variables:
+    """The one-dimensional variables of a NetCDF file, by names that end in their units."""
 
-    with path.open("rb") as file:
-        raw = file.read(65536)
-    if b"\0" in raw:
-        why = "this file is not text."
-        raise ModelError(
-            explain("data", f"{path.name}, binary", "CSV or NetCDF", why, "export it.")
-        )
-    text = raw.decode("utf-8-sig", errors="replace")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if len(lines) < 2:
-        needs, why = "a header and rows", _WHY_HEADER
-        raise ModelError(explain("data", f"{len(lines)} lines", needs, why, _TRY_HEADER))
-    comma = lines[0].count(",")
-    marks = {";": lines[0].count(";"), "\t": lines[0].count("\t"), ",": comma}
-    mark = max(marks, key=lambda m: marks[m])
-    if not marks[mark]:
-        got, needs = repr(lines[0][:60]), "columns apart by , ; or tabs"
-        raise ModelError(explain("data", got, needs, _WHY_HEADER, _TRY_HEADER))
-    if all(_is_number(cell, mark) for cell in lines[0].split(mark)):
-        got = f"numbers in the first line: {lines[0][:60]!r}"
-        raise ModelError(explain("data", got, "a header", _WHY_HEADER, _TRY_HEADER))
-    decimal = "," if mark == ";" and re.search(r"\d,\d", lines[1]) else "."
-    try:
-        return pd.read_csv(
-            path,
-            sep=mark,
-            decimal=decimal,
-            comment="#",
-            skipinitialspace=True,
-            na_values=list(_EMPTY),
-            encoding="utf-8-sig",
-            encoding_errors="replace",
-            low_memory=False,
-        )
-    except (pd.errors.ParserError, ValueError) as error:
-        got, why = str(error).splitlines()[0], "every row has as many cells as the header."
-        try_ = "look at the row that is named."
-        raise ModelError(explain("data", got, "rows of equal length", why, try_)) from error
+    names: Sequence[str]
+    arrays: Sequence[npt.NDArray[Any]]
+
+    def columns(self, wanted: Sequence[int]) -> list[Floats]:
+        """Return variables by their places, as numbers."""
+        for place in wanted:
+            one, name = self.arrays[place], self.names[place]
+            if one.dtype.kind not in "iuf" or one.size != self.arrays[wanted[0]].size:
+                got = f"{one.size} values of type {one.dtype} in {name!r}"
+                needs = f"{self.arrays[wanted[0]].size} numbers, as in {self.names[wanted[0]]!r}"
+                why = "row by row, they belong together."
+                raise ModelError(explain("data", got, needs, why, "export the data as CSV."))
+        return [self.arrays[place].astype(np.float64) for place in wanted]
 
 
-def _is_number(cell: str, mark: str) -> bool:
-    try:
-        float(cell.strip().replace(",", ".") if mark == ";" else cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(column: Any, name: str) -> Floats:
-    """Return a column as numbers; its first cell of text is named."""
-    values = np.asarray(column)
-    if values.dtype.kind in "iuf":
-        return values.astype(np.float64)
-    import pandas as pd
-
-    cells = pd.Series(values)
-    numbers = pd.to_numeric(cells, errors="coerce")
-    text = numbers.isna() & cells.notna()
-    if text.any():
-        row = int(np.argmax(text.to_numpy()))
-        got, needs = f"{str(cells[row])!r} in row {row + 1} of column {name!r}", "a number"
-        why, try_ = "text among numbers may mean anything.", "mend the file, or empty the cell."
-        raise ModelError(explain("data", got, needs, why, try_))
-    return np.asarray(numbers, dtype=np.float64)
-
-
-def _netcdf(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def _netcdf(path: Path) -> _Variables:
     import h5py
 
-    named: dict[str, Any] = {}
+    names, arrays = [], []
     try:
         with h5py.File(path, "r") as file:
             for name, variable in file.items():
                 if not (isinstance(variable, h5py.Dataset) and variable.ndim == 1):
                     continue
                 unit = variable.attrs.get("units", b"")
-                word = unit.decode() if isinstance(unit, bytes) else str(unit)
-                named[f"{name} [{word}]" if word else name] = variable[()]
+                word = unit.decode(errors="replace") if isinstance(unit, bytes) else str(unit)
+                names.append(f"{name} [{word}]" if word else name)
+                arrays.append(variable[()])
+                _check_unpacked(name, variable.attrs)
     except OSError as error:
         why, try_ = "NetCDF-4 is what is read.", "export the data as CSV."
         raise ModelError(explain("data", path.name, "NetCDF-4", why, try_)) from error
-    return named, {}
+    return _Variables(names, arrays)
+
+
+def _check_unpacked(name: str, attributes: Mapping[str, Any]) -> None:
+    """Refuse what stands for other numbers: a scale, an offset, a number for "missing"."""
+    fill = np.asarray(attributes.get("_FillValue", np.nan))
+    packed = {"scale_factor", "add_offset"} & {*attributes}
+    if packed or not (fill.dtype.kind == "f" and np.isnan(fill).all()):
+        got = f"{name!r} with {', '.join(sorted(packed)) or '_FillValue'}"
+        why, try_ = "its numbers stand for others.", "export numbers in floating point, or CSV."
+        raise ModelError(explain("data", got, "numbers as they are", why, try_))
 
 
 # ---- rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, explain
 
 __all__ = ["DIMENSIONS", "Dimension", "factor_of"]
 
@@ -76,9 +76,12 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
     found = _parsed(unit)
     why = "numbers without their unit say nothing of a law."
     if found is None:
+        # no guess by likeness: what is like um may be m, and a million times larger
         known = {**_BASE, **_OTHERS}
+        alike = [name for name in known if known[name][1] == wanted]
         needs = f"a unit of {quantity}, such as {shown}"
-        raise ModelError(explain(where, repr(unit), needs, why, nearest(unit, known)))
+        try_ = f"{', '.join(alike or known)}; n, u, m, c, d, k, M or G before {', '.join(_BASE)}."
+        raise ModelError(explain(where, repr(unit), needs, why, try_))
     factor, dimension = found
     if dimension != wanted:
         needs = f"a unit of {quantity}, such as {shown}"

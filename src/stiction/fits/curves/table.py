@@ -1,0 +1,262 @@
+"""Tables in text files: as many cells in each row as in the header, each a number in one way only.
+
+`1,234` is 1.234 where commas are decimal marks and 1234 where they stand between thousands. Every
+column is read with both decimal marks until a cell allows one of them alone.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+
+__all__ = ["TextTable", "open_table"]
+
+Floats = npt.NDArray[np.float64]
+
+WHY_HEADER = "the first line says what the columns are, and their units."
+TRY_HEADER = "for example: time [s],displacement [um],force [mN]."
+
+_BETWEEN = (";", "\t", ",")
+_HEAD = 65536
+# in small letters, without sign
+_MISSING = frozenset(
+    (
+        "",
+        "nan",
+        "na",
+        "n/a",
+        "<na>",
+        "#na",
+        "#n/a",
+        "null",
+        "none",
+        "inf",
+        "1.#qnan",
+        "1.#ind",
+        "1.#inf",
+    )
+)
+# signs and spaces of typography: no-break, figure, thin and narrow spaces, apostrophe, minus
+_PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2019\u2212", "    '-")
+
+
+def _forms(decimal: str, other: str) -> re.Pattern[str]:
+    """Return what a number looks like; thousands are marked throughout or not at all."""
+    thousands = (
+        rf"[1-9]\d{{0,2}}(?P<mark>[{other} '])\d{{3}}(?:(?P=mark)\d{{3}})*(?:[{decimal}]\d*)?"
+    )
+    digits = rf"(?:\d+(?:[{decimal}]\d*)?|[{decimal}]\d+)(?:[eE][+-]?\d+)?"
+    return re.compile(rf"[+-]?(?:{digits}|{thousands})", re.ASCII)
+
+
+_FORMS = {".": _forms(".", ","), ",": _forms(",", ".")}
+# most numbers of most files, at a third of the cost
+_SIMPLE = {mark: re.compile(rf"-?\d+(?:[{mark}]\d+)?", re.ASCII) for mark in ".,"}
+
+
+def _value(cell: str, decimal: str) -> float | None:
+    """Return the number in a cell, or None where there is none with this decimal mark."""
+    match = _FORMS[decimal].fullmatch(cell)
+    if match is None:
+        return None
+    if match["mark"]:
+        cell = cell.replace(match["mark"], "")
+    return float(cell.replace(",", "."))
+
+
+# ---- one column
+
+
+class _Column:
+    """Numbers of one column, with both decimal marks until a cell shows which it is."""
+
+    def __init__(self, name: str, decimal: str | None) -> None:
+        self.name = name
+        self.values = {mark: array("d") for mark in (decimal or ".,")}
+        # the first cell that is a number with one of the marks alone, and where it stands
+        self.decided = ""
+        # the first cell with a mark that is another number with the other decimal mark
+        self.open: dict[str, str] = {}
+
+    @property
+    def mark(self) -> str:
+        """The decimal mark, once it is known."""
+        return next(iter(self.values)) if len(self.values) == 1 else ""
+
+    def add(self, cell: str, line: int) -> None:
+        """Read one cell more; refuse text, and what contradicts a cell before."""
+        if len(self.values) == 1:
+            ((mark, values),) = self.values.items()
+            if _SIMPLE[mark].fullmatch(cell):
+                values.append(float(cell.replace(",", ".")))
+                return
+        cell = (cell if cell.isascii() else cell.translate(_PLAIN)).strip()
+        found: dict[str, float | None] = {mark: _value(cell, mark) for mark in self.values}
+        if None in found.values():
+            found = self._weighed(cell, line)
+        elif len(found) > 1 and found["."] != found[","]:
+            self.open.setdefault("," if "," in cell else ".", f"{cell!r} in line {line}")
+        for mark, values in self.values.items():
+            values.append(cast(float, found[mark]))
+
+    def _weighed(self, cell: str, line: int) -> dict[str, float | None]:
+        """Return what a cell says that is no number with a mark that was possible until now."""
+        if cell.lower().lstrip("+-") in _MISSING:
+            return dict.fromkeys(self.values, np.nan)
+        found = {mark: value for mark in ".," if (value := _value(cell, mark)) is not None}
+        here = f"{cell!r} in line {line}"
+        if self.decided and found:
+            got, needs = f"{self.decided} and {here} of column {self.name!r}", "one decimal mark"
+            why, try_ = "one of them would be another number.", "write a column's numbers alike."
+            raise ModelError(explain("data", got, needs, why, try_))
+        if self.mark or not found:
+            row = len(next(iter(self.values.values()))) + 1
+            got = f"{cell!r} in row {row} of column {self.name!r} (line {line})"
+            needs = f"a number with the decimal mark {self.mark!r}" if found else "a number"
+            why, try_ = "text among numbers may mean anything.", "mend the file, or empty the cell."
+            raise ModelError(explain("data", got, needs, why, try_))
+        self.decided = here
+        self.values = {mark: self.values[mark] for mark in found}
+        return {**found}
+
+    def numbers(self, otherwise: str) -> Floats:
+        """Return all cells, read as those that decide; `otherwise` where none does."""
+        mark = self.mark or ("" if self.open else ".")
+        if "," not in self.open:
+            mark = mark or otherwise
+        if not mark:
+            got = f"{next(iter(self.open.values()))} of column {self.name!r}"
+            needs = "a cell in this column that shows its decimal mark"
+            why = "1,234 may be 1.234 or 1234, and all cells are of that kind."
+            try_ = "--decimal , or --decimal . on the command line, decimal=',' or '.' in Python."
+            raise ModelError(explain("data", got, needs, why, try_))
+        return np.array(self.values[mark])
+
+
+# ---- files
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A header, and the rows under it.
+
+    Parameters
+    ----------
+    path : of the file
+    names : of the columns, as the header has them
+    between : the mark between cells
+    decimal : the decimal mark, if it is known
+
+    Verified by: tests/properties/test_curve_files.py::test_files_are_read_right_or_refused
+    """
+
+    path: Path
+    names: Sequence[str]
+    between: str
+    decimal: str | None
+
+    def columns(self, wanted: Sequence[int]) -> list[Floats]:
+        """Return columns by their places.
+
+        Raises
+        ------
+        ModelError : on a row longer or shorter than the header, on text, and on numbers that can be
+            read in two ways.
+        """
+        found = [_Column(self.names[place], self.decimal) for place in wanted]
+        rows = _records(self.path, self.between)
+        next(rows)
+        for line, cells in rows:
+            if len(cells) != len(self.names):
+                got = f"{len(cells)} cells in line {line} under a header of {len(self.names)}"
+                why = "it cannot be known which cell belongs to which column."
+                try_ = "mend the line; between numbers with decimal commas, write ; or tabs."
+                raise ModelError(explain("data", got, "as many cells as names", why, try_))
+            for column, place in zip(found, wanted, strict=True):
+                column.add(cells[place], line)
+        # between commas, 1.234 has a decimal point, unless numbers in quotes have decimal commas
+        points = self.between == "," and not any(column.mark == "," for column in found)
+        return [column.numbers("." if points else "") for column in found]
+
+
+def open_table(path: Path, decimal: str | None = None) -> TextTable:
+    """Return the table in a text file; its header is read, its rows are not yet.
+
+    Parameters
+    ----------
+    path : of the file
+    decimal : the decimal mark of all numbers, "." or ","; None where the file shows it
+
+    Raises
+    ------
+    ModelError : on what is no text, and where there is no header.
+    """
+    lines = (line for line in _lines(path) if line.strip())
+    head = next(lines, "")
+    if not head or next(lines, None) is None:
+        got = f"{1 if head else 0} lines"
+        raise ModelError(explain("data", got, "a header and rows", WHY_HEADER, TRY_HEADER))
+    bare = re.sub(r'"[^"]*"', "", head)
+    between = next((mark for mark in _BETWEEN if mark in bare), None)
+    if between is None:
+        got, needs = repr(head.rstrip()[:60]), "columns apart by , ; or tabs"
+        raise ModelError(explain("data", got, needs, WHY_HEADER, TRY_HEADER))
+    names = [" ".join(name.split()) for name in next(_records(path, between))[1]]
+    if all(any(_value(name, mark) is not None for mark in ".,") for name in names if name):
+        got = f"numbers in the first line: {head.rstrip()[:60]!r}"
+        raise ModelError(explain("data", got, "a header", WHY_HEADER, TRY_HEADER))
+    return TextTable(path, names, between, decimal)
+
+
+def _encoding(path: Path) -> str:
+    """Return UTF-8, UTF-16 where a mark at the beginning says so, or what Windows writes."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in head:
+        got, why = f"{path.name}, binary", "this file is not text."
+        raise ModelError(explain("data", got, "CSV or NetCDF", why, "export it."))
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield all lines; comments as empty ones, so that the numbers of lines stay."""
+    with path.open(encoding=_encoding(path), errors="replace", newline="") as file:
+        for line in file:
+            yield "\n" if line.lstrip().startswith("#") else line
+
+
+def _records(path: Path, between: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row that has any, and the number of its line."""
+    rows = csv.reader(_lines(path), delimiter=between, skipinitialspace=True, strict=True)
+    header, last = True, 0
+    why, try_ = "rows may hide in it.", "look at the quotes in this line."
+    try:
+        for cells in rows:
+            line, last = last + 1, rows.line_num
+            if not "".join(cells).strip():
+                continue
+            if last > line and not header:
+                got = f"a cell in quotes from line {line} to {last}"
+                raise ModelError(explain("data", got, "cells in one line", why, try_))
+            header = False
+            yield line, cells
+    except csv.Error as error:
+        got = f"{error}, in the row that begins in line {last + 1}"
+        raise ModelError(explain("data", got, "whole cells", why, try_)) from error
