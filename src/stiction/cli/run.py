@@ -34,8 +34,9 @@ __all__ = ["DOUBTED", "FAILED", "SOLVED", "Job", "run_job"]
 SOLVED, FAILED, DOUBTED = 0, 1, 3
 
 _SMALL = (
-    "No kernels are compiled on this machine yet, and the run is small: it ran as plain Python.\n"
-    "`stiction compile {}` once, for full speed."
+    "No kernels of {method} ({system}) are ready here, and the run is small: "
+    "it ran as plain Python.\n"
+    "`stiction compile {system}` once, for full speed."
 )
 
 
@@ -147,7 +148,7 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
     else:
         try:
             run = _solved(job, scenario, checkpoint, Trial(active=True))
-            _tell(job, _SMALL.format(system_of(place)))
+            _tell(job, _SMALL.format(method=type(method).__name__, system=system_of(place)))
         except (TooSlow, ArithmeticError, ValueError) as error:
             # a law that swallows the sign to stop leaves NaN, which is no whole number
             if isinstance(error, StictionError):
