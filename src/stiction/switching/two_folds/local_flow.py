@@ -194,31 +194,31 @@ class TwoFold(Record):
         """
         return 0.5 * np.array([[self.Kmp, self.Kmm], [-self.Kpp, -self.Kpm]])
 
-    @functools.cached_property
-    def _eigen(self) -> tuple[npt.NDArray[np.inexact], npt.NDArray[np.inexact]]:
-        values, vectors = np.linalg.eig(self.matrix)
-        order = np.argsort(-values.real)
-        return values[order], vectors[:, order]
+    @property
+    def _root(self) -> float | None:
+        """Half the difference of the rates; None where they are a complex pair."""
+        (a, b), (c, d) = self.matrix
+        square = 0.25 * (a - d) ** 2 + b * c
+        return float(np.sqrt(square)) if square >= 0.0 else None
 
     @property
     def rates(self) -> tuple[complex, complex] | tuple[float, float]:
-        """Eigenvalues of `matrix`, the larger first; a complex pair at a focus."""
-        values = self._eigen[0]
-        if np.iscomplexobj(values):
-            return complex(values[0]), complex(values[1])
-        return float(values[0]), float(values[1])
+        """Eigenvalues of `matrix`, the larger first; a complex pair at a focus.
+
+        In closed form: whether a library returns real or complex numbers decides nothing.
+        """
+        (a, b), (c, d) = self.matrix
+        half, determinant, root = 0.5 * float(a + d), float(a * d - b * c), self._root
+        if root is None:
+            imag = float(np.sqrt(-b * c - 0.25 * (a - d) ** 2))
+            return complex(half, imag), complex(half, -imag)
+        return _real_pair(half, root, determinant)
 
     @property
     def eigenvalues(self) -> tuple[float, float]:
         """l1 >= l2 of [[J1, 1], [1, J2]]: `rates` times 2 / sqrt(-K++ K--)."""
         j1, j2 = self._pair
-        half, root = 0.5 * (j1 + j2), 0.5 * float(np.hypot(j1 - j2, 2.0))
-        # the smaller one by the product, which does not cancel
-        if half == 0.0:
-            return root, -root
-        large = half + float(np.copysign(root, half))
-        small = (j1 * j2 - 1.0) / large
-        return max(large, small), min(large, small)
+        return _real_pair(0.5 * (j1 + j2), 0.5 * float(np.hypot(j1 - j2, 2.0)), j1 * j2 - 1.0)
 
     @property
     def eigenvectors(self) -> Floats:
@@ -226,15 +226,19 @@ class TwoFold(Record):
 
         The sign is such that one between both axes points into the sliding region.
         """
-        values, vectors = self._eigen
-        if np.iscomplexobj(values):
+        root = self._root
+        if root is None:
             return np.full((2, 2), np.nan)
+        (a, b), (c, d) = self.matrix
+        # (l - d, c) and (b, l - a) are parallel; of each pair the one that does not cancel
+        half = 0.5 * float(a - d)
+        if half >= 0.0:
+            rows = np.array([[half + root, c], [b, -half - root]])
+        else:
+            rows = np.array([[b, root - half], [half - root, c]])
         sense = -float(np.sign(self.D)) or 1.0
-        rows = []
-        for row in vectors.T:
-            turn = sense if row[1] >= 0.0 else -sense
-            rows.append(turn * row.real)
-        return np.array(rows)
+        turn = np.where(rows[:, 1] >= 0.0, sense, -sense)
+        return np.asarray(rows * (turn / np.hypot(*rows.T))[:, None])
 
     @property
     def directions(self) -> Floats:
@@ -399,3 +403,12 @@ class TwoFold(Record):
     def probe(self) -> Probe:
         """h, L+ and L- around the point."""
         return Probe(self.system, self.surface, self.signs)
+
+
+def _real_pair(half: float, root: float, determinant: float) -> tuple[float, float]:
+    """Return half +- root, the larger first; the one that cancels from the determinant."""
+    if half == 0.0:
+        return root, -root
+    large = half + float(np.copysign(root, half))
+    small = determinant / large
+    return max(large, small), min(large, small)

@@ -12,6 +12,7 @@ from stiction.exact import switching as exact
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.presets import BeltOscillator, NormalForm, TwoBlockStickSlip
 from stiction.switching.two_folds.finding import all_two_folds, two_fold
+from stiction.switching.two_folds.local_flow import TwoFold
 from stiction.switching.two_folds.newton import Probe
 from stiction.switching.wheel.model import WheelOnTurntable
 
@@ -224,6 +225,58 @@ def test_determinism_is_what_the_sliding_orbits_do(seed):
         arrived &= (a * y < 0.0) & (b * z > 0.0)
     arrived &= np.hypot(y, z) < 1e-3
     assert found.deterministic == (not arrived.any())
+
+
+def _as_complex(numbers):
+    """As NumPy 2.5 returns them: complex whatever they are."""
+    return np.asarray(numbers).astype(np.complex128)
+
+
+def _as_real(numbers):
+    """As NumPy up to 2.4 returns them: real where no imaginary part is."""
+    numbers = np.asarray(numbers)
+    return numbers.real if not np.imag(numbers).any() else numbers
+
+
+@pytest.mark.parametrize("given_as", [_as_complex, _as_real])
+def test_types_of_a_library_do_not_decide(monkeypatch, given_as):
+    eig, eigvals = np.linalg.eig, np.linalg.eigvals
+    monkeypatch.setattr(np.linalg, "eig", lambda a: tuple(map(given_as, eig(a))))
+    monkeypatch.setattr(np.linalg, "eigvals", lambda a: given_as(eigvals(a)))
+    found = two_fold(WheelOnTurntable(), (0.19, -0.03, -1.03))
+    assert not found.deterministic
+    assert "Determinism is lost" in found.why
+    assert all(type(rate) is float for rate in found.rates)
+    assert np.isfinite(found.weak_direction).all()
+    focus = two_fold(linear_two_fold(1.0, 1.0, 0.1, 0.2), (0.05, 0.05, 0.05))
+    assert all(type(rate) is complex for rate in focus.rates)
+
+
+@settings(max_examples=200)
+@given(st.tuples(*[st.floats(-1e3, 1e3)] * 4), st.sampled_from([(-1, 1), (1, 1), (1, -1)]))
+def test_rates_solve_the_eigenproblem(entries, signs):
+    pp, pm, mp, mm = entries
+    K = np.array([[signs[0] * (1e-3 + abs(pp)), pm], [mp, signs[1] * (1e-3 + abs(mm))]])
+    nothing = np.zeros(3)
+    found = TwoFold(None, 0, np.ones(1), nothing, nothing, nothing, K, 0.0 * K, nothing)
+    matrix, size = found.matrix, np.abs(found.matrix).max()
+    first, second = found.rates
+    # trace, determinant and order are those of the matrix, whatever the kind
+    assert first + second == pytest.approx(np.trace(matrix), abs=1e-13 * size)
+    assert first * second == pytest.approx(np.linalg.det(matrix), abs=1e-13 * size**2)
+    if isinstance(first, complex):
+        assert first == second.conjugate()
+        assert first.imag > 0.0
+        assert np.isnan(found.eigenvectors).all()
+        return
+    assert first >= second
+    vectors = found.eigenvectors
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, rel=1e-14)
+    for rate, vector in zip(found.rates, vectors, strict=True):
+        assert matrix @ vector == pytest.approx(rate * vector, abs=1e-12 * size)
+        # one between both axes points into the sliding region: D > 0 has it where both are < 0
+        if vector[0] * vector[1] > 0.0 and found.D != 0.0:
+            assert np.sign(vector[1]) == -np.sign(found.D)
 
 
 def test_words_fit_the_kind():
