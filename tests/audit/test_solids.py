@@ -15,6 +15,7 @@ from audit_lines import check_fails, check_holds, failing, line
 import stiction as st
 from stiction.solids import (
     Q1,
+    Q2,
     Body,
     Boundary,
     Contact,
@@ -28,6 +29,7 @@ from stiction.solids import (
     Program,
     Readings,
     RigidPlane,
+    SweptBody,
     rectangle,
 )
 from stiction.solids.many.among import reach_of_law
@@ -396,3 +398,25 @@ def test_an_element_is_folded(way, ok):
         check_holds(run, "elements_unfolded", least=True)
     else:
         check_fails(run, "elements_unfolded", least=True)
+
+
+@pytest.mark.fails_audit("solids", "elements_unfolded")
+@pytest.mark.parametrize(("way", "ok"), [(0.05, True), (0.3, False)])
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_curved_element_is_folded_between_its_points(way, ok, deep):
+    """A node in the middle of an edge moves along it and back: no last state shows it."""
+    mesh, law = rectangle(1.0, 1.0, (2, 2)), NeoHookean(1.0, 0.0)
+    body = SweptBody(mesh, (0.0, 1.0), Q2(), law) if deep else Body(mesh, Q2(), law)
+    place = (0.5, 0.25, 0.0) if deep else (0.5, 0.25)
+    there = Program((0.0, 0.5, 1.0), (0.0, way, 0.0))
+    other = Program((0.0, 1.0), (0.0, 0.0))
+    axes = (0, 1, 2) if deep else (0, 1)
+    conditions = [Fixed(Boundary(0, "bottom"), axes), Fixed(Boundary(0, "top"), axes)]
+    conditions += [Driven(Nearest(0, place), c, there if c == 1 else other) for c in axes]
+    run = st.solve(st.Solid([body], [], conditions, dimensionless=True), st.Quasistatic(steps=6))
+    if ok:
+        check_holds(run, "elements_unfolded", least=True)
+    else:
+        check_fails(run, "elements_unfolded", least=True)
+        (check,) = [c for c in run.audit.checks if c.check == "elements_unfolded"]
+        assert 0.2 < check.time < 0.8

@@ -116,6 +116,7 @@ class Discretisation(NamedTuple):
     picture : how it is drawn
     places : which of the points make the place of each node of the mesh
     sheets : membranes among its elements
+    hulls : its elements in Bezier form, unless it is a membrane
     """
 
     points: Floats
@@ -125,6 +126,7 @@ class Discretisation(NamedTuple):
     picture: Picture
     places: Places
     sheets: tuple[Any, ...] = ()
+    hulls: tuple[Any, ...] = ()
 
 
 def components(parts: Sequence[Discretisation]) -> int:

@@ -18,6 +18,7 @@ from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
+from stiction.solids.element_checks import locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
@@ -26,7 +27,7 @@ from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
 from stiction.solids.model import Body
-from stiction.solids.pictures import folded, pictures
+from stiction.solids.pictures import pictures
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
@@ -43,9 +44,6 @@ _ACCURATE = 1e-10
 _PLANE = 2
 # forces at which the loss of contact is read for a fit, and the fewest that a fit needs
 _SAMPLES, _FEWEST = 200, 4
-# ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
-# height (nu = 0.45), 13 % at 25, 24 % at 50
-_LOCKS = 10.0
 
 # how a contact is as a whole
 _OPEN, _CLOSED = "open", "closed"
@@ -429,8 +427,8 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     worst = record.extremes.backward
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
     found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
-    found.extend(_locking(problem))
-    found.extend(folded(problem, record.pictures))
+    found.extend(locking(problem))
+    found.extend(unfolded(problem, record))
     found.extend(tension_check(record))
     found.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):
@@ -487,30 +485,6 @@ def _above_floor(record: Recorder) -> Check:
         "largest residual of an accepted load step, as a force, over the largest force of the run"
     )
     return Check("forces_above_floor", rest <= _BALANCED, rest, _BALANCED, None, note)
-
-
-def _locking(problem: Problem) -> list[Check]:
-    """Tell linear elements, integrated in full, that are asked to keep their volume."""
-    ratios = []
-    for part, body in zip(problem.parts, problem.assembled.bodies, strict=True):
-        if isinstance(body, Membrane):
-            continue
-        # linear quadrilaterals have four nodes; linear triangles three, and no fewer points
-        quads, triangles = (any(b.nodes.shape[1] == n for b in part.blocks) for n in (4, 3))
-        if isinstance(body, SweptBody):
-            quads, triangles = body.element.ORDER == 1, False
-        locks = triangles or (quads and not body.element.reduced)
-        if locks and not body.plane_stress:
-            shear, bulk = body.material.moduli()
-            ratios.append(bulk / shear)
-    if not ratios:
-        return []
-    note = (
-        "bulk over shear modulus of bodies of linear elements without reduced=True; beyond, "
-        "bodies bend and give way too little"
-    )
-    worst = max(ratios)
-    return [Check("volume_does_not_lock", worst <= _LOCKS, worst, _LOCKS, None, note)]
 
 
 def _partners(record: Recorder) -> Check:

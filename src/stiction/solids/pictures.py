@@ -5,19 +5,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.audit import Check
 from stiction.results.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
 from stiction.solids.space.pictures import in_space
 
-__all__ = ["folded", "pictures"]
+__all__ = ["pictures"]
 
 Floats = npt.NDArray[np.float64]
 
 _PLANE = 2
-# part of the largest area of a corner below which one is none
-_FLAT = 1e-9
 
 
 def pictures(
@@ -63,43 +60,6 @@ def pictures(
         found["rigid_x"] = Variable(rigid[..., 0], axes, length, meaning)
         found["rigid_y"] = Variable(rigid[..., 1], axes, length, meaning)
     return found
-
-
-def folded(problem: Problem, taken: list[tuple[float, Floats]]) -> list[Check]:
-    """Return what the audit asks of cells drawn: that no corner of one is inside out.
-
-    Integration points may be right side out where a corner is not. In space nothing is asked.
-
-    Parameters
-    ----------
-    taken : times and displacements of the snapshots
-
-    Verified by: tests/audit/test_solids.py::test_an_element_is_folded
-    """
-    least, at = np.inf, None
-    if problem.dim > _PLANE:
-        return []
-    quads, shift = [], 0
-    for part in problem.parts:
-        quads.append(part.picture.quads + shift)
-        shift += part.picture.matrix.shape[0]
-    cells = np.concatenate(quads)
-    first = _corners(_places(problem, np.zeros_like(problem.points))[cells])
-    there = first > _FLAT * first.max(initial=0.0)
-    for t, u in taken:
-        now = _corners(_places(problem, u)[cells])
-        # the corners of triangles that are drawn as quadrangles are no corners
-        ratio = float(np.min(now[there] / first[there], initial=np.inf))
-        if ratio < least:
-            least, at = ratio, t
-    note = "smallest area of a corner of a drawn cell over that at the start; not above 0 folded"
-    return [Check("elements_unfolded", least > 0.0, min(least, 1.0), 0.0, at, note)]
-
-
-def _corners(cells: Floats) -> Floats:
-    """Return the products of both sides at every corner of cells (c, 4, 2), (c, 4)."""
-    ahead, behind = np.roll(cells, -1, axis=1) - cells, np.roll(cells, 1, axis=1) - cells
-    return np.asarray(ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0])
 
 
 def _places(problem: Problem, u: Floats) -> Floats:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
 from stiction.solids.dimensions import cofactor
 from stiction.solids.elements.splines import curve_functions
 
@@ -182,15 +181,13 @@ def _layer(
 def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]:
     """Return dN/dX (e, q, n, 2) [1/m] and reference volumes (e, q) [m^2].
 
-    Raises
-    ------
-    ModelError : if an element is folded at a point.
+    `hulls.refuse_folded` has refused elements in which a volume is not positive.
     """
     _, dn = functions(group, rule.xi, rule.eta)
-    return mapped(dn, points[group.nodes], rule.weights, group.cells)
+    return mapped(dn, points[group.nodes], rule.weights)
 
 
-def mapped(dn: Floats, x: Floats, weights: Floats, cells: Ints) -> tuple[Floats, Floats]:
+def mapped(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return dN/dX (e, q, n, d) [1/m] and reference volumes (e, q) [m^d].
 
     Parameters
@@ -198,24 +195,12 @@ def mapped(dn: Floats, x: Floats, weights: Floats, cells: Ints) -> tuple[Floats,
     dn : (e, q, n, d) derivatives on the reference shape; e = 1 where all elements have the same
     x : (e, n, d) places of the nodes [m]
     weights : (q,) of the points on the reference shape
-    cells : (e,) names of the elements, for messages
-
-    Raises
-    ------
-    ModelError : if an element is folded at a point.
     """
     if dn.shape[0] == 1:
         jacobian = np.tensordot(x, dn[0], axes=([1], [1])).transpose(0, 2, 1, 3)
     else:
         jacobian = np.matmul(x.transpose(0, 2, 1)[:, None], dn)
     cof, det = cofactor(jacobian.transpose(2, 3, 1, 0))
-    if not (det > 0.0).all():
-        at = int(np.argmax(~(det > 0.0).all(axis=0)))
-        here = ", ".join(f"{value:.6g}" for value in x[at].mean(axis=0))
-        got = f"an element that is folded, cell {int(cells[at])} near ({here})"
-        why = "places inside an element must be told apart."
-        needs, try_ = "a positive volume at every integration point", "make the mesh smoother."
-        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
     made = np.empty((*det.T.shape, *dn.shape[2:]))
     for k, row in enumerate(cof):
         total = dn[..., 0] * (row[0] / det).T[..., None]

@@ -25,6 +25,7 @@ from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, whole
 from stiction.solids.arrays import Discretisation, Elements, Places, Surface
 from stiction.solids.elements.functions import Group, gradients, rules
+from stiction.solids.elements.hulls import bezier_form, hull_of, refuse_folded
 from stiction.solids.elements.layers import (
     Layer,
     Numbering,
@@ -168,10 +169,14 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
     """
     laid = laid_out(mesh, element, _names(contact))
     points, fitted, made = laid.numbering.points, laid.mesh, laid.groups
+    hulls = tuple(
+        hull_of(g.nodes, *bezier_form(g), g.triangle, g.cells, points.shape[0]) for g in made
+    )
+    refuse_folded(hulls, points)
     blocks = [_elements(group, element, points) for group in made]
     drawn = picture(fitted, element.ORDER, laid.layers, laid.numbering, made)
     places = Places(laid.numbering.numbers, laid.numbering.shares)
-    return Discretisation(points, blocks, laid.surfaces, laid.node_sets, drawn, places)
+    return Discretisation(points, blocks, laid.surfaces, laid.node_sets, drawn, places, hulls=hulls)
 
 
 class Laid(NamedTuple):

@@ -19,9 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
+from stiction.numerics.jacobians import coefficients_from
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
 from stiction.solids.elements.functions import Group, Rule, functions, mapped, rules
+from stiction.solids.elements.hulls import Hull, bezier_form, hull_of, refuse_folded
 from stiction.solids.elements.kinds import Element, Laid, laid_out
 from stiction.solids.elements.splines import curve_functions
 from stiction.solids.mesh.model import Mesh
@@ -106,6 +108,7 @@ class Swept(NamedTuple):
     levels : its points in space
     homes : of the elements of each group of the plane: block, place in its layer, and how many
         there are in one
+    hulls : the elements in Bezier form
     """
 
     points: Floats
@@ -115,6 +118,7 @@ class Swept(NamedTuple):
     laid: Laid
     levels: Levels
     homes: list[Ints]
+    hulls: tuple[Hull, ...]
 
 
 def sweep(
@@ -155,14 +159,17 @@ def sweep(
         points = _moved(points, laid, levels, move)
     blocks: list[Any] = []
     homes: list[Any] = []
+    hulls: list[Hull] = []
     for group in laid.groups:
-        made, home = _blocks(group, element, levels, points, len(blocks))
+        made, convex, home = _blocks(group, element, levels, points, len(blocks))
         blocks += made
+        hulls += convex
         homes.append(home)
     surfaces = {
         name: _face(surface, element, levels, points) for name, surface in laid.surfaces.items()
     }
-    return Swept(points, blocks, surfaces, _sets(laid, levels), laid, levels, homes)
+    sets = _sets(laid, levels)
+    return Swept(points, blocks, surfaces, sets, laid, levels, homes, tuple(hulls))
 
 
 def _levels(laid: Laid, element: Element, breaks: Floats, degrees: tuple[int, int]) -> Levels:
@@ -244,15 +251,14 @@ def _collocation(laid: Laid, levels: Levels) -> csr_matrix:
 
 def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Floats]:
     """Return products (l e, q r, n k) and their derivatives (..., d) of plane and axis."""
-    layers, r, k = m.shape
-    e, q, n = f.shape
+    rates = [_product(df[..., a], m) for a in range(df.shape[3])] + [_product(f, dm)]
+    return _product(f, m), np.stack(rates, axis=-1)
 
-    def product(one: Floats, other: Floats) -> Floats:
-        made = one[None, :, None, :, None, :] * other[:, None, :, None, :, None]
-        return np.asarray(made.reshape(layers * e, r * q, k * n))
 
-    rates = [product(df[..., a], m) for a in range(df.shape[3])] + [product(f, dm)]
-    return product(f, m), np.stack(rates, axis=-1)
+def _product(f: Floats, m: Floats) -> Floats:
+    """Return products (l e, q r, n k) of functions of the plane (e, q, n) and axis (l, r, k)."""
+    made = f[None, :, None, :, None, :] * m[:, None, :, None, :, None]
+    return made.reshape(m.shape[0] * f.shape[0], m.shape[1] * f.shape[1], -1)
 
 
 def values_at(
@@ -289,11 +295,10 @@ def values_at(
                 for columns, axis in axes
             ]
             nodes = [_numbers(mine.nodes[:, columns], swept.levels, axis) for columns, axis in axes]
-            every, layers = np.concatenate(nodes, axis=1), axes[0][1].numbers.shape[0]
+            every = np.concatenate(nodes, axis=1)
             weights = np.ravel(share[:, None] * rule.weights)
             rates = np.concatenate([part[1] for part in parts], axis=2)
-            cells = np.tile(mine.cells, layers)
-            _, volumes = mapped(rates, swept.points[every], weights, cells)
+            _, volumes = mapped(rates, swept.points[every], weights)
             found.append((every, np.concatenate([part[0] for part in parts], axis=2), volumes))
     return found
 
@@ -306,18 +311,44 @@ def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
 
 def _blocks(
     group: Group, element: Element, levels: Levels, points: Floats, first: int
-) -> tuple[list[Elements], Ints]:
+) -> tuple[list[Elements], list[Hull], Ints]:
     """Return the elements of one kind in space, and where each one of the plane went."""
     flags = levels.bent[group.nodes]
     patterns, which = np.unique(flags, axis=0, return_inverse=True)
     home = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
-    made = []
+    made, hulls = [], []
     for number, bent in enumerate(patterns):
         here = np.flatnonzero(np.ravel(which) == number)
         home[here, 0], home[here, 1] = first + number, np.arange(here.size)
         home[here, 2] = here.size
-        made.append(_block(_taken(group, here), element, levels, points, bent))
-    return made, home
+        mine = _taken(group, here)
+        hulls.append(_hull(mine, levels, bent, points.shape[0]))
+        refuse_folded(hulls[-1:], points)
+        made.append(_block(mine, element, levels, points, bent))
+    return made, hulls, home
+
+
+def _hull(group: Group, levels: Levels, bent: Bools, count: int) -> Hull:
+    """Return elements in space, whose functions have the same axes, in Bezier form."""
+    flat, degrees, weights = bezier_form(group)
+    axes = [(np.flatnonzero(bent == bool(kind)), axis) for kind, axis in enumerate(levels.axes)]
+    axes = [(columns, axis) for columns, axis in axes if columns.size]
+    degree = max(axis.degree for _, axis in axes)
+    sites, to = coefficients_from(degree)
+    tables, nodes = [], []
+    for columns, axis in axes:
+        along = np.matmul(to, axis.at(sites)[0])
+        tables.append(_product(flat[..., columns], along))
+        nodes.append(_numbers(group.nodes[:, columns], levels, axis))
+    layers = levels.axes[0].numbers.shape[0]
+    whole = None if weights is None else np.tile(weights, (layers, 1))
+    cells, e = np.tile(group.cells, layers), group.nodes.shape[0]
+    table = np.concatenate(tables, axis=2)
+    if flat.shape[0] < e:
+        table = np.repeat(table, e, axis=0)
+    every = np.concatenate(nodes, axis=1)
+    collapsed = group.triangle
+    return hull_of(every, table, (*degrees, degree), whole, collapsed, cells, count)
 
 
 def _taken(group: Group, here: Ints) -> Group:
@@ -341,7 +372,6 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
     nodes = np.concatenate(
         [_numbers(group.nodes[:, columns], levels, axis) for columns, axis in axes], axis=1
     )
-    cells = np.tile(group.cells, levels.axes[0].numbers.shape[0])
 
     def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
         gauss, share = np.polynomial.legendre.leggauss(along)
@@ -353,7 +383,7 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
             for columns, axis in axes
         ]
         weights = np.ravel(share[:, None] * rule.weights)
-        return mapped(np.concatenate(rates, axis=2), points[nodes], weights, cells)
+        return mapped(np.concatenate(rates, axis=2), points[nodes], weights)
 
     g, w = at(full, degree + 1)
     if not element.reduced:

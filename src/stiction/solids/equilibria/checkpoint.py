@@ -182,6 +182,7 @@ def pack_record(record: Recorder) -> Arrays:
                 *seen.pressure,
                 *seen.gap,
                 *seen.tension,
+                *seen.jacobian,
                 seen.residual,
                 seen.unbalanced,
                 seen.force,
@@ -295,7 +296,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "steps_curves": Form(("steps", "curves"), inf=True, nan=True),
         **_energy_forms("steps_energy", "steps"),
         # without contact nothing has a pressure or a gap
-        "extremes": Form((10,), inf=True),
+        "extremes": Form((12,), inf=True),
         "pulled": Form(("pulled",), "b1"),
     }
     for name in kept:
@@ -360,13 +361,9 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.last = rows[-1]
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
-    over, when, gap, at, least, where, residual, unbalanced, force, backward = (
-        float(v) for v in kept["extremes"]
-    )
-    pulled = kept["pulled"]
-    record.extremes = Extremes(
-        (over, when), (gap, at), (least, where), pulled, residual, unbalanced, force, backward
-    )
+    numbers = [float(v) for v in kept["extremes"]]
+    dated = [(numbers[i], numbers[i + 1]) for i in range(0, 8, 2)]
+    record.extremes = Extremes(*dated, kept["pulled"], *numbers[8:])
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     for i, (t, far, a, b) in enumerate(kept["strays"]):
         record.strays[i] = Stray(float(t), float(far), int(a), int(b))

@@ -255,6 +255,7 @@ class Extremes:
     pressure : largest pressure over T_max [1], and when
     gap : smallest gap [m], and when
     tension : smallest principal tension of membranes over E T [1], and when
+    jacobian : least over largest Jacobian of an element [1], and when
     pulled : (p,) points that were pulled by more than a part of T_max at any time
     residual : largest residual of an accepted step over the forces that measure it [1]
     unbalanced : the same, as a force [N/m]
@@ -265,6 +266,7 @@ class Extremes:
     pressure: tuple[float, float] = (-np.inf, 0.0)
     gap: tuple[float, float] = (np.inf, 0.0)
     tension: tuple[float, float] = (np.inf, 0.0)
+    jacobian: tuple[float, float] = (np.inf, 0.0)
     pulled: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     residual: float = 0.0
     unbalanced: float = 0.0
@@ -415,6 +417,9 @@ class Recorder:
         least = slack(problem, trial)
         if least < seen.tension[0]:
             seen.tension = (least, t)
+        least = problem.least_jacobian(trial.u)
+        if not least >= seen.jacobian[0]:
+            seen.jacobian = (least, t)
         met = forces_met(problem, trial)
         seen.residual = max(seen.residual, residual)
         seen.unbalanced = max(seen.unbalanced, residual * max(met, problem.smallest_force))

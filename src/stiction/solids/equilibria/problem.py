@@ -17,6 +17,7 @@ from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
+from stiction.solids.elements.hulls import least_of
 from stiction.solids.equilibria.holding import Holding
 from stiction.solids.equilibria.works import LetGo, acting, let_go
 from stiction.solids.many.among import Strays
@@ -207,6 +208,14 @@ class Problem:
     def places(self, u: Floats) -> Floats:
         """Return the places (nodes, d) of nodes and control points [m]."""
         return self.points + self.unknowns.displacements(u)
+
+    def least_jacobian(self, u: Floats) -> float:
+        """Return the least over the largest Jacobian of any element, deformed; see `Hull`."""
+        x = self.places(u)
+        return min(
+            least_of(part.hulls, x[first : first + part.points.shape[0]])
+            for part, first in zip(self.parts, self.first, strict=False)
+        )
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, d) [m], zero where nothing is prescribed."""

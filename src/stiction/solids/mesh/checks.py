@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.solids.elements.hulls import refuse_folded_cells
 
 __all__ = [
     "EdgeTable",
@@ -153,14 +154,17 @@ def edge_table(cells: Ints) -> EdgeTable:
 
 
 def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
-    """Refuse cells that are inverted, flat, overlapping or loosely connected."""
+    """Refuse cells that are inverted, folded, flat, overlapping or loosely connected."""
     used = np.zeros(points.shape[0], dtype=bool)
     used[cells[cells >= 0]] = True
     if not used.all():
         got = f"{int((~used).sum())} nodes of no cell, the first is number {int(np.argmin(used))}"
         why, try_ = "a node without cells has no stiffness.", "leave such nodes out."
         raise ModelError(explain("Mesh.points", got, "nodes that belong to cells", why, try_))
-    _check_corners(points, cells)
+    if cells.shape[1] == 9:
+        refuse_folded_cells(points, cells)
+    else:
+        _check_corners(points, cells)
     _check_pairs(points, edges)
     corners = np.unique(edges.ends)
     _check_places(points, corners)
@@ -224,6 +228,14 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
     from scipy.spatial import cKDTree
 
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
+    if (edges.middle >= 0).any():
+        # an edge that is curved does not pass where its chord does
+        middle, (a, b) = points[edges.middle[outer]], points[edges.ends[outer]].transpose(1, 0, 2)
+        along = b - a
+        off = (middle[:, 0] - a[:, 0]) * along[:, 1] - (middle[:, 1] - a[:, 1]) * along[:, 0]
+        outer = outer[np.abs(off) < 1e-6 * (along**2).sum(axis=1)]
+        if not outer.size:
+            return
     ends = edges.ends[outer]
     nodes = np.unique(ends)
     a, b = points[ends[:, 0]], points[ends[:, 1]]

@@ -207,8 +207,13 @@ def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
 def _counter_clockwise(points: Floats, cells: Ints) -> Ints:
     """Return the cells, those that run clockwise turned round."""
     triangle = cells[:, 3] < 0
-    corners = cells[:, :4].copy()
-    corners[triangle, 3] = corners[triangle, 0]
+    if cells.shape[1] == 9:
+        # corners and middles: three corners of a cell may lie on a line
+        corners = cells[:, [0, 4, 1, 5, 2, 6, 3, 7]]
+        corners[triangle, 6:] = corners[triangle, :1]
+    else:
+        corners = cells.copy()
+        corners[triangle, 3] = corners[triangle, 0]
     x = points[corners]
     after = np.roll(x, -1, axis=1)
     area = (x[..., 0] * after[..., 1] - x[..., 1] * after[..., 0]).sum(axis=1)

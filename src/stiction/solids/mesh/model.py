@@ -70,8 +70,8 @@ class Mesh(Record):
 
     Raises
     ------
-    ModelError : for cells that are inverted, flat, overlapping or loosely connected, nodes that
-        hang on an edge, belong to no cell or lie at one place, and edges that are no boundary.
+    ModelError : for cells that are inverted, folded, flat, overlapping or loosely connected, nodes
+        that hang on an edge, belong to no cell or lie at one place, and edges that are no boundary.
 
     Verified by: tests/unit/solids/mesh/test_model.py::test_areas_and_outward_normals
     """

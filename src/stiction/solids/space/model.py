@@ -127,5 +127,11 @@ class SweptBody(Record):
         pictured = drawn(made, self.element.ORDER)
         sets = made.node_sets
         return Discretisation(
-            made.points, made.blocks, made.surfaces, sets, pictured, places_of(made)
+            made.points,
+            made.blocks,
+            made.surfaces,
+            sets,
+            pictured,
+            places_of(made),
+            hulls=made.hulls,
         )

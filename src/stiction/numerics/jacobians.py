@@ -1,0 +1,224 @@
+"""Where the Jacobian of a mapping is positive, by Bernstein coefficients that are halved in doubt.
+
+A mapping in Bezier form has a Jacobian determinant that is a polynomial. In Bernstein form it
+lies within the hull of its coefficients, and those at the corners are its values there: positive
+coefficients prove a mapping one to one near every point, a corner that is not positive proves it
+folded. In between the square is halved along each coordinate, whereby the coefficients approach
+the polynomial with the square of the width.
+
+Source: Johnen, Remacle, Geuzaine 2013.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.bsplines import bernstein
+
+__all__ = ["Bezier", "coefficients_from", "jacobian_coefficients", "least_jacobians"]
+
+Floats = npt.NDArray[np.float64]
+
+# halvings: the coefficients then miss the polynomial by about 4^-12 of its size
+_DEPTH = 12
+# numbers beyond which halving ends, where a Jacobian is nearly zero along whole faces
+_MOST = 2**24
+# part of the product of its longest sides below which a Jacobian is none
+_THIN = 1e-10
+# elements whose determinants are sampled at once
+_CHUNK = 2048
+
+
+class Bezier(NamedTuple):
+    """Mappings of [-1, 1]^d in Bezier form, one for each of e elements.
+
+    Parameters
+    ----------
+    controls : (B, e, d) control points, the first coordinate running fastest; where the mapping
+        is rational those of its numerator
+    degrees : along each coordinate
+    weights : (e, p + 1) Bernstein coefficients of its positive denominator, a function of the
+        first coordinate; None where there is none
+    collapsed : whether the end of the second coordinate is one point, as in a triangle: the
+        Jacobian is divided by its distance
+    """
+
+    controls: Floats
+    degrees: tuple[int, ...]
+    weights: Floats | None = None
+    collapsed: bool = False
+
+
+@functools.cache
+def coefficients_from(degree: int) -> tuple[Floats, Floats]:
+    """Return points (degree + 1,) and the matrix from values there to Bernstein coefficients."""
+    sites = np.asarray(-np.cos(np.pi * np.arange(degree + 1) / max(degree, 1)))
+    return sites, np.linalg.inv(bernstein(degree, sites)[0])
+
+
+class _Tables(NamedTuple):
+    """From control points to a Jacobian in Bernstein form, for mappings of one kind.
+
+    Parameters
+    ----------
+    values, slopes : (S, B) the mapping at S sites, and its rate along each coordinate
+    weight, rate : (S, p + 1) denominators at the sites, and their rate along the first coordinate
+    back : (N, S) from values at the sites to coefficients
+    shape : of the coefficients, the last coordinate first
+    """
+
+    values: Floats
+    slopes: tuple[Floats, ...]
+    weight: Floats
+    rate: Floats
+    back: Floats
+    shape: tuple[int, ...]
+
+
+@functools.cache
+def _tables(degrees: tuple[int, ...], extra: int, collapsed: bool) -> _Tables:
+    """Return the tables of mappings; `extra` is the degree of their denominators."""
+    d = len(degrees)
+    wide = [d * p - 1 + (extra if k == 0 else 0) for k, p in enumerate(degrees)]
+    sites, back = zip(*(coefficients_from(n) for n in wide), strict=True)
+    values, slopes = zip(
+        *(bernstein(p, x) for p, x in zip(degrees, sites, strict=True)), strict=True
+    )
+    if collapsed:
+        # (1 - eta)/2 times a polynomial of a degree less
+        n = wide[1]
+        shares = n / (n - np.arange(n))
+        back = (back[0], shares[:, None] * back[1][:-1], *back[2:])
+
+    def product(parts: Sequence[Floats]) -> Floats:
+        # the last coordinate runs slowest
+        return functools.reduce(lambda made, part: np.kron(part, made), parts)
+
+    by = [[slopes[i] if i == k else values[i] for i in range(d)] for k in range(d)]
+    ones = [np.ones((x.size, 1)) for x in sites[1:]]
+    weight, rate = bernstein(extra, sites[0]) if extra else (ones[0][:1], ones[0][:1])
+    return _Tables(
+        product(values),
+        tuple(product(parts) for parts in by),
+        product([weight, *ones]) if extra else weight,
+        product([rate, *ones]) if extra else rate,
+        product(back),
+        tuple(part.shape[0] for part in back[::-1]),
+    )
+
+
+def jacobian_coefficients(mapping: Bezier) -> Floats:
+    """Return the Bernstein coefficients of the determinants, (e, ...), the first coordinate last.
+
+    Of a rational mapping they are those of the determinant times W^(d + 1), of one that is
+    collapsed over (1 - eta)/2.
+
+    Verified by: tests/unit/numerics/test_jacobians.py::test_coefficients_are_those_of_the_jacobian
+    """
+    b, e, d = mapping.controls.shape
+    extra = 0 if mapping.weights is None else mapping.weights.shape[1] - 1
+    tables = _tables(mapping.degrees, extra, mapping.collapsed)
+    controls = mapping.controls.reshape(b, e * d)
+    rates = [(one @ controls).reshape(-1, e, d) for one in tables.slopes]
+    if mapping.weights is not None:
+        w, dw = tables.weight @ mapping.weights.T, tables.rate @ mapping.weights.T
+        place = (tables.values @ controls).reshape(-1, e, d)
+        rates[0] = rates[0] * w[..., None] - place * dw[..., None]
+    made = _determinant([np.moveaxis(rate, -1, 0) for rate in rates])
+    return (tables.back @ made).T.reshape(e, *tables.shape)
+
+
+def _determinant(columns: list[Floats]) -> Floats:
+    """Return the determinant of two or three columns (d, ...)."""
+    if len(columns) == 2:
+        (a, b), (c, d) = columns
+        return np.asarray(a * d - b * c)
+    (a, b, c), (d, e, f), (g, h, i) = columns
+    return np.asarray(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
+
+
+def least_jacobians(mapping: Bezier) -> Floats:
+    """Return for every element a bound below the least over the largest Jacobian, (e,).
+
+    It is one where the mapping is affine, and zero where it is onto a line or a plane. It is
+    positive if and only if the Jacobian is, except where the least Jacobian is below 1e-7 of the
+    largest: the bound may then be negative.
+
+    Verified by: tests/unit/numerics/test_jacobians.py::test_signs_against_dense_samples
+    """
+    e = mapping.controls.shape[1]
+    found = np.empty(e)
+    for first in range(0, e, _CHUNK):
+        here = slice(first, first + _CHUNK)
+        weights = None if mapping.weights is None else mapping.weights[here]
+        part = mapping._replace(controls=mapping.controls[:, here], weights=weights)
+        found[here] = _least(jacobian_coefficients(part), _sides(part))
+    return found
+
+
+def _sides(mapping: Bezier) -> Floats:
+    """Return the product of the longest sides along each coordinate, (e,)."""
+    _, e, d = mapping.controls.shape
+    grid = mapping.controls.reshape(*(p + 1 for p in mapping.degrees[::-1]), e, d)
+    made = np.ones(e)
+    for k in range(d):
+        sides = np.diff(grid, axis=k)
+        made *= np.sqrt((sides**2).sum(axis=-1).reshape(-1, e).max(axis=0))
+    return made
+
+
+def _least(coefficients: Floats, sides: Floats) -> Floats:
+    """Return the least over the largest coefficient (e,), halved as long as signs are in doubt."""
+    e, axes = coefficients.shape[0], coefficients.ndim - 1
+    flat = coefficients.reshape(e, -1)
+    size = np.abs(flat).max(axis=1)
+    # what is left of a mapping onto a line or a plane is rounding
+    thin = ~(size > _THIN * sides)
+    size = np.where(thin, 1.0, size)
+    least = np.where(thin, 0.0, flat.min(axis=1))
+    owner = np.flatnonzero(~(least > 0.0) & ~thin)
+    boxes = coefficients[owner]
+    proved = np.full(e, np.inf)
+    corner = np.ix_(*([0, -1] for _ in range(axes)))
+    for _ in range(_DEPTH):
+        if not owner.size or boxes.size > _MOST:
+            break
+        values = boxes[(slice(None), *corner)].reshape(owner.size, -1).min(axis=1)
+        folded = np.zeros(e, dtype=bool)
+        folded[owner[~(values > 0.0)]] = True
+        going = ~folded[owner]
+        owner, boxes = owner[going], boxes[going]
+        if not owner.size:
+            break
+        for k in range(axes):
+            left, right = _halves(boxes.shape[k + 1] - 1)
+            boxes = np.concatenate([_along(left, boxes, k + 1), _along(right, boxes, k + 1)])
+        owner = np.tile(owner, 2**axes)
+        low = boxes.reshape(owner.size, -1).min(axis=1)
+        sure = low > 0.0
+        np.minimum.at(proved, owner[sure], low[sure])
+        least[owner] = np.inf
+        np.minimum.at(least, owner, low)
+        owner, boxes = owner[~sure], boxes[~sure]
+        done = np.isfinite(proved) & (least > 0.0)
+        least[done] = np.minimum(least[done], proved[done])
+    return np.asarray(least / size)
+
+
+def _along(matrix: Floats, values: Floats, axis: int) -> Floats:
+    """Return values with a matrix applied along an axis."""
+    return np.moveaxis(np.tensordot(matrix, values, axes=([1], [axis])), 0, axis)
+
+
+@functools.cache
+def _halves(degree: int) -> tuple[Floats, Floats]:
+    """Return the matrices to the coefficients of both halves, by de Casteljau."""
+    n = degree + 1
+    left = np.array([[comb(i, j) / 2.0**i for j in range(n)] for i in range(n)])
+    return left, left[::-1, ::-1].copy()

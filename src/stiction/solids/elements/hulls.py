@@ -1,0 +1,180 @@
+"""Elements in Bezier form, whose Jacobian has a sign that can be proved everywhere in them.
+
+Every element is a polynomial of its nodes, on layers with `exact_arc` a rational function. Its
+control points are therefore fixed sums of places of nodes, of the reference body and of every
+deformed one. A triangle is a square whose edge eta = 1 is drawn together to a corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, explain
+from stiction.numerics.bsplines import bernstein
+from stiction.numerics.jacobians import Bezier, coefficients_from, least_jacobians
+from stiction.solids.elements.functions import Group, functions
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+__all__ = [
+    "Hull",
+    "bezier_form",
+    "hull_of",
+    "least_of",
+    "refuse_folded",
+    "refuse_folded_cells",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# entries of a table of coefficients that are rounding
+_NOTHING = 1e-12
+# least over largest Jacobian of a cell that is flat but for rounding
+_FLAT = 1e-10
+
+
+class Hull(NamedTuple):
+    """Elements of one kind in Bezier form; see `numerics.jacobians.Bezier`.
+
+    Parameters
+    ----------
+    matrix : (B e, n) from places of nodes to control points, those of an element e apart
+    degrees : along each coordinate
+    weights : (e, p + 1) of the denominator, or None
+    collapsed : whether they are triangles
+    cells : (e,) of the mesh
+    """
+
+    matrix: csr_matrix
+    degrees: tuple[int, ...]
+    weights: Floats | None
+    collapsed: bool
+    cells: Ints
+
+    def least(self, places: Floats) -> Floats:
+        """Return the least over the largest Jacobian of every element (e,) at places (n, d)."""
+        controls = self.matrix @ (places - places.mean(axis=0))
+        controls = controls.reshape(-1, self.cells.size, places.shape[1])
+        return least_jacobians(Bezier(controls, self.degrees, self.weights, self.collapsed))
+
+
+def bezier_form(group: Group) -> tuple[Floats, tuple[int, int], Floats | None]:
+    """Return control points by nodes (e or 1, B, n), degrees, and coefficients of denominators.
+
+    Verified by: tests/unit/solids/elements/test_hulls.py::test_control_points_make_the_elements
+    """
+    along, weights = group.order, None
+    if group.face is not None:
+        extraction, shares = group.face
+        along = max(along, extraction.shape[2] - 1)
+        if not (shares == 1.0).all():
+            weights = np.matmul(shares[:, None], extraction)[:, 0]
+            along = group.order + extraction.shape[2] - 1
+    (x, to_x), (y, to_y) = coefficients_from(along), coefficients_from(group.order)
+    xi, eta = np.tile(x, y.size), np.repeat(y, x.size)
+    if group.triangle and group.face is None:
+        xi, eta = 0.25 * (1.0 + xi) * (1.0 - eta), 0.5 * (1.0 + eta)
+    f, _ = functions(group, xi, eta)
+    if weights is not None:
+        f = f * (weights @ bernstein(weights.shape[1] - 1, np.tile(x, y.size))[0].T)[..., None]
+    table = np.matmul(np.kron(to_y, to_x), f)
+    return np.where(np.abs(table) < _NOTHING, 0.0, table), (along, group.order), weights
+
+
+def hull_of(
+    nodes: Ints,
+    table: Floats,
+    degrees: tuple[int, ...],
+    weights: Floats | None,
+    collapsed: bool,
+    cells: Ints,
+    count: int,
+) -> Hull:
+    """Return elements with nodes (e, n) in Bezier form, of a body with this many nodes.
+
+    Parameters
+    ----------
+    table : (e or 1, B, n) control points by nodes
+    """
+    from scipy.sparse import coo_matrix
+
+    e, size = nodes.shape[0], table.shape[1]
+    element, row, column = np.nonzero(table)
+    values = table[element, row, column]
+    if table.shape[0] < e:
+        # all elements have one table
+        element = np.repeat(np.arange(e), values.size)
+        row, column, values = (np.tile(one, e) for one in (row, column, values))
+    at = row * e + element, nodes[element, column]
+    matrix = coo_matrix((values, at), shape=(e * size, count)).tocsr()
+    return Hull(matrix, degrees, weights, collapsed, cells)
+
+
+def least_of(hulls: Sequence[Hull], places: Floats) -> float:
+    """Return the least over the largest Jacobian of any element of a body; one without elements."""
+    return min((float(hull.least(places).min(initial=1.0)) for hull in hulls), default=1.0)
+
+
+def refuse_folded(hulls: Sequence[Hull], points: Floats) -> None:
+    """Refuse elements whose Jacobian is not positive everywhere.
+
+    Raises
+    ------
+    ModelError : if the least Bernstein coefficient of one is not positive, halved in doubt.
+
+    Verified by: tests/unit/solids/elements/test_hulls.py::test_folded_cells_are_refused
+    """
+    for hull in hulls:
+        # control points of rational elements have weights: their places are those over these
+        x = (hull.matrix @ points).reshape(-1, hull.cells.size, points.shape[1]).mean(axis=0)
+        if hull.weights is not None:
+            x = x / hull.weights.mean(axis=1, keepdims=True)
+        refuse(hull.least(points), hull.cells, x)
+
+
+def refuse_folded_cells(points: Floats, cells: Ints) -> None:
+    """Refuse cells (c, 9) of second order whose Jacobian is not positive everywhere.
+
+    Raises
+    ------
+    ModelError : if the least Bernstein coefficient of one is not positive, halved in doubt.
+
+    Verified by: tests/unit/solids/elements/test_hulls.py::test_folded_cells_are_refused
+    """
+    far = points - points.mean(axis=0)
+    for triangle, columns in ((False, slice(None)), (True, [0, 1, 2, 4, 5, 6])):
+        here = np.flatnonzero((cells[:, 3] < 0) == triangle)
+        if here.size:
+            nodes = cells[here][:, columns]
+            table, degrees, _ = bezier_form(Group(2, triangle, here, nodes, None, None, None))
+            controls = np.tensordot(table[0], far[nodes], axes=([1], [1]))
+            form = Bezier(controls, degrees, collapsed=triangle)
+            refuse(least_jacobians(form), here, points[nodes].mean(axis=1))
+
+
+def refuse(least: Floats, cells: Ints, places: Floats) -> None:
+    """Refuse elements of which the least over the largest Jacobian is not positive.
+
+    Parameters
+    ----------
+    least, cells : (e,) the ratio, and cells of the mesh
+    places : (e, d) about where they are [m]
+    """
+    good = least > _FLAT
+    if good.all():
+        return
+    worst = int(np.argmin(least))
+    here = ", ".join(f"{value:.6g}" for value in places[worst])
+    count = int((~good).sum())
+    got = f"{count} folded, inverted or flat cells, the worst is number {int(cells[worst])} "
+    got += f"near ({here})"
+    why = "the Jacobian of such a cell is not positive everywhere: two of its places are one."
+    needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
+    try_ = "move nodes on edges towards their middles, turn the order of nodes, or mesh finer."
+    raise ModelError(explain("Mesh.cells", got, needs, why, try_))
