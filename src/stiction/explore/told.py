@@ -90,8 +90,10 @@ def _verdicts(run: Run) -> list[list[object]]:
         times = "once" if len(losses) == 1 else f"{len(losses)} times"
         future = f"lost {times}, first at t = {losses[0].time:.6g}{unit}: {losses[0].kind}"
     checks = list(run.audit)
-    failed = [check.check for check in checks if not check.ok]
-    audit = f"failed: {', '.join(failed)}" if failed else f"{len(checks)} assumptions held"
+    failed = [check.check for check in run.audit.failed]
+    audit = f"failed: {', '.join(failed)}" if failed else f"{len(run.audit.held)} assumptions held"
+    unknown = [check.check for check in run.audit.not_checked]
+    audit += f"; not checked: {', '.join(unknown)}" if unknown else ""
     energy = "this system has no energy"
     closes = [check for check in checks if check.check.startswith("ledger")]
     if run.energy.defined:
@@ -101,7 +103,7 @@ def _verdicts(run: Run) -> list[list[object]]:
         ["run", run.status.ok, status],
         ["determinism", not losses, future],
         ["audit", not failed, audit if checks else "nothing was checked"],
-        ["ledger", all(check.ok for check in closes), energy],
+        ["ledger", all(check.ok is not False for check in closes), energy],
     ]
 
 
@@ -150,11 +152,11 @@ def _losses(run: Run) -> dict[str, Any]:
 
 
 def _audit(run: Run) -> dict[str, Any]:
-    checks = sorted(run.audit, key=lambda check: check.ok)
+    checks = run.audit.by_verdict
     rows = [
         [
             check.check,
-            "held" if check.ok else "FAILED",
+            check.verdict,
             _word(check.value),
             _word(check.limit),
             "" if check.unit == "1" else check.unit,

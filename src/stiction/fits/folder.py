@@ -83,7 +83,7 @@ def _summary(fit: Fit) -> dict[str, object]:
         for e in fit.estimates
     }
     checks = [
-        {"check": c.check, "ok": bool(c.ok), "value": _finite(c.value), "limit": _finite(c.limit)}
+        {"check": c.check, "ok": c.ok, "value": _finite(c.value), "limit": _finite(c.limit)}
         for c in fit.audit
     ]
     return {

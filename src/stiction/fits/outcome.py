@@ -225,8 +225,9 @@ def screen(fit: Fit) -> str:
     ]
     lines.append(f"{'noise':<18}{fit.noise:>13.4g}  {unit}; AIC {fit.aic:.6g}")
     lines += [f"told              {line}" for line in fit.warnings]
-    for check in fit.audit:
-        if not check.ok and check.check != "parameters_known":
+    for check in fit.audit.failed:
+        if check.check != "parameters_known":
             lines.append(f"FAILED            {check.check}: {check.value:.3g}, {check.note}")
+    lines += [f"not checked       {c.check}: {c.note}" for c in fit.audit.not_checked]
     lines += [f"cleaned           {line}" for curve in fit.curves for line in curve.cleaned]
     return "\n".join(lines)

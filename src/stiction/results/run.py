@@ -358,7 +358,7 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what was solved, how it ended, and whether to trust it."""
         unit = "" if self.time_unit == "1" else f" {self.time_unit}"
-        failed = sum(1 for check in self.audit if not check.ok)
+        failed, unknown = len(self.audit.failed), len(self.audit.not_checked)
         parts = [
             f"{self.system_name} by {self.method_name}",
             f"{self.status.value} at t = {self.t_end:.6g}{unit}",
@@ -366,6 +366,7 @@ class Run:
             f"ledger {self.energy.imbalance_rel:.1e}" if self.energy.defined else "no energy",
             self.determinism.status,
             f"audit: {failed} failed" if failed else "audit held",
+            *([f"{unknown} not checked"] if unknown else []),
             *(["UNVERIFIED"] if self.unverified else []),
         ]
         return f"<Run: {', '.join(parts)}>"

@@ -23,7 +23,7 @@ class _Determinism(msgspec.Struct):
 
 class _Check(msgspec.Struct):
     check: str
-    ok: bool
+    ok: bool | None
     value: float | None
     limit: float | None
     time: float | None

@@ -93,7 +93,7 @@ def doubts(run: Run) -> list[str]:
 
     Verified by: tests/scenarios/test_strict.py::test_strict_runs_exit_with_three
     """
-    found = [f"the audit line {check.check} failed" for check in run.audit if not check.ok]
+    found = [f"the audit line {check.check} failed" for check in run.audit.failed]
     if run.determinism.losses:
         found.append("determinism was lost")
     return found
@@ -104,7 +104,7 @@ def _head(run: Run) -> list[str]:
     size = f"{run.size}, " if run.size else ""
     what = f"{run.system_name} by {run.method_name}, {size}{span}{_scaled(run)}"
     word = run.status.value.upper().replace("_", " ")
-    if run.status is Status.SOLVED and not all(check.ok for check in run.audit):
+    if run.status is Status.SOLVED and not run.audit.ok:
         word += ", AUDIT FAILED"
     head = _cut(_row(word, what))
     if run.status is Status.SOLVED:
@@ -337,14 +337,17 @@ def _few(value: object) -> str:
 
 
 def _audit(run: Run) -> list[str]:
-    checks = list(run.audit)
-    failed = [check for check in checks if not check.ok]
+    failed = run.audit.failed
     lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, _clock(run))]
     if len(failed) > _MOST_FAILED:
         lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
-    held = [check.check for check in checks if check.ok]
-    if held:
-        lines.extend(_wrapped("audit", f"{len(held)} held: {', '.join(held)}"))
+    held, unknown = run.audit.held, run.audit.not_checked
+    parts = [f"{len(held)} held: {', '.join(check.check for check in held)}"] if held else []
+    if unknown:
+        why = ", ".join(f"{check.check} ({check.note})" for check in unknown)
+        parts.append(f"{len(unknown)} not checked: {why}")
+    if parts:
+        lines.extend(_wrapped("audit", "; ".join(parts)))
     return lines or [_row("audit", "nothing was checked")]
 
 

@@ -13,7 +13,6 @@ from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.leapfrog import impact_kernels as ik
-from stiction.rods.section import CircularSection
 from stiction.rods.state.slides import lost_by_slides
 
 if TYPE_CHECKING:
@@ -148,16 +147,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "largest energy imbalance over the largest energy; falls as the step squared"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
-    if all(isinstance(rod.section, CircularSection) for rod in rods.rods):
-        depth, when, a, b = history.overlap.tolist()
-        note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
-        if depth > 0.0:
-            pair = f"rods {a:.0f} and {b:.0f}"
-            if max(a, b) > len(rods.rods):
-                pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
-            note += f"; {pair}"
-        time = when if depth > 0.0 else None
-        found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
+    found.extend(_overlap(rods, history))
     if not contact["s1"].shape[1]:
         return found
     gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0))
@@ -193,6 +183,25 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     mu = _coefficients(rods, contact["s1"].shape[1])
     if np.isfinite(mu).any():
         found.append(_bounded(mu, history))
+    return found
+
+
+def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
+    """Return the check of all pairs that have a shape, and which rods have none."""
+    bare = [str(b) for b, rod in enumerate(rods.rods, 1) if not rod.section.radius > 0.0]
+    found = []
+    if bare:
+        several = len(bare) > 1
+        which = f"rod{'s' if several else ''} {', '.join(bare)}"
+        note = f"{which}: {'sections' if several else 'a section'} without a radius"
+        found.append(Check("no_overlap", None, None, MOST, None, note))
+    if len(bare) < len(rods.rods):
+        depth, when, a, b = history.overlap.tolist()
+        note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
+        if depth > 0.0:
+            note += f"; {' and '.join(body_name(int(n), len(rods.rods)) for n in (a, b))}"
+        time = when if depth > 0.0 else None
+        found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
     return found
 
 

@@ -148,7 +148,7 @@ def always_of(run: Run) -> dict[str, float]:
         "reached": run.t_end,
         "events": len(run.event_log),
         "losses": len(run.determinism.losses),
-        "audit_failed": sum(1 for check in run.audit if not check.ok),
+        "audit_failed": len(run.audit.failed),
         "imbalance": run.energy.imbalance_rel if run.energy.defined else np.nan,
     }
 

@@ -308,11 +308,10 @@ def _one(
     if not run.status.ok:
         text = f"{run.status.value}: {run.reason}"
         notes.append(Note(slot, "failed", text[:_MOST_REASON]))
-    for check in run.audit:
-        if not check.ok:
-            value = "" if check.value is None else f" {check.value:.3g}"
-            limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
-            notes.append(Note(slot, "audit", f"{check.check}{value}{limit}"))
+    for check in run.audit.failed:
+        value = "" if check.value is None else f" {check.value:.3g}"
+        limit = "" if check.limit is None else f" (limit {check.limit:.3g})"
+        notes.append(Note(slot, "audit", f"{check.check}{value}{limit}"))
     if run.determinism.losses:
         loss = run.determinism.losses[0]
         text = f"{loss.kind} at {loss.time:.6g}, {len(run.determinism.losses)} in all"

@@ -58,7 +58,8 @@ def curve_tables(
 
     These are how many elements apart a curve can touch itself, and the numbers of the bodies.
     """
-    curves = np.flatnonzero(flat.shape == ck.CURVE)
+    # a section without a radius has no surface
+    curves = np.flatnonzero((flat.shape == ck.CURVE) & (flat.radius > 0.0))
     elements, radius, ds = flat.count[curves], flat.radius[curves], flat.ds[curves]
     # along one rod, surfaces nearer than half a circle of contact are the rod itself
     apart = np.ceil(np.pi * radius / ds + 4.0)

@@ -44,7 +44,6 @@ from stiction.rods.rod_kernels import (
     TURNS,
     State,
 )
-from stiction.rods.section import CircularSection
 from stiction.rods.stability import step_limit
 from stiction.rods.state.record import Inner, StateRecord
 
@@ -531,8 +530,6 @@ class Marcher:
 
     def _look_for_overlap(self, now: float) -> None:
         """Keep the deepest overlap of any two bodies, and when it was met."""
-        if not all(isinstance(rod.section, CircularSection) for rod in self.rods.rods):
-            return
         depth, a, b = deepest(self.flat)
         if not depth <= self.overlap[0]:
             self.overlap[:] = depth, now, a + 1, b + 1
