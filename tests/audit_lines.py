@@ -22,7 +22,7 @@ def line(run, name):
 
 def failing(run):
     """Return the names of all checks that failed."""
-    return {check.check for check in run.audit if not check.ok}
+    return {check.check for check in run.audit.failed}
 
 
 def check_fails(run, name, *, value=None, limit=None, when=None, beside=(), least=False):

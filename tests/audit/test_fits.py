@@ -11,7 +11,7 @@ RIG = ImposedSlip(offset=Free(), drift=Free())
 
 
 def failed(fit):
-    return {check.check for check in fit.audit if not check.ok}
+    return {check.check for check in fit.audit.failed}
 
 
 def fitted(force, **more):

@@ -12,6 +12,7 @@ import pytest
 from audit_lines import check_fails, check_holds, failing, line
 
 import stiction as st
+from stiction.numerics import jit
 from stiction.rods import (
     CircularSection,
     Clamped,
@@ -31,12 +32,12 @@ from stiction.rods import (
     Straight,
     Turned,
 )
-from stiction.rods.leapfrog.halves import HalvesMarcher
+from stiction.rods.contact import state
 
 # what is reached past the public names, to damage it
-ALLOWED = "stiction.rods.contact.state._allowed"
 PLANE_KERNELS = "stiction.rods.plane.march_kernels"
-PRESS = importlib.import_module("stiction.rods.plane.kernels").PRESS
+HEAT = importlib.import_module("stiction.rods.plane.kernels").HEAT
+P = importlib.import_module("stiction.rods.plane.kernels").P
 
 RADIUS = 0.02
 SECTION = CircularSection(RADIUS, 1e6, density=1000.0)
@@ -52,11 +53,11 @@ def rod(axis, middle, section=SECTION, **more):
     return CosseratRod(section, line_, elements=20, **{**ends, **more})
 
 
-def crossed(step=None, t_end=0.1, method=st.RollingLeapfrog, **more):
+def crossed(step=None, t_end=0.1, method=st.RollingLeapfrog, save=11, **more):
     """Return a run of two crossed rods that are thrown hard."""
     thrown = {"half_wave": (0.0, 2.0, 4.0), "whole_wave": (0.0, 3.0, 0.0), "spin": 10.0}
     system = st.CrossedRods(elements=20, **{**thrown, **more})
-    return st.solve(system, method(step=step), (0.0, t_end), save=11)
+    return st.solve(system, method(step=step), (0.0, t_end), save=save)
 
 
 def stack(light, sideways=0.0, mu=0.3):
@@ -110,19 +111,15 @@ def test_long_steps_of_rods_lose_energy(method, coarse, fine):
 
 @pytest.mark.fails_audit("rods", "contact_presses")
 def test_a_contact_that_may_not_open_pulls():
-    run = crossed(4e-5)
-    pull = run.data.lambda_n.values
-    limit = 1e-12 * SECTION.axial_stiffness
-    found = check_fails(
-        run,
-        "contact_presses",
-        value=pull.max(),
-        limit=limit,
-        when=run.time[np.argmax(pull)],
-    )
+    run = crossed(4e-5, save=2501)
+    # every step is a sample, but the force of a step is the mean over its kick
+    pull, h = run.data.lambda_n.values, run.stats["step"]
+    limit, when = 1e-12 * SECTION.axial_stiffness, run.time[np.argmax(pull)]
+    found = check_fails(run, "contact_presses", limit=limit, when=(when - 2.0 * h, when + 2.0 * h))
+    assert found.value == pytest.approx(pull.max(), rel=1e-3)
     assert found.value > 1.0
     opens = crossed(4e-5, 0.05, friction=st.Coulomb(0.1))
-    assert check_holds(opens, "contact_presses").value == 0.0
+    assert check_holds(opens, "contact_presses").value == pytest.approx(0.0, abs=1e-9)
     assert "open" in set(opens.events.kind)
 
 
@@ -145,8 +142,11 @@ def test_two_rods_turn_towards_parallel(spin, ok):
     if ok:
         assert check_holds(run, "rods_not_parallel", least=True).value == sine
     else:
-        found = check_fails(run, "rods_not_parallel", limit=least, when=run.t_end, least=True)
-        assert found.value == sine == np.sin(run.data.crossing_angle.values[-1])
+        last = (run.t_end * (1.0 - 1e-12), run.t_end * (1.0 + 1e-12))
+        found = check_fails(run, "rods_not_parallel", limit=least, when=last, least=True)
+        assert found.value == sine
+        angle = run.data.crossing_angle.values[-1]
+        assert found.value == pytest.approx(np.sin(angle), rel=1e-12)
 
 
 @pytest.mark.fails_audit("rods", "no_interpenetration")
@@ -177,13 +177,13 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
     run = st.solve(system, st.RollingLeapfrog(part=0.5), (0.0, 1e-3), save=5)
     found, beside = line(run, "contact_subsonic"), failing(run) - {"contact_subsonic"}
     rates = [np.abs(run.data[name].values) for name in ("s1_rate", "s2_rate")]
-    assert found.value == np.max(rates)
+    # of all steps
+    assert np.max(rates) * (1.0 - 1e-12) <= found.value < 1.1 * np.max(rates)
     assert found.limit == pytest.approx(SHEAR_WAVE, rel=1e-12)
     if ok:
         check_holds(run, "contact_subsonic", beside=beside)
     else:
-        when = run.time[np.argmax(np.max(rates, axis=0))]
-        check_fails(run, "contact_subsonic", when=when, beside=beside)
+        check_fails(run, "contact_subsonic", when=(0.0, run.t_end), beside=beside)
 
 
 @pytest.mark.fails_audit("rods", "slides_feel_contacts")
@@ -297,7 +297,7 @@ def test_rods_without_a_contact_pass_through_each_other(above, ok):
         return
     found = check_fails(run, "no_overlap", limit=1e-3, when=0.01)
     assert found.value == pytest.approx(2.0, rel=1e-9)
-    assert "rods 1 and 2" in found.note
+    assert "rod 1 and rod 2" in found.note
 
 
 @pytest.mark.fails_audit("rods", "friction_within_bound")
@@ -313,20 +313,13 @@ def test_friction_exceeds_its_bound_where_nothing_cuts_it(monkeypatch):
     held = st.solve(system, method, (0.0, 0.01), save=11)
     assert held.audit.ok
     assert line(held, "friction_within_bound").value == pytest.approx(0.1, rel=1e-6)
-    law = HalvesMarcher._accelerations
-
-    def twice(self, v, p, now, kick=0.0):
-        found = law(self, v, p, now, kick)
-        self.touch.force[:, :2] *= 2.0
-        return found
-
-    monkeypatch.setattr(ALLOWED, lambda force, normal, mu: force)
-    monkeypatch.setattr(HalvesMarcher, "_accelerations", twice)
+    # the solver is given twice the coefficient of the system
+    given = state._mu
+    monkeypatch.setattr(state, "_mu", lambda friction: 2.0 * given(friction))
     run = st.solve(system, method, (0.0, 0.01), save=11)
-    ratio = run.data.friction_ratio.values
-    when = run.time[np.argmax(ratio)]
-    found = check_fails(run, "friction_within_bound", value=ratio.max(), limit=0.1, when=when)
-    assert found.value == pytest.approx(0.2, rel=1e-2)
+    found = check_fails(run, "friction_within_bound", limit=0.1)
+    assert found.value == pytest.approx(0.2, rel=1e-6)
+    assert found.value == pytest.approx(run.data.friction_ratio.values.max(), rel=1e-6)
 
 
 # ---- a rod on a plane
@@ -388,7 +381,8 @@ def test_a_rod_that_stops_slipping_within_a_long_step_costs_energy():
     run = sliding(1.0)
     assert set(run.events.kind) == {"stick"}
     lost = np.abs(run.energy.algorithmic).max() / run.energy.scale
-    found = check_fails(run, "scheme_loss_small", value=lost, limit=1e-3)
+    found = check_fails(run, "scheme_loss_small", limit=1e-3)
+    assert found.value == pytest.approx(lost, rel=1e-12)
     # second order in the step
     held = check_holds(sliding(0.25), "scheme_loss_small")
     assert 0.03 * found.value < held.value < 0.1 * found.value
@@ -451,6 +445,16 @@ def test_no_sweep_makes_a_rod_with_a_heavy_core_roll(kind, ok):
         assert run.stats["most_sweeps"] == 2000
 
 
+def in_plain_python(solve):
+    """Return what `solve` does where kernels are Python, with what a test replaced in them."""
+    before = jit.mode()
+    jit.use("plain")
+    try:
+        return solve()
+    finally:
+        jit.use(before)
+
+
 def slipping():
     """Return a run of a rod that slips on a plane all the time."""
     return on_plane(PlaneLeapfrog(), t_end=0.01, motion=[RigidMotion((2.0, 0.0, 0.0))])
@@ -462,37 +466,36 @@ def test_heat_that_comes_back_from_a_plane(monkeypatch):
     run = slipping()
     check_holds(run, "friction_dissipates")
     kernels = importlib.import_module(PLANE_KERNELS)
-    march = kernels.march
+    books = jit.py_function(kernels.contact_work)
 
-    def cooling(*given):
-        heat = given[8][kernels.HEAT]
-        before = heat.copy()
-        told = march(*given)
-        heat[:] = 2.0 * before - heat
+    def cooling(work, half):
+        before = work[HEAT].copy()
+        told = books(work, half)
+        work[HEAT] = 2.0 * before - work[HEAT]
         return told
 
-    monkeypatch.setattr(kernels, "march", cooling)
-    cold = slipping()
-    assert cold.energy.friction_heat == pytest.approx(-run.energy.friction_heat, rel=1e-12)
-    taken = np.diff(run.energy.friction_heat, axis=0).max() / cold.energy.scale
+    monkeypatch.setattr(kernels, "contact_work", cooling)
+    cold = in_plain_python(slipping)
+    taken = -cold.energy.total_friction_heat[-1]
+    assert taken == pytest.approx(run.energy.total_friction_heat[-1], rel=1e-6)
     found = check_fails(cold, "friction_dissipates", limit=1e-14, beside={"ledger_closes"})
-    assert found.value == pytest.approx(taken, rel=1e-12)
+    assert found.value == pytest.approx(taken / cold.energy.scale, rel=1e-9)
 
 
 @pytest.mark.fails_audit("rods", "friction_within_bound")
 def test_friction_on_a_plane_exceeds_its_bound(monkeypatch):
     check_holds(slipping(), "friction_within_bound")
     kernels = importlib.import_module(PLANE_KERNELS)
-    march = kernels.march
+    law = jit.py_function(kernels.impulses)
 
     def rubbing(*given):
-        told = march(*given)
-        # mean forces of the last step: across the plane, and along both directions of it
-        given[8][PRESS + 1 : PRESS + 3] *= 1.2
+        told = law(*given)
+        # impulses across the plane, and along both directions of it
+        given[6][P + 1 : P + 3] *= 1.2
         return told
 
-    monkeypatch.setattr(kernels, "march", rubbing)
-    run = slipping()
-    found = check_fails(run, "friction_within_bound", limit=1e-9)
+    monkeypatch.setattr(kernels, "impulses", rubbing)
+    run = in_plain_python(slipping)
+    found = check_fails(run, "friction_within_bound", limit=1e-9, beside={"ledger_closes"})
     # mu N and a fifth of it, over N
     assert found.value == pytest.approx(0.2 * 0.5, rel=1e-9)

@@ -108,15 +108,19 @@ def test_a_contact_comes_to_the_margin_of_a_string():
     assert found.time == run.t_end < 10.0
     assert list(run.events.kind) == ["end"]
     whole = check_holds(followed(1e-2, 4.0, check=False), "contact_inside", least=True)
-    assert (whole.limit, whole.time) == (1e-5, 3.0)
+    assert whole.limit == 1e-5
+    # of all steps, of which few are saved
+    assert whole.time == pytest.approx(3.14, abs=1e-2)
 
 
 @pytest.mark.fails_audit("rods", "contact_inside")
 def test_a_bump_comes_to_the_end_of_a_strand():
     run = bumped(BumpStrands(0.04), 9.0, G1=1.5, G2=1.5, s1=1.0, s2=1.5)
-    found = check_fails(run, "contact_inside", limit=6.0 * 0.04, when=run.t_end, least=True)
+    last = (run.t_end - 1e-9, run.t_end + 1e-9)
+    found = check_fails(run, "contact_inside", limit=6.0 * 0.04, when=last, least=True)
     near = min(run.data.s1.values[-1], run.data.s2.values[-1])
-    assert found.value == near < 0.24
+    assert found.value == pytest.approx(near, rel=1e-12)
+    assert near < 0.24
     assert run.t_end < 9.0
     check_holds(bumped(BumpStrands(0.04)), "contact_inside", least=True)
 

@@ -33,7 +33,7 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """"held", "FAILED" or "not checked"."""
+        """One of "held", "FAILED" and "not checked"."""
         return "not checked" if self.ok is None else "held" if self.ok else "FAILED"
 
     @property

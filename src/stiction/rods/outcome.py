@@ -11,7 +11,9 @@ from stiction.results.audit import Check
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact.overlap import MOST, body_name
+from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.state.slides import lost_by_slides
 
@@ -154,20 +156,19 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     gained, small = max(gained, history.given), 1e-8 * energy.scale
     note = "work that friction did on what slips [J], in all steps, where it should only take some"
     found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
-    pull = _worst(contact["lambda_n"], history.time)
+    pull = _worst(history, xk.PULL)
     note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
-    single = (contact["line_contact"] == 0.0) & (contact["at_end"] == 0.0)
-    crossing = np.where(single, contact["crossing_angle"], np.nan)
-    sine = _worst(-np.sin(crossing), history.time)
+    sine = _worst(history, xk.PARALLEL)
     if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
         sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
     note = "sine of the angle at single points; below ten degrees rods touch along a line"
     ok = bool(-sine[0] >= least or sine[1] is None)
     found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
-    gap = _worst(np.abs(np.minimum(contact["gap"], 0.0)), history.time)
+    depth, when = _worst(history, xk.DEPTH)
+    gap = (depth, when) if depth > 0.0 else (0.0, None)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)
     note = "deepest interpenetration [m]"
     found.append(
@@ -179,7 +180,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     slow, limit = history.rolling, 1e-12 * speed
     found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
     if any(rod.slides for rod in rods.rods):
-        found.append(lost_by_slides(rods, history))
+        found.append(lost_by_slides(history))
     mu = _coefficients(rods, contact["s1"].shape[1])
     if np.isfinite(mu).any():
         found.append(_bounded(mu, history))
@@ -197,9 +198,13 @@ def _overlap(rods: Rods, history: RodHistory) -> list[Check]:
         found.append(Check("no_overlap", None, None, MOST, None, note))
     if len(bare) < len(rods.rods):
         depth, when, a, b = history.overlap.tolist()
-        note = "deepest overlap of any two rods, in contact or not, over the smaller radius"
+        note = (
+            "deepest overlap of any two rods, in contact or not, over the smaller radius, at "
+            "saved times and wherever a node moved on by a part of it"
+        )
         if depth > 0.0:
-            note += f"; {' and '.join(body_name(int(n), len(rods.rods)) for n in (a, b))}"
+            pair = " and ".join(body_name(int(n), len(rods.rods)) for n in (a, b))
+            note += f"; {pair}"
         time = when if depth > 0.0 else None
         found.append(Check("no_overlap", depth <= MOST, depth, MOST, time, note))
     return found
@@ -216,15 +221,10 @@ def _coefficients(rods: Rods, slots: int) -> Floats:
 
 def _bounded(mu: Floats, history: RodHistory) -> Check:
     """Return the check of tangential forces and impulses against what presses."""
-    ratio = np.where(np.isfinite(mu), history.contact["friction_ratio"], np.nan)
     # rounding of the normal force is all there is where friction is none
-    beyond = ratio - mu * (1.0 + 1e-6) - 1e-12
-    column = 0
-    if np.isfinite(beyond).any():
-        column = int(np.nanargmax(beyond) % len(mu))
-    elif np.isfinite(mu).any():
-        column = int(np.flatnonzero(np.isfinite(mu))[0])
-    bound, (value, when) = float(mu[column]), _worst(ratio[:, column], history.time)
+    beyond = np.where(np.isfinite(mu), history.extremes[:, xk.RUB] - mu * (1.0 + 1e-6), -np.inf)
+    column = int(np.argmax(beyond))
+    bound, (value, when) = float(mu[column]), _worst(history, xk.RUB, column)
     note = "tangential over normal force"
     ok = value <= bound * (1.0 + 1e-6) + 1e-12
     if ok and history.excess > 1e-3 * bound + 1e-9:
@@ -240,29 +240,25 @@ def _mass(rods: Rods) -> float:
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:
     """Return the check of how fast closed contacts run along their rods."""
-    waves = [np.sqrt(r.section.shear_stiffness / r.section.line_density) for r in rods.rods]
-    # no wave runs in a rigid partner
-    limits = np.array([*waves, *[np.inf] * len(rods.partners)])
-    closed = history.contact["contact_mode"] > 0.0
-    worst: tuple[float, float | None, float] = (0.0, None, float(min(waves)))
-    for c, pair in enumerate(history.pairs - 1):
-        for name, limit in zip(("s1_rate", "s2_rate"), limits[pair], strict=True):
-            rate = np.where(closed[:, c], np.abs(history.contact[name][:, c]), np.nan)
-            fast, when = _worst(rate, history.time)
-            if when is not None and fast / limit >= worst[0] / worst[2]:
-                worst = (fast, when, float(limit))
-    fast, when, limit = worst
+    part, when = _worst(history, xk.FAST)
+    waves = [wave_speed(rod.section) for rod in rods.rods]
+    limit = min(waves)
+    if when is not None:
+        limit = waves[int(history.extremes[np.argmax(history.extremes[:, xk.FAST]), xk.FAST_ROD])]
+    fast = part * limit
     note = "speed of a closed contact along a rod, against the speed of shear waves in it"
     return Check("contact_subsonic", bool(fast < limit), fast, limit, when, note)
 
 
-def _worst(values: Floats, time: Floats) -> tuple[float, float | None]:
-    """Return the largest value and when it was met; zero where there is none."""
-    flat = values.reshape(len(time), -1)
-    if not np.isfinite(flat).any():
+def _worst(
+    history: RodHistory, column: int, contact: int | None = None
+) -> tuple[float, float | None]:
+    """Return the worst of one contact or all, and when it was met; zero where there is none."""
+    values = history.extremes[:, column]
+    c = int(np.argmax(values)) if contact is None else contact
+    if values[c] == xk.NEVER:
         return 0.0, None
-    row = int(np.nanargmax(np.where(np.isfinite(flat), flat, -np.inf).max(axis=1)))
-    return float(np.nanmax(flat[row])), float(time[row])
+    return float(values[c]), float(history.extremes[c, column + 1])
 
 
 def _quantities(history: RodHistory) -> dict[str, Quantity]:

@@ -246,7 +246,10 @@ def test_the_audit_of_crossed_rods_tells_each_value_under_its_name(crossed):
     for name, (value, limit) in expected.items():
         found = check(crossed, name)
         assert found.ok, name
-        assert found.value == pytest.approx(value, rel=1e-9, abs=1e-15), name
+        # of all steps, of which some are saved
+        sign = -1.0 if name == "rods_not_parallel" else 1.0
+        assert sign * found.value >= sign * value - 1e-12, name
+        assert found.value == pytest.approx(value, rel=5e-3, abs=1e-12), name
         if limit is not None:
             assert found.limit == pytest.approx(limit, rel=1e-4), name
 
@@ -271,10 +274,11 @@ def test_rods_that_pull_fail_one_line_alone():
     # without friction the paper's contact rolls under any force, and pulls here
     scenario = st.read_scenario("rods-crossed")
     run = st.solve(scenario.system, scenario.method, (0.0, 0.2), save=101)
-    assert [line.check for line in run.audit if not line.ok] == ["contact_presses"]
+    assert [line.check for line in run.audit.failed] == ["contact_presses"]
     pull = run.data["lambda_n"].to_numpy()
     found = check(run, "contact_presses")
-    assert found.value == pytest.approx(pull.max(), rel=1e-12)
+    # of all steps, of which every fifth is saved
+    assert pull.max() < found.value < 1.1 * pull.max()
     assert found.value > 1.0
-    assert found.time == run.time[np.argmax(pull)]
+    assert abs(found.time - run.time[np.argmax(pull)]) <= run.time[1]
     assert not run.audit.ok

@@ -63,9 +63,10 @@ B1, B2, E1, E2, D, N, G = 0, 4, 8, 12, 16, 19, 22
 T1, T2, R1, R2, DISTANCE, TANGENCY, NODES_G, LEVER, OUTER = 31, 34, 37, 40, 43, 44, 46, 47, 49
 GEOM_COLUMNS = 53
 # columns of law: coefficient of friction, restitution of normal and slip velocity, both radii [m],
-# forces that are rounding [N], rate at which what was found inside comes out [1/s]
-MU, RESTITUTION, TANGENTIAL, REACH, NOISE, EASE = range(6)
-LAW_COLUMNS = 6
+# forces that are rounding [N], rate at which what was found inside comes out [1/s]; (2) time in
+# which shear waves pass one element of each rod [s], 0 of a rigid partner
+MU, RESTITUTION, TANGENTIAL, REACH, NOISE, EASE, SLOW = range(7)
+LAW_COLUMNS = 8
 # columns of kick: (3) slip velocity u before it [m/s]; (3) impulse P on the first rod [N s];
 # friction heat in all, and of this kick alone, lost in impacts in all [J]; (3) impulse of
 # impacts in all [N s]; and of steps of two halves: (3) force on the first rod [N], (3) the part of
@@ -92,7 +93,10 @@ LINE_BELOW = 0.3420201433256687
 
 
 class Touch(NamedTuple):
-    """What is known of contacts, `marks` being index; and the first three for one trial."""
+    """What is known of contacts, `marks` being index; the first three for one trial; extremes.
+
+    The last are as `extremes_kernels` has them.
+    """
 
     place: Floats
     marks: Ints
@@ -102,6 +106,7 @@ class Touch(NamedTuple):
     trial_place: Floats
     trial_marks: Ints
     trial_geom: Floats
+    extremes: Floats
 
 
 @kernel(borrows=True)

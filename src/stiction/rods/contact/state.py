@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
+from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact.overlap import body_name
 from stiction.rods.model import Rods
+from stiction.rods.section import Section
 from stiction.rods.stability import step_limit
 
-__all__ = ["ContactState"]
+__all__ = ["ContactState", "wave_speed"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,6 +26,9 @@ Floats = npt.NDArray[np.float64]
 _TOUCHING = 1e-9
 # of the depth in which a contact was found, what comes out in a stability limit
 _EASE = 0.6
+# of the smallest radius: what passes through is seen inside; what grazes deeper than
+# _LOOK^2 / 4 radii is, too
+_LOOK = 0.25
 _PARALLEL = float(np.sin(np.deg2rad(10.0)))
 
 
@@ -48,7 +55,11 @@ class ContactState:
             np.zeros((1, ck.GEOM_COLUMNS)),
         )
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
-        self.limit = 0.0
+        # how far a node moves before pairs are looked at again; a search sets its own
+        round_ones = flat.radius[: flat.rods][flat.radius[: flat.rods] > 0.0]
+        self.limit = _LOOK * float(round_ones.min(initial=np.inf)) if round_ones.size else 0.0
+        self.extremes = np.zeros((size, xk.EXTREMES))
+        self.extremes[:, [xk.PULL, xk.DEPTH, xk.PARALLEL, xk.FAST, xk.RUB, xk.IGNORED]] = xk.NEVER
         # forces below this are rounding
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
         self.law[:, ck.NOISE] = self.noise
@@ -81,7 +92,14 @@ class ContactState:
         self.place[c] = s1, s2
         reach = f.radius[a] + f.radius[b]
         self.law[c, ck.REACH] = reach
+        self.law[c, ck.SLOW : ck.SLOW + 2] = self._wave_time(a), self._wave_time(b)
         self.geom[c, ck.LEVER : ck.LEVER + 2] = f.radius[a] / reach, f.radius[b] / reach
+
+    def _wave_time(self, b: int) -> float:
+        """Return the time in which shear waves pass an element of a body [s]; 0 of a partner."""
+        if b >= self.flat.rods:
+            return 0.0
+        return float(self.flat.ds[b]) / wave_speed(self.rods.rods[b].section)
 
     def open_slot(self, c: int, row: Floats) -> None:
         """Watch a pair that a search found, a row as `search_kernels` describes it."""
@@ -255,6 +273,11 @@ class ContactState:
                 out[name][k, c] = value
             out["contact_force"][k, c], out["slip_velocity"][k, c] = force, slip
             out["contact_point"][k, c] = self.each[c, ok.POINT : ok.POINT + 3]
+
+
+def wave_speed(section: Section) -> float:
+    """Return the speed of shear waves in a rod [m/s]."""
+    return math.sqrt(section.shear_stiffness / section.line_density)
 
 
 def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.book_kernels import book_half, judge_end
+from stiction.rods.contact.extremes_kernels import note_extremes
 from stiction.rods.contact.kernels import (
     AT_END,
     EMPTY,
@@ -515,6 +516,7 @@ def march_halves(
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
+        note_extremes(touch, state.v, forcing.driven, FORCE_C, 1.0, spare.clock[NOW])
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
             look = int(spare.clock[NOW] / h + 0.5) % LOOKS == 0

@@ -33,6 +33,7 @@ class RodHistory:
     overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
     excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
     given : work that friction did on what slips, of all steps [J]
+    extremes : (contacts, columns of `extremes_kernels`) the worst of all steps
     rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
     state : motion, inner forces, reactions and constants by name, see `state.record`
     parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
@@ -56,6 +57,7 @@ class RodHistory:
     projected: float
     overlap: Floats
     parallel: Floats
+    extremes: Floats
     excess: float = 0.0
     given: float = 0.0
     rolling: float = 0.0

@@ -12,6 +12,7 @@ from stiction.results.audit import Check
 from stiction.results.run import Request
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
+from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
@@ -164,6 +165,7 @@ class Marcher:
         f = self.flat
         perfect = self._settle_start()
         self._observe(0, f.v.copy(), f.p.copy())
+        self._note_start()
         refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity
@@ -192,6 +194,17 @@ class Marcher:
         still = self.forcing._replace(driven=f.driven[:0])
         self._march(h, 0.5 * h, h, 1, still)
         self.sums[:, mk.LATEST] = 0.0
+
+    def _note_start(self) -> None:
+        """Count the forces of the start, which no kick has."""
+        before = self.touch.impulse.copy()
+        self.touch.impulse[:] = self.touch.force
+        self._note_extremes(ck.P, 1.0, float(self.save[0]))
+        self.touch.impulse[:] = before
+
+    def _note_extremes(self, at: int, scale: float, now: float) -> None:
+        """Keep the worst of every contact, with the forces `scale` times kick[at : at + 3]."""
+        xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, at, scale, now)
 
     def _keep_events(self) -> None:
         """Take the events that the kernels have written."""
@@ -358,7 +371,15 @@ class Marcher:
         return (
             State(f.r, f.q, f.v, f.p),
             mk.Table(f.mat, self.mobility),
-            ck.Touch(t.place[:n], t.index[:n], t.geom[:n], t.law[:n], t.kick[:n], *t.trial),
+            ck.Touch(
+                t.place[:n],
+                t.index[:n],
+                t.geom[:n],
+                t.law[:n],
+                t.kick[:n],
+                *t.trial,
+                t.extremes[:n],
+            ),
             mk.Spare(
                 self.scratch,
                 self.work,
@@ -405,7 +426,7 @@ class Marcher:
         """Return the arrays that kernels change in place, by name."""
         f, t = self.flat, self.touch
         found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
-        for name in ("place", "index", "geom", "law", "kick", "given"):
+        for name in ("place", "index", "geom", "law", "kick", "given", "extremes"):
             found[f"touch_{name}"] = getattr(t, name)
         for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
             found[name] = getattr(self, name)
@@ -485,9 +506,12 @@ class Marcher:
                 raise refused("touch_index", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
-        self.touch.search(self.flat)
+        """Look for overlaps and new contacts: nodes have moved since the last look."""
         self.built[:] = self.flat.r
-        self.searches += 1
+        self._look_for_overlap(float(self.clock[mk.NOW]))
+        if self.rods.search is not None:
+            self.touch.search(self.flat)
+            self.searches += 1
 
     def _stop(self, code: int, contact: int, now: float) -> None:
         where = f" (contact {contact + 1})" if contact >= 0 else ""
@@ -571,6 +595,7 @@ class Marcher:
             projected=self.projected,
             overlap=self.overlap,
             parallel=self.parallel,
+            extremes=self.touch.extremes,
             rolling=float(self.worst[tk.ROLL_SLIP]),
             state=self.record.variables(upto),
         )

@@ -104,6 +104,7 @@ class _Midpoint(Marcher):
     def _start(self) -> None:
         self._settle_start()
         self._observe(0, self.flat.v.copy(), self.flat.p.copy())
+        self._note_start()
         refuse_overlap(self.overlap, self.flat.rods)
 
     def _interval(self, k: int) -> bool:
@@ -121,6 +122,10 @@ class _Midpoint(Marcher):
             if code != ck.INSIDE:
                 self._stop(code, contact, now + h)
                 return False
+            self._note_extremes(ck.P, 1.0 / h, now + h)
+            self.clock[mk.NOW] = now + h
+            if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
+                self._search()
             if j % 64 == 63:
                 self._report(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p

@@ -55,7 +55,8 @@ G11, G12, G22 = 20, 21, 22  # slip per tangential impulse [1/kg]
 BIAS = 23  # (2) added to the slip that the law sees [m/s]
 PRESS = 25  # (3) mean force of the last step [N]
 OLD_P, OLD_HEAT = 28, 31  # (3) and (1) impulse and heat before a half kick that may be repeated
-WORK_ROWS = 32
+LAST_HEAT = 32  # heat at the end of the last step [J]
+WORK_ROWS = 33
 
 # entries of par: radius [m]; largest mu; parts of the normal and the slip velocity that come back
 # after an impact; longest step [s]
@@ -72,7 +73,11 @@ EXTERNAL, IMPACT, ALGORITHMIC = range(3, 6)
 SWEEPS, STUCK, DEPTH, SHORTEST = range(6, 10)
 # 1 where the march only tries a kick, much shorter than a step
 TRIAL = 10
-TALLY_ENTRIES = 11
+# of all steps: largest friction beyond mu times the normal force, and when [s]; largest normal
+# force [N]; heat that friction gave back, in all, and when first; largest energy that the scheme
+# cost so far [J]
+OVER, OVER_AT, MOST_N, GAVE, GAVE_AT, COST = range(11, 17)
+TALLY_ENTRIES = 17
 
 # columns of an event; numbers are those of nodes, `normal` a force [N], or a velocity [m/s] when
 # the node closes, `slip` a speed [m/s]

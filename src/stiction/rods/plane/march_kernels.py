@@ -27,6 +27,7 @@ from stiction.rods.plane.kernels import (
     BOUNCES,
     BRANCH,
     CLOSES,
+    COST,
     DEPTH,
     DONE,
     END,
@@ -34,13 +35,18 @@ from stiction.rods.plane.kernels import (
     EXTERNAL,
     FRESH,
     GAP,
+    GAVE,
+    GAVE_AT,
     HEAT,
     HIT,
     HOLD,
     IMPACT,
     KEPT,
     LAST,
+    LAST_HEAT,
     MODE,
+    MOST_N,
+    MU,
     MU_MOST,
     NOT_FINITE,
     NOW,
@@ -48,6 +54,8 @@ from stiction.rods.plane.kernels import (
     OLD_P,
     OPEN,
     OPENS_UP,
+    OVER,
+    OVER_AT,
     PRESS,
     RADIUS,
     RESTITUTION,
@@ -404,6 +412,27 @@ def survey(motion: Motion, par: Vector, mat: Matrix, work: Matrix, slip: Matrix)
 
 
 @kernel
+def note_worst(rigid: bool, work: Matrix, tally: Vector) -> None:
+    """Keep the worst of what the audit looks at, at the end of a step.
+
+    Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
+    """
+    for k in range(work.shape[1]):
+        gave = work[LAST_HEAT, k] - work[HEAT, k]
+        if gave > 0.0:
+            tally[GAVE_AT] = tally[NOW] if tally[GAVE] == 0.0 else tally[GAVE_AT]
+            tally[GAVE] += gave
+        work[LAST_HEAT, k] = work[HEAT, k]
+        normal, x, y = work[PRESS, k], work[PRESS + 1, k], work[PRESS + 2, k]
+        tally[MOST_N] = max(tally[MOST_N], normal)
+        if not rigid:
+            over = math.sqrt(x * x + y * y) - work[MU, k] * normal
+            if over > tally[OVER]:
+                tally[OVER], tally[OVER_AT] = over, tally[NOW]
+    tally[COST] = max(tally[COST], abs(tally[ALGORITHMIC]))
+
+
+@kernel
 def march(
     motion: Motion,
     end: float,
@@ -457,6 +486,7 @@ def march(
         half_kick(q, v, p, 0.5 * length, par, mat, marks, END, scratch, work, tally)
         put(work[PRESS : PRESS + 3], work[P : P + 3], 2.0 / length)
         changed = settle(0.5 * length, rigid, marks, work, tally, events, written)
+        note_worst(rigid, work, tally)
         strikes = close(q, v, p, par, mat, marks, work, tally, events, written)
         tally[FRESH] = 1.0 if changed or strikes else 0.0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):

@@ -340,7 +340,7 @@ class _Walk:
             final={"x": self.position[upto - 1].ravel().copy()},
             event_log=self._event_log(),
             energy=energy,
-            checks=self._checks(energy, upto),
+            checks=self._checks(energy),
             quantities=self._quantities(energy, upto),
             stats={
                 "events": int(sum(len(part) for part in self.events)),
@@ -399,11 +399,11 @@ class _Walk:
             {"normal": "N", "closing_speed": "m/s", "slip_speed": "m/s"},
         )
 
-    def _checks(self, energy: Ledger, upto: int) -> tuple[Check, ...]:
+    def _checks(self, energy: Ledger) -> tuple[Check, ...]:
         scale = max(energy.scale, 1e-290)
-        gained = float(np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0)) / scale
-        scheme = float(np.abs(energy.algorithmic).max()) / scale
-        over = self._bound_broken(upto)
+        tally, most = self.tally, max(float(self.tally[pk.MOST_N]), 1e-290)
+        gained, scheme = float(tally[pk.GAVE]) / scale, float(tally[pk.COST]) / scale
+        over = float(tally[pk.OVER]) / most
         stuck = float(self.tally[pk.STUCK])
         deep = float(max(0.0, -self.tally[pk.DEPTH])) / float(self.par[pk.RADIUS])
         closed, mu = energy.imbalance_rel, float(self.par[pk.MU_MOST])
@@ -414,15 +414,16 @@ class _Walk:
                 closed,
                 1e-3,
                 None,
-                "energy imbalance over the energy",
+                "energy imbalance over the energy, at the saved times",
             ),
+            Check("no_overlap", None, None, None, None, "the rod is not held against itself"),
             Check(
                 "friction_dissipates",
                 bool(gained <= 1e-14),
                 gained,
                 1e-14,
-                None,
-                "heat that friction gave back",
+                float(tally[pk.GAVE_AT]) if gained > 0.0 else None,
+                "heat that friction gave back in all steps, over the energy",
             ),
             Check(
                 "scheme_loss_small",
@@ -453,19 +454,10 @@ class _Walk:
                 bool(over <= 1e-9),
                 over,
                 1e-9,
-                None,
+                float(tally[pk.OVER_AT]) if over > 0.0 else None,
                 f"friction beyond mu N, mu = {mu:.6g}",
             ),
         )
-
-    def _bound_broken(self, upto: int) -> float:
-        """Return by how much friction forces are larger than mu N, relative to the largest."""
-        if np.isinf(self.par[pk.MU_MOST]):
-            return 0.0
-        normal = self.force[:upto] @ self.basis[0]
-        along = np.linalg.norm(self.force[:upto] - normal[:, :, None] * self.basis[0], axis=2)
-        over = float(np.max(along - self.work[pk.MU, self.nodes] * normal, initial=0.0))
-        return over / max(float(normal.max(initial=0.0)), 1e-290)
 
     def _quantities(self, energy: Ledger, upto: int) -> dict[str, Quantity]:
         largest = float(np.linalg.norm(self.force[:upto], axis=2).max())

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 
 from stiction.results.audit import Check
-from stiction.rods.rod import Turned
+from stiction.rods.contact import extremes_kernels as xk
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
-    from stiction.rods.model import Rods
 
 __all__ = ["end_weights", "lost_by_slides"]
 
@@ -41,29 +40,13 @@ def end_weights(places: Floats, elements: int, curve: str) -> Floats:
     return np.asarray(spline(np.clip(places, 0.0, elements)), dtype=np.float64)
 
 
-def lost_by_slides(rods: Rods, history: RodHistory) -> Check:
-    """Return the check of what ends that slide should take of contacts, at the saved times."""
-    worst: tuple[float, float | None] = (0.0, None)
-    force = history.contact["contact_force"]
-    size = np.linalg.norm(force, axis=-1)
-    closed = (history.contact["contact_mode"] > 0.0) & (size > 0.0)
-    for number, rod in enumerate(rods.rods, start=1):
-        for end, at_end in ((rod.left, False), (rod.right, True)):
-            if not isinstance(end, Turned) or not end.slides:
-                continue
-            for side, name in enumerate(("s1", "s2")):
-                mine = closed & (history.pairs[:, side] == number)
-                if not mine.any():
-                    continue
-                when, which = np.nonzero(mine)
-                places = history.contact[name][mine] * rod.elements / rod.rest_length
-                places = rod.elements - places if at_end else places
-                along = np.abs(force[mine] @ np.asarray(end.axis)) / size[mine]
-                part = np.abs(end_weights(places, rod.elements, rods.contact_curve)) * along
-                k = int(np.argmax(part))
-                if part[k] > worst[0]:
-                    note = f"; contact {which[k] + 1} on rod {number}"
-                    worst, told = (float(part[k]), float(history.time[when[k]])), note
-    value, time = worst
-    note = _NOTE + (told if time is not None else "")
+def lost_by_slides(history: RodHistory) -> Check:
+    """Return the check of what ends that slide should take of contacts."""
+    c = int(np.argmax(history.extremes[:, xk.IGNORED]))
+    value, when = history.extremes[c, xk.IGNORED : xk.IGNORED + 2].tolist()
+    note = _NOTE
+    if value > 0.0:
+        rod = int(history.extremes[c, xk.IGNORED_ROD]) + 1
+        note += f"; contact {c + 1} on rod {rod}"
+    value, time = max(value, 0.0), (when if value > 0.0 else None)
     return Check("slides_feel_contacts", value <= _LIMIT, value, _LIMIT, time, note)

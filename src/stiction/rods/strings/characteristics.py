@@ -426,16 +426,9 @@ class Path:
             note = "the law of the contact is linear here: its root is unique whatever the speeds"
         checks.append(Check("cubic_unique", linear or value < 1.0, value, 1.0, when, note))
         if self.system.ends == "fixed":
-            rows, lengths = self.kept, np.array(self.system.lengths)
-            places = rows[:, kernels.PLACE : kernels.PLACE + 2]
-            room = (np.minimum(places, lengths - places) / lengths).min(axis=1)
-            k = int(np.argmin(room))
-            t, note = (
-                float(rows[k, kernels.TIME]) + start,
-                "least distance to an end over the length",
-            )
-            limit = self.method.end_margin
-            checks.append(Check("contact_inside", inside, float(room[k]), limit, t, note))
+            room, when = float(now[kernels.ROOM]), float(now[kernels.ROOM_AT]) + start
+            limit, note = self.method.end_margin, "least distance to an end over the length"
+            checks.append(Check("contact_inside", inside, room, limit, when, note))
         return checks
 
 
@@ -502,7 +495,8 @@ def _agreement(path: Path, twin: Path) -> Check:
     when = float(one[int(np.argmax(apart.max(axis=1, initial=0.0))), time]) if both else 0.0
     last, other = float(one[-1, time]), float(two[-1, time])
     end = abs(last - other) / max(last, other, 1e-300)
-    note = "largest change of the contact path over the length when the step is doubled"
+    note = "largest change of the contact path over the length when the step is doubled, at the "
+    note += "saved times"
     if end > value:
         value, when = end, min(last, other)
         note = "relative change of the time of breakdown when the step is doubled"

@@ -80,7 +80,8 @@ STEPS, TRIES = 14, 18  # steps taken, steps tried
 MET = 15  # corners met
 FRESH = 16  # 1 where the state at the start of a step must be found again
 LONGEST = 17  # longest step now
-NOW_ENTRIES = 19
+ROOM, ROOM_AT = 19, 20  # least distance to a fixed end over the length, and when
+NOW_ENTRIES = 21
 
 # columns of node alone: force on v, and the four waves that come in
 ON_V, COMING = 5, 6
@@ -373,6 +374,19 @@ def _land(
 
 
 @kernel
+def _note_contact(par: Vector, now: Vector) -> None:
+    """Keep the largest speed of the contact, and its least distance to an end."""
+    for i in range(2):
+        fast = abs(par[RATE + i] * now[VELOCITY]) / par[SPEED + i]
+        if fast > now[FASTEST]:
+            now[FASTEST], now[FASTEST_AT] = fast, now[TIME]
+        length, s = par[LENGTH + i], now[PLACE + i]
+        room = min(s, length - s) / length
+        if room < now[ROOM]:
+            now[ROOM], now[ROOM_AT] = room, now[TIME]
+
+
+@kernel
 def _accept(h: float, par: Vector, now: Vector, wave: Stack, marks: Ints, node: Matrix) -> None:
     """Store the four waves of a step and move on."""
     x, y = np.empty(4), np.empty(4)
@@ -398,10 +412,8 @@ def _accept(h: float, par: Vector, now: Vector, wave: Stack, marks: Ints, node: 
     for column in range(FORCE + 1):
         now[column] = node[END, column]
     now[STEPS] += 1.0
+    _note_contact(par, now)
     c1, c2, a, b = par[SPEED], par[SPEED + 1], par[RATE], par[RATE + 1]
-    fast = max(abs(a * now[VELOCITY]) / c1, abs(b * now[VELOCITY]) / c2)
-    if fast > now[FASTEST]:
-        now[FASTEST], now[FASTEST_AT] = fast, now[TIME]
     wu = 0.5 * (node[END, COMING] + node[END, COMING + 1])
     wv = 0.5 * (node[END, COMING + 2] + node[END, COMING + 3])
     slow = max(abs(a) / c1, abs(b) / c2)
@@ -456,6 +468,9 @@ def march(
     if now[TRIES] == 0.0:
         flag = look(now[TIME], now[PLACE], now[PLACE + 1], 0.0, par, wave, marks, node[END])
         now[VELOCITY], now[FORCE] = node[END, VELOCITY], node[END, FORCE]
+        # no place is farther from both ends than half the length
+        now[ROOM] = 1.0
+        _note_contact(par, now)
         if flag:
             return flag, done
     for k in range(done, targets.size):

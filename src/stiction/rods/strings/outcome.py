@@ -85,7 +85,7 @@ def build_run(system: RollingStrings, method: object, history: StringHistory) ->
         viscous_heat=history.viscous_heat,
     )
     closed, limit = energy.imbalance_rel, history.ledger_limit
-    note = "largest energy imbalance over the largest energy"
+    note = "largest energy imbalance over the largest energy, at the saved times"
     check = Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)
     quantities = {}
     if history.event:

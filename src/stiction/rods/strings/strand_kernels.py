@@ -55,9 +55,10 @@ FLOW_ROWS = 4
 # columns of bounds, for each strand: speed of its waves, least and largest place of the contact
 SPEED, LOW, HIGH = range(3)
 
-# entries of seen: heat of the drag, energy taken by settling, largest |s'| / c, heat of rolling
-DRAG_HEAT, SETTLED, FASTEST, ROLLING_HEAT = range(4)
-SEEN_ENTRIES = 4
+# entries of seen: heat of the drag, energy taken by settling, largest |s'| / c, heat of rolling;
+# time since the start, when the largest |s'| / c was met, least room to a bound, and when
+DRAG_HEAT, SETTLED, FASTEST, ROLLING_HEAT, CLOCK, FASTEST_AT, ROOM, ROOM_AT = range(8)
+SEEN_ENTRIES = 8
 
 # rows of work: modes at the contact, their slopes, the force of a unit pull on u and on v
 PSI, SLOPE, PULLED = 0, 1, 2
@@ -272,7 +273,13 @@ def march(
         fastest = 0.0
         for i in range(2):
             fastest = max(fastest, abs(shared[MOBILITY + i] * out[V + i]) / bounds[i, SPEED])
-        seen[FASTEST] = max(seen[FASTEST], fastest)
+        seen[CLOCK] += h
+        if fastest > seen[FASTEST]:
+            seen[FASTEST], seen[FASTEST_AT] = fastest, seen[CLOCK]
+        for i in range(2):
+            room = min(s[i] - bounds[i, LOW], bounds[i, HIGH] - s[i])
+            if room < seen[ROOM]:
+                seen[ROOM], seen[ROOM_AT] = room, seen[CLOCK]
         if not np.isfinite(s[0] + s[1] + out[LAM]):
             return NOT_FINITE, n + 1
         if fastest >= 1.0:

@@ -82,7 +82,8 @@ class StrandMotion(Record):
     ended : why it ended, a code of the kernels
     t_end : when it ended
     steps, cells : counts of work
-    fastest : largest |s'| / c met
+    fastest, fastest_at : largest |s'| / c of all steps, and when
+    room, room_at : least room to where the bump comes to an end, of all steps, and when
     unresolved : share of the energy of the data in modes that are not carried
     """
 
@@ -104,6 +105,9 @@ class StrandMotion(Record):
     steps: int
     cells: int
     fastest: float
+    fastest_at: float
+    room: float
+    room_at: float
     unresolved: float
     given: float
 

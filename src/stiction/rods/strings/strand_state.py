@@ -77,6 +77,9 @@ class StrandState:
         sk.settle(*given)
         mobility, mean = self.shared[sk.MOBILITY : sk.MOBILITY + 2], self.out[sk.V : sk.V + 2]
         self.record[sk.FASTEST] = (np.abs(mobility * mean) / self.bounds[:, sk.SPEED]).max()
+        low, high = self.bounds[:, sk.LOW], self.bounds[:, sk.HIGH]
+        # on circles there is no bound, and no infinity in checkpoints
+        self.record[sk.ROOM] = min(*(self.s - low), *(high - self.s), np.finfo(float).max)
         if self.record[sk.FASTEST] >= 1.0:
             self.ended = sk.FASTER_THAN_WAVES
 
@@ -178,6 +181,9 @@ class StrandState:
             steps=self.steps,
             cells=self.cells,
             fastest=float(self.record[sk.FASTEST]),
+            fastest_at=kept[0] + float(self.record[sk.FASTEST_AT]),
+            room=float(self.record[sk.ROOM]),
+            room_at=kept[0] + float(self.record[sk.ROOM_AT]),
             unresolved=self.unresolved,
             given=float(kinetic[0].sum() + stored[0].sum() + projected[0]),
         )

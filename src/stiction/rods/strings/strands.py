@@ -177,9 +177,8 @@ def _checks(
     """Return what the method knows of its own errors."""
     resolved = method.bump_width / (max(system.lengths) / motion.cells)
     fast = motion.fastest
-    room = motion.s if system.ends == "periodic" else _room(system, motion)
     found = [
-        Check("contact_subsonic", fast < 1.0, fast, 1.0, None, "largest |s'|/c"),
+        Check("contact_subsonic", fast < 1.0, fast, 1.0, motion.fastest_at, "largest |s'|/c"),
         Check(
             "bump_resolved",
             resolved >= LEAST_RATIO * (1.0 - 1e-9),
@@ -208,16 +207,10 @@ def _checks(
         Check("rolling_kept", lost <= 1e-6, lost, 1e-6, None, "energy taken to keep rolling"),
     ]
     if system.ends == "fixed":
-        k, note = int(np.argmin(room)), "least distance to an end; the bump reaches six widths"
-        limit, when = TAIL * method.bump_width, float(motion.time[k])
-        value = float(room[k])
-        found.append(Check("contact_inside", value >= limit, value, limit, when, note))
+        limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
+        note = "least distance to an end; the bump reaches six widths"
+        found.append(Check("contact_inside", room >= 0.0, limit + room, limit, when, note))
     return found
-
-
-def _room(system: RollingStrings, motion: StrandMotion) -> Floats:
-    """Return (t,) the least distance of a contact to an end."""
-    return np.asarray(np.minimum(motion.s, np.array(system.lengths) - motion.s).min(axis=1))
 
 
 def _fields(system: RollingStrings, motion: StrandMotion) -> tuple[Floats, Floats, Floats, Floats]:

@@ -22,7 +22,7 @@ def coarse(**given):
 def test_cap_slides():
     run = coarse()
     assert run.status.name == "SOLVED"
-    failed = [check.check for check in run.audit.checks if not check.ok]
+    failed = [check.check for check in run.audit.failed]
     assert failed == []
     area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
     begin = int(np.flatnonzero(run.data["displacement"].values > 0.0)[0]) - 1
