@@ -329,7 +329,8 @@ class UserLoad(Load):
 
     def pieces(self) -> Pieces:
         """Return level pieces at zero that break at the breakpoints, and the function."""
-        time = np.unique(np.array([0.0, *self.breakpoints]))
+        # the first piece starts before all breakpoints: its start is none
+        time = np.unique(np.array([min([0.0, *self.breakpoints]) - 1.0, *self.breakpoints]))
         zero = np.zeros(time.size)
         return Pieces(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
 

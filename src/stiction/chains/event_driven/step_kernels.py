@@ -240,12 +240,19 @@ def _finish(
 @kernel(borrows=True)
 def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     counter = state.counter
-    while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
-        counter[PIECE] += 1
+    _find_piece(p, state, t)
     limit = min(t_end, t + p.longest)
     if counter[PIECE] + 1 < p.piece_time.size:
         limit = min(limit, p.piece_time[counter[PIECE] + 1])
     return limit
+
+
+@kernel(borrows=True)
+def _find_piece(p: Problem, state: State, t: float) -> None:
+    """Advance to the piece of the load that holds at time t."""
+    counter = state.counter
+    while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
+        counter[PIECE] += 1
 
 
 @kernel(plain=plain_steps.active, borrows=True)
@@ -554,15 +561,16 @@ def _all_stuck(mode: Ints) -> bool:
 
 @kernel
 def first_modes(p: Problem, state: State) -> None:
-    """Set the modes at the start from the velocities and drives."""
+    """Set the modes from the velocities and drives: at the start, or where the load jumps."""
+    t = state.clock[TIME]
+    # the run may start after the first breakpoint of the load
+    _find_piece(p, state, t)
+    load = load_at(p, t, state.counter[PIECE])
     for i in range(p.mass.size):
         w = state.v[i + 1] - p.belt
-        state.shown[i] = 0
-        if w != 0.0:
-            state.mode[i] = 1 if w > 0.0 else -1
-            state.shown[i] = state.mode[i]
-        else:
-            t = state.clock[TIME]
-            load = load_at(p, t, state.counter[PIECE])
+        if w == 0.0:
             drive = drive_of(p, state.x, state.v, load, t, i)
             place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
+        elif state.mode[i] == 0:
+            # a mass that moves at the start: no event led to its mode
+            state.mode[i] = state.shown[i] = 1 if w > 0.0 else -1
