@@ -37,7 +37,9 @@ def save_until(
     x, v = np.tile(state.x, (tau.size, 1)), np.tile(state.v, (tau.size, 1))
     active = s.active[:count]
     if count > 0:
-        x[:, active + 1], v[:, active + 1] = ps.paths(p, tau, s.x[:, active + 1])
+        mode, later = state.mode[active], tau[:, 0] != 0.0
+        place, speed = ps.paths(p, tau[later], s.x[:, active + 1], mode)
+        x[np.ix_(later, active + 1)], v[np.ix_(later, active + 1)] = place, speed
     saved.heat[rows] = state.heat
     moving = active[state.mode[active] != 0]
     if moving.size > 0:

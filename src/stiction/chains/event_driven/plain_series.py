@@ -118,22 +118,23 @@ def _share(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
 
 
 def evaluate(
-    p: Problem, tau: float, active: Ints, count: int, s: Scratch, x: Floats, v: Floats
+    p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
     """Write the state at tau to x and v by (n + 2,)."""
     if count > 0:
-        c = _shifted(_place(active, count), 1)
-        x[c], v[c] = paths(p, tau, s.x[:, c])
+        at = _place(active, count)
+        c = _shifted(at, 1)
+        x[c], v[c] = paths(p, tau, s.x[:, c], mode[at])
 
 
-def paths(p: Problem, tau: float | Floats, series: Floats) -> tuple[Floats, Floats]:
+def paths(p: Problem, tau: float | Floats, series: Floats, mode: Ints) -> tuple[Floats, Floats]:
     """Return places and velocities at tau, a number or (m, 1), for columns of coefficients."""
     steep = whole(0, p.order + 1)[:, None] * series
     place = speed = np.zeros(np.broadcast_shapes(np.shape(tau), series.shape[1:]))
     for k in range(p.order, 0, -1):
         place = (place + series[k]) * tau
         speed = speed * tau + steep[k]
-    return series[0] + place, p.rate * speed
+    return series[0] + place, np.where(mode != 0, p.rate * speed, p.belt)
 
 
 def column_sums(table: Floats, size: int, tau: float | Floats) -> Floats:

@@ -113,7 +113,8 @@ def save_until(
         for c in range(s.xs.size):
             s.xs[c] = state.x[c]
             s.vs[c] = state.v[c]
-        evaluate(p, tau, s.active, count, s, s.xs, s.vs)
+        if tau != 0.0:
+            evaluate(p, tau, s.active, count, state.mode, s, s.xs, s.vs)
         for i in range(p.mass.size):
             saved.heat[row, i] = state.heat[i]
         for a in range(count):

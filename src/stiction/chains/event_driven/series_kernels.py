@@ -249,7 +249,7 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
 
 @kernel(plain=plain_series.evaluate, borrows=True)
 def evaluate(
-    p: Problem, tau: float, active: Ints, count: int, s: Scratch, x: Floats, v: Floats
+    p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
     """Write the state at tau to x and v by (n + 2,); masses not active keep theirs."""
     for a in range(count):
@@ -259,7 +259,8 @@ def evaluate(
             place = (place + s.x[k, c]) * tau
             speed = speed * tau + k * s.x[k, c]
         x[c] = s.x[0, c] + place
-        v[c] = p.rate * speed
+        # exactly, as a run that starts from here decides stick by equal velocities
+        v[c] = p.rate * speed if mode[c - 1] != 0 else p.belt
 
 
 @kernel(borrows=True)

@@ -447,7 +447,7 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
 
 @kernel(borrows=True)
 def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
-    evaluate(p, tau, s.active, count, s, state.x, state.v)
+    evaluate(p, tau, s.active, count, state.mode, s, state.x, state.v)
     size = 2 * p.order + 1
     state.clock[WORK] += horner(s.work, size, tau)
     state.clock[VISCOUS] += horner(s.viscous, size, tau)

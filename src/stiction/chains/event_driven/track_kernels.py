@@ -49,7 +49,7 @@ def track_step(
         s.vs[c] = state.v[c]
     for j in range(1, between + 1):
         part = tau * j / (between + 1)
-        evaluate(p, part, s.active, count, s, s.xs, s.vs)
+        evaluate(p, part, s.active, count, state.mode, s, s.xs, s.vs)
         _keep(state, track, t + part / p.rate, s.xs, s.vs)
 
 
