@@ -77,6 +77,21 @@ def test_parameters_and_force_come_from_outside(unit):
     assert result["load"][-1] == pytest.approx(float(scenario.system.load.at(times[-1])) - 0.7)
 
 
+@pytest.mark.parametrize("law", [st.StaticKinetic(0.4, 0.2), st.Coulomb(0.4)])
+@pytest.mark.parametrize("stiffness", [20.0, 17.0, 3.0])
+def test_a_force_within_the_bound_moves_no_mass_on_a_belt(unit, law, stiffness):
+    belt = 0.17
+    system = {"mass": [1.0], "stiffness": stiffness, "belt_speed": belt, "v0": belt, "law": law}
+    scenario, path = unit("belt", **system, x0=0.0, load=st.Constant(0.0), t_end=0.5)
+    times = np.linspace(*scenario.t_span, 31)
+    force = 1.5 * np.sin(40.0 * times)
+    drive = np.array(list(zip(times, force, strict=True)), [("time", float), ("force", float)])
+    result = simulated(path, scenario, steps=30, input=drive)
+    assert result["event.count"][-1] == 0
+    assert (result["mode[1]"] == 0).all()
+    assert (result["v[1]"] == belt).all()
+
+
 def test_a_unit_says_what_it_holds(unit):
     scenario, path = unit("slip-wave")
     with zipfile.ZipFile(path) as held:
