@@ -27,6 +27,7 @@ SCRIPTS = (
     "linear_solvers",
     "counts",
     "faults",
+    "seas",
     "fits",
     "fit_scenarios",
 )
@@ -89,6 +90,8 @@ def write() -> str:
         parts.append(_flow_counts(found["counts"]))
     if "faults" in found:
         parts.append(_faults(found["faults"]))
+    if "seas" in found:
+        parts.append(_seas(found["seas"]))
     if "fits" in found:
         parts.append(_fits(found["fits"]))
     if "fit_scenarios" in found:
@@ -621,6 +624,50 @@ def _faults(lines: list[dict]) -> str:
         + _table(("solver", "rtol", "time", "error [s]"), rows)
         + "\nLong runs of faults, rtol 1e-8 for the slider and 1e-6 for lines.\n\n"
         + _table(head, many)
+    )
+
+
+def _seas(lines: list[dict]) -> str:
+    earthquakes = [
+        (
+            f"{p['width']:g} m",
+            f"{p['first']:.7e}",
+            f"{p['slip']:.4f}",
+            f"{p['log_speed']:.4f}",
+            f"{p['stress']:.4f}",
+            str(p["events"]),
+            f"{p['recurrence']:.4e}",
+            _time(p["seconds"]),
+        )
+        for p in lines
+        if p["kind"] == "bp1"
+    ]
+    # all of the submission that is at hand
+    earthquakes.append(
+        ("HBI, 10 m", "6.1965193e+09", "37.5159", "-15.1720", "28.5546", "15", "", "")
+    )
+    names = ("slip", "speed", "stress", "pressure", "state")
+    injected = [
+        (
+            f"{p['width']:g} m",
+            str(p["station"]),
+            *(f"{100 * p[n]:.2f} % ({100 * p[f'within_{n}']:.1f} %)" for n in names),
+            f"{100 * p['peak_off']:+.3f} %",
+            _time(p["seconds"]),
+        )
+        for p in lines
+        if p["kind"] == "bp6"
+    ]
+    head = ("cells", "first event [s]", "slip [m]", "log10 V", "stress [MPa]", "events")
+    columns = ("cells", "station", "slip", "slip rate", "stress", "pressure", "state")
+    return (
+        "## Benchmarks of the SEAS community\n\nBP1-QD at the surface, at 4.2218916e10 s, and its "
+        "events until 4.30e10 s.\n\n"
+        + _table((*head, "last recurrences [s]", "CPU"), earthquakes)
+        + "\nBP6-QD-A: largest difference to the submission of CYCLAPS from three days on, over "
+        "its value then (in brackets: samples of the whole series within 1 %), and that of the "
+        "time of the largest slip rate.\n\n"
+        + _table((*columns, "time of the largest rate", "CPU"), injected)
     )
 
 

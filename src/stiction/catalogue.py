@@ -48,6 +48,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "SpringSlider": "stiction.faults.model",
             "Fault": "stiction.faults.model",
             "StrikeSlipFault": "stiction.faults.presets",
+            "InjectedFault": "stiction.faults.presets",
         },
         {
             "PiecewiseSmooth": (
@@ -135,6 +136,9 @@ CATALOGUE: Mapping[str, Kind] = {
             "AgeingLaw": "stiction.laws.rate_and_state",
             "SlipLaw": "stiction.laws.rate_and_state",
         },
+    ),
+    "Injection": Kind(
+        "an injection of fluid", {"Injection": "stiction.faults.injection"}, room="faults"
     ),
     "SmoothSign": Kind(
         "a smoothed sign",

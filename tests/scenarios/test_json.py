@@ -45,7 +45,7 @@ def test_list(stiction):
     assert wave["system"] == "chains"
     assert wave["seconds"] > 0.0
     names = stiction("list", "faults", "--quiet").out.split()
-    assert names == ["earthquake-cycles", "spring-slider"]
+    assert names == ["earthquake-cycles", "seas-bp1", "seas-bp6", "spring-slider"]
     assert {e["name"] for e in parsed(stiction("list", "faults", "--json"))} == set(names)
 
 

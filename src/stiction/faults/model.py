@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
+from stiction.faults.injection import Injection
+from stiction.faults.pressure_kernels import pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
 from stiction.laws.rate_and_state import AgeingLaw, RateAndState
 from stiction.numerics.checks import Numbers, Record, check_counts, fits, number, numbers, whole
@@ -46,7 +48,8 @@ class Cells(FaultSystem):
     """What a fault and a slider share: cells under rate-and-state friction, in balance.
 
     The shear stress of a cell is sigma mu(V, theta) + eta V: friction, and what waves carry
-    away. There is no inertia, and slip never stops.
+    away; sigma is the normal stress less the pore pressure. There is no inertia, and slip never
+    stops.
     """
 
     # what a slip of one metre costs is counted per area of a slider, per length of a line
@@ -80,8 +83,28 @@ class Cells(FaultSystem):
 
     @property
     def sigma(self) -> Floats:
-        """(n,) normal stresses, positive in compression [Pa]."""
+        """(n,) normal stresses without pore pressure, positive in compression [Pa]."""
         return np.full(self.n, getattr(self, "normal_stress"))  # noqa: B009
+
+    @property
+    def fluid(self) -> Floats:
+        """Numbers of the fluid, as `pressure_kernels` has them; none without one."""
+        return np.zeros(0)
+
+    def pore_pressure(self, time: npt.ArrayLike) -> Floats:
+        """Return mean pore pressures of the cells at times, beyond those before injection [Pa].
+
+        Parameters
+        ----------
+        time : (...) [s]; the pressures have one axis more, (..., n)
+        """
+        at, fluid = np.asarray(time, dtype=np.float64), self.fluid
+        found = np.zeros((at.size, self.n))
+        if fluid.size:
+            rate = np.zeros(self.n)
+            for row, t in zip(found, at.ravel().tolist(), strict=True):
+                pressures(t, fluid, row, rate)
+        return found.reshape(*at.shape, self.n)
 
     def start(self) -> tuple[Floats, Floats]:
         """Return (n,) speeds [m/s] and states [s] at the start."""
@@ -98,7 +121,12 @@ class Cells(FaultSystem):
             needs = "AgeingLaw(...) or SlipLaw(...)"
             raise ModelError(explain(f"{name}.law", repr(law), needs, why, try_))
         where, why = f"{name}.plate_speed", "plates load the fault."
-        number(where, self.plate_speed, rule="positive", unit="m/s", why=why, try_="give 1e-9.")
+        rule = "nonnegative" if isinstance(self, Fault) else "positive"
+        number(where, self.plate_speed, rule=rule, unit="m/s", why=why, try_="give 1e-9.")
+        if self.plate_speed == 0.0 and getattr(self, "speed_start") is None:  # noqa: B009
+            where, why = f"{name}.speed_start", _WHY_START
+            needs, try_ = "a speed where the plates rest", "give 1e-12."
+            raise ModelError(explain(where, "None", needs, why, try_))
         law.spread(self.n)
         for field_, unit in (("normal_stress", "Pa"), ("speed_start", "m/s"), ("state_start", "s")):
             given = getattr(self, field_)
@@ -210,24 +238,27 @@ class Fault(Cells):
     """A line of cells in an elastic body whose far sides move evenly apart.
 
     Slip is antiplane, or in the plane with `poisson`. Beyond the line the fault slips at the
-    plates' speed. Waves are left out but for their damping: quasi-dynamic.
+    plates' speed, which is 0 where the far sides rest. Waves are left out but for their damping:
+    quasi-dynamic. With `injection`, pore pressure is taken off the normal stress.
 
     Parameters
     ----------
     law : AgeingLaw or SlipLaw; a, b, length, mu0 are numbers, or one per cell
     cells : how many
     length : of the line [m]
-    normal_stress : [Pa], a number or one per cell
+    normal_stress : without the pore pressure of an injection [Pa], a number or one per cell
     shear_modulus : [Pa]
     shear_speed : of shear waves [m/s]; None leaves their damping out
-    plate_speed : [m/s]
+    plate_speed : [m/s]; 0 where nothing but the stress at the start and injection load the fault
     surface : "free" beside the first cell, "none" in a whole space, or "periodic"
     poisson : Poisson's ratio of slip in the plane [1]; None is antiplane
     speed_start : [m/s], a number or one per cell; None takes the plates'
     state_start : theta at the start [s]; None takes that of even sliding; a number or one per cell
+    injection : Injection of fluid; None leaves the normal stress constant
 
     Source: Rice 1993, J. Geophys. Res. 98, 9885; Erickson et al. 2020 for the benchmark BP1-QD.
-    Verified by: tests/unit/faults/test_cycles.py::test_a_fault_that_slips_as_one_is_a_slider
+    Verified by: tests/unit/faults/test_cycles.py::test_a_fault_that_slips_as_one_is_a_slider;
+        tests/exact/test_seas.py::test_injection_makes_a_fault_slip_as_in_a_submission
 
     Examples
     --------
@@ -250,6 +281,7 @@ class Fault(Cells):
     poisson: float | None = None
     speed_start: Numbers | None = None
     state_start: Numbers | None = None
+    injection: Injection | None = None
 
     def __post_init__(self) -> None:
         why, try_ = "the fault is cut into cells.", "give a number such as 256."
@@ -277,12 +309,22 @@ class Fault(Cells):
                 raise ModelError(
                     explain("Fault.poisson", got, needs, why, "leave one of them out.")
                 )
+        injection: object = self.injection
+        if injection is not None and not isinstance(injection, Injection):
+            needs, why = "Injection(...) or None", "it raises the pore pressure of the cells."
+            where = "Fault.injection"
+            raise ModelError(explain(where, repr(injection), needs, why, "leave it out."))
         self._check_shared()
 
     @property
     def n(self) -> int:
         """How many cells there are."""
         return self.cells
+
+    @property
+    def fluid(self) -> Floats:
+        """Numbers of the injected fluid; none without one."""
+        return np.zeros(0) if self.injection is None else self.injection.fluid(self.width)
 
     @property
     def width(self) -> float:

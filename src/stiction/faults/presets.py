@@ -1,17 +1,23 @@
-"""A vertical fault whose friction changes with depth: the community's first benchmark."""
+"""Two benchmarks of the SEAS community: earthquake cycles, and slip that injection causes."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from stiction.faults.injection import Injection
 from stiction.faults.model import Fault, FaultSystem
 from stiction.laws.rate_and_state import AgeingLaw
 from stiction.numerics.checks import fits, number, whole
 
-__all__ = ["StrikeSlipFault"]
+__all__ = ["InjectedFault", "StrikeSlipFault"]
+
+# of all benchmarks of the series: friction at the reference speed [m/s]
+_MU0, _SPEED0 = 0.6, 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,23 +80,105 @@ class StrikeSlipFault(FaultSystem):
 
     def assembled(self) -> Fault:
         """Return the fault with a number for every cell."""
-        mu0, speed0 = 0.6, 1e-6
         n, plates, sigma = self.cells, self.plate_speed, self.normal_stress
         depth = (np.arange(n) + 0.5) * self.length / n
         turns = [self.seismic_depth, self.seismic_depth + self.transition]
         a = np.interp(depth, turns, [self.a_shallow, self.a_deep])
-        level = (mu0 + self.b * math.log(speed0 / plates)) / self.a_deep
-        need = self.a_deep * math.asinh(0.5 * plates / speed0 * math.exp(level))
-        # ln(2 sinh(x)) of an x that may be too large for sinh
-        power = need / a
-        log_sinh = power + np.log1p(-np.exp(-2.0 * power))
-        log_age = (a * (math.log(speed0 / plates) + log_sinh) - mu0) / self.b
+        level = (_MU0 + self.b * math.log(_SPEED0 / plates)) / self.a_deep
+        need = self.a_deep * math.asinh(0.5 * plates / _SPEED0 * math.exp(level))
         return Fault(
-            AgeingLaw(a=a, b=self.b, length=self.slip_length, mu0=mu0, speed0=speed0),
+            AgeingLaw(a=a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),
             cells=n,
             length=self.length,
             normal_stress=sigma,
             plate_speed=plates,
             speed_start=plates,
-            state_start=self.slip_length / speed0 * np.exp(log_age),
+            state_start=_state_at(need, plates, a, self.b, self.slip_length),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InjectedFault(FaultSystem):
+    """A fault in a whole space into whose middle fluid is injected: the benchmark BP6-QD-A.
+
+    Friction rises with speed everywhere, so that slip stays slow. The far sides rest. The start
+    is slip at `speed_start` under `stress_start`, alike in all cells.
+
+    Parameters
+    ----------
+    cells : of the line; 4000 are the benchmark's cells of 10 m
+    length : of the line [m]
+    a, b : direct effect and effect of the state [1]
+    slip_length : slip that renews contacts [m]
+    normal_stress : before injection [Pa]
+    stress_start : shear stress without damping at the start [Pa]
+    speed_start : [m/s]
+    rate : of injection, volume per time and per area of the fault's cross-section [m/s]
+    until : when injection stops [s]
+    diffusivity : of pore pressure along the fault [m^2/s]
+    storage : porosity times the compressibility of fluid and pores [1/Pa]
+
+    Source: Lambert and Dunham 2021, SEAS benchmark BP6-QD; its parameters.
+    Verified by: tests/exact/test_seas.py::test_injection_makes_a_fault_slip_as_in_a_submission
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> fault = st.faults.InjectedFault(cells=1000).assembled()
+    >>> round(float(fault.pore_pressure(8.64e6).max()) / 1e6, 2)  # when injection stops [MPa]
+    6.46
+    """
+
+    cells: int = 1000
+    length: float = 40e3
+    a: float = 0.007
+    b: float = 0.005
+    slip_length: float = 0.004
+    normal_stress: float = 50e6
+    stress_start: float = 29.2e6
+    speed_start: float = 1e-12
+    rate: float = 1.25e-6
+    until: float = 8.64e6
+    diffusivity: float = 0.1
+    storage: float = 1e-9
+
+    def __post_init__(self) -> None:
+        why, try_ = "the fault is cut into cells.", "leave it out."
+        whole("InjectedFault.cells", self.cells, least=2, why=why, try_=try_)
+        fits("InjectedFault.cells", self.cells, 8.0 * 80, "give fewer cells.")
+        for field in dataclasses.fields(self)[1:]:
+            where, why = f"InjectedFault.{field.name}", "the benchmark's numbers are positive."
+            number(where, getattr(self, field.name), rule="positive", why=why, try_="leave it out.")
+
+    def assembled(self) -> Fault:
+        """Return the fault with a number for every cell."""
+        need = self.stress_start / self.normal_stress
+        age = _state_at(need, self.speed_start, np.array([self.a]), self.b, self.slip_length)
+        return Fault(
+            AgeingLaw(a=self.a, b=self.b, length=self.slip_length, mu0=_MU0, speed0=_SPEED0),
+            cells=self.cells,
+            length=self.length,
+            normal_stress=self.normal_stress,
+            plate_speed=0.0,
+            surface="none",
+            speed_start=self.speed_start,
+            state_start=float(age[0]),
+            injection=Injection(
+                rate=self.rate,
+                place=0.5 * self.length,
+                diffusivity=self.diffusivity,
+                storage=self.storage,
+                until=self.until,
+            ),
+        )
+
+
+def _state_at(
+    friction: float, speed: float, a: npt.NDArray[np.float64], b: float, length: float
+) -> npt.NDArray[np.float64]:
+    """Return the state [s] at which friction is so large at this speed [m/s]."""
+    # ln(2 sinh(x)) of an x that may be too large for sinh
+    power = friction / a
+    log_sinh = power + np.log1p(-np.exp(-2.0 * power))
+    log_age = (a * (math.log(_SPEED0 / speed) + log_sinh) - _MU0) / b
+    return np.asarray(length / _SPEED0 * np.exp(log_age))

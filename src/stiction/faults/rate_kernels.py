@@ -1,7 +1,8 @@
 """Rates of change of every cell, in the logarithms of speed and state.
 
 Balance of stress, sigma mu(V, theta) + eta V = tau, differentiated in time, gives the rate of
-ln V from the rate of the elastic stress tau. Logarithms hold fourteen decades of speed evenly,
+ln V from the rates of the elastic stress tau and of the effective normal stress sigma, which
+falls as pore pressure rises. Logarithms hold fourteen decades of speed evenly,
 and neither speed nor state can leave the positive numbers.
 """
 
@@ -24,9 +25,12 @@ __all__ = [
     "LN_SPEED0",
     "MU0",
     "PAR_ROWS",
+    "PRESSURE",
+    "PRESSURE_RATE",
     "REGULARISED",
     "SIGMA",
     "SPEED0",
+    "TOTAL",
     "A",
     "B",
     "coefficient",
@@ -36,11 +40,14 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# rows of `par`, a column for each cell
+# rows of `par`, a column for each cell; SIGMA is the effective normal stress, at the time of the
+# trial
 A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
 # logarithms of speed0 / length, of speed0 and of length
 LN_RATIO, LN_SPEED0, LN_LENGTH = range(7, 10)
-PAR_ROWS = 10
+# normal stress without pore pressure; pore pressure and its rate at the time of the trial
+TOTAL, PRESSURE, PRESSURE_RATE = range(10, 13)
+PAR_ROWS = 13
 _LN_2 = math.log(2.0)
 # from here on exp(-2 power) is nothing beside 1, and the arsinh a logarithm to the last bit
 _FAR = 19.0
@@ -103,7 +110,8 @@ def rates(
         mu, share = coefficient(x, q, par, i, forms[REGULARISED] == 1)
         sigma, drag = par[SIGMA, i], par[ETA, i] * v
         resisting = sigma * par[B, i] * share * q_rate
-        out[i] = (stress_rate[i] - resisting) / (sigma * par[A, i] * share + drag)
+        loading = stress_rate[i] + par[PRESSURE_RATE, i] * mu
+        out[i] = (loading - resisting) / (sigma * par[A, i] * share + drag)
         out[n + i] = q_rate
         out[2 * n + i] = v - plate_speed
         out[3 * n + i] = sigma * mu * v

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import Status
+from stiction.errors import ModelError, Status, explain
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, Cycles, FaultSystem
@@ -34,6 +34,7 @@ _MOST_PROFILES = 200
 _REASONS = {
     sk.STEP_TOO_SMALL: (Status.NO_CONTINUATION, "the steps became shorter than time can tell"),
     sk.NOT_FINITE: (Status.NOT_FINITE, "the state left the range of finite numbers"),
+    sk.OPENED: (Status.NO_CONTINUATION, "the pore pressure reached the normal stress"),
 }
 
 
@@ -67,7 +68,12 @@ class _Walk:
         m.pull[:] = v - self.system.plate_speed
         m.number[:] = numbers_of(self.system, self.method, request)
         mu = self.system.law.coefficient(v, theta)
-        m.stress_start[:] = mu * self.system.sigma + self.system.damping * v
+        sigma = self.system.sigma - self.system.pore_pressure(request.t_start)
+        if not (sigma > 0.0).all():
+            got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
+            where, why = "Fault.normal_stress less pore pressure", "friction needs a closed fault."
+            raise ModelError(explain(where, got, needs, why, "begin earlier, or inject less."))
+        m.stress_start[:] = mu * sigma + self.system.damping * v
         m.number[sk.OWN] = abs(self._product(np.eye(1, n)[0])[0])
 
     def go(self) -> None:
@@ -232,6 +238,7 @@ def march_of(system: Cells, request: Request) -> sk.March:
         work=np.zeros((sk.WORK_ROWS, size)),
         par=_parameters(system),
         forms=np.array([system.law.regularised, system.law.evolution == SLIP], dtype=np.int64),
+        fluid=system.fluid,
         stress_rate=np.zeros(n),
         pull=np.zeros(n),
         stress_start=np.zeros(n),
@@ -267,6 +274,7 @@ def _parameters(system: Cells) -> Floats:
         law[name] for name in ("a", "b", "length", "mu0")
     )
     par[rk.SPEED0], par[rk.SIGMA], par[rk.ETA] = system.law.speed0, system.sigma, system.damping
+    par[rk.TOTAL] = system.sigma
     for i in range(n):
         speed0, length = par[rk.SPEED0, i], par[rk.LENGTH, i]
         par[rk.LN_RATIO, i], par[rk.LN_SPEED0, i] = math.log(speed0 / length), math.log(speed0)

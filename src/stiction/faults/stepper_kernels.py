@@ -17,7 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.faults.balance_kernels import EVERY, put_in_balance
-from stiction.faults.rate_kernels import REGULARISED, A, B, coefficient, rates
+from stiction.faults.pressure_kernels import pressures
+from stiction.faults.rate_kernels import (
+    PRESSURE,
+    PRESSURE_RATE,
+    REGULARISED,
+    SIGMA,
+    TOTAL,
+    A,
+    B,
+    coefficient,
+    rates,
+)
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
@@ -55,7 +66,7 @@ MARCH, LOCATE, SAVE, BALANCE, AFRESH = range(5)
 FASTEST, SPEED, AGE, FRICTION = range(4)
 
 # ---- what `advance` returns
-NEED, DONE, PAUSE, STEP_TOO_SMALL, NOT_FINITE = range(5)
+NEED, DONE, PAUSE, STEP_TOO_SMALL, NOT_FINITE, OPENED = range(6)
 
 # ---- columns of `events`
 E_TIME, E_TIME_LOW, E_CELL, E_UP, E_SPEED, E_SLIP, E_LARGEST, E_FRICTION, E_AGE = range(9)
@@ -77,6 +88,7 @@ _A = np.array(
         [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
     ]
 )
+_C = _A.sum(axis=1)
 _E = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 # steps that the time can tell, which is a sum of two doubles: after 10^4 events of a fault one step
@@ -95,6 +107,7 @@ class March(NamedTuple):
     ----------
     work : (WORK_ROWS, 4 n + 2) stages, states, trial
     par, forms : of `rate_kernels`
+    fluid : of `pressure_kernels`; none where the normal stress is constant
     stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial; for
         BALANCE the stress [Pa] and the slip [m]
     stress_start, speed : (n,) at the start [Pa], and of the trial [m/s]
@@ -108,6 +121,7 @@ class March(NamedTuple):
     work: Floats
     par: Floats
     forms: Ints
+    fluid: Floats
     stress_rate: Floats
     pull: Floats
     stress_start: Floats
@@ -127,6 +141,16 @@ def _add_time(number: Floats, h: float) -> None:
     total = number[TIME] + low
     number[TIME_LOW] = low - (total - number[TIME])
     number[TIME] = total
+
+
+@kernel
+def set_normal_stress(m: March, t: float) -> None:
+    """Set the effective normal stress of every cell to that at time t [s]."""
+    if m.fluid.size == 0:
+        return
+    pressures(t, m.fluid, m.par[PRESSURE], m.par[PRESSURE_RATE])
+    for i in range(m.pull.size):
+        m.par[SIGMA, i] = m.par[TOTAL, i] - m.par[PRESSURE, i]
 
 
 @kernel
@@ -431,6 +455,9 @@ def _judge(m: March) -> int:
     number, count, work = m.number, m.counts, m.work
     error = _error(m)
     if error <= 1.0:
+        # the normal stress is that of the end of the step
+        if m.par[SIGMA].min() <= 0.0:
+            return OPENED
         number[ERROR] = error
         for j in range(work.shape[1]):
             work[NEXT, j], work[K_NEXT, j] = work[TRIAL, j], work[6, j]
@@ -460,12 +487,17 @@ def advance(m: March) -> int:
 
     Returns
     -------
-    int : NEED, DONE, PAUSE after `LEFT` steps or full buffers, STEP_TOO_SMALL or NOT_FINITE
+    int : NEED, DONE, PAUSE after `LEFT` steps or full buffers, STEP_TOO_SMALL, NOT_FINITE, or
+        OPENED where the pore pressure has reached the normal stress
     """
     count = m.counts
     s = count[STAGE]
     if s < 0:
         return _next_step(m)
+    ahead = 0.0
+    if count[AIM] < BALANCE:
+        ahead = _C[s] * m.number[TRY_STEP]
+    set_normal_stress(m, m.number[TIME] + (m.number[TIME_LOW] + ahead))
     if count[AIM] == BALANCE:
         return _put_in_balance(m)
     if count[AIM] == AFRESH:

@@ -7,11 +7,19 @@ import pytest
 
 import stiction as st
 from stiction.errors import Status
-from stiction.faults import Cycles, Fault, SpringSlider, StrikeSlipFault
+from stiction.faults import (
+    Cycles,
+    Fault,
+    InjectedFault,
+    Injection,
+    SpringSlider,
+    StrikeSlipFault,
+)
 from stiction.laws import AgeingLaw, SlipLaw
 
 LAW = AgeingLaw(a=0.01, b=0.025, length=1e-5)
 SLIDER = SpringSlider(LAW, impedance=3e6, speed_start=9e-7, state_start=10.0)
+WELL = Injection(rate=2e-6, place=2.0, diffusivity=1e-3, storage=1e-9, until=900.0)
 
 
 def rising(n, **change):
@@ -94,7 +102,7 @@ def test_units_do_not_matter():
     assert own.event_log.time == pytest.approx(si.event_log.time * slow, rel=1e-9)
 
 
-@pytest.mark.parametrize("system", [SLIDER, rising(40), rising(100)])
+@pytest.mark.parametrize("system", [SLIDER, rising(40), rising(100), rising(40, injection=WELL)])
 def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
     monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
 
@@ -163,6 +171,15 @@ def test_limits_end_a_run_that_says_so():
         (lambda: Fault(cells=10**12), "Fault.cells"),
         (lambda: Fault(surface="open"), "Fault.surface"),
         (lambda: Fault(poisson=0.25), "Fault.poisson"),
+        (lambda: Fault(injection=1e-6), "Fault.injection"),
+        (lambda: Fault(plate_speed=0.0), "Fault.speed_start"),
+        (lambda: Fault(plate_speed=-1e-9), "Fault.plate_speed"),
+        (lambda: SpringSlider(plate_speed=0.0), "SpringSlider.plate_speed"),
+        (lambda: Injection(rate=0.0), "Injection.rate"),
+        (lambda: Injection(until=np.inf), "Injection.until"),
+        (lambda: Injection(place=-1.0), "Injection.place"),
+        (lambda: InjectedFault(cells=1), "InjectedFault.cells"),
+        (lambda: InjectedFault(until=-1.0), "InjectedFault.until"),
         (lambda: Fault(poisson=2.0, surface="none"), "Fault.poisson"),
         (lambda: Fault(AgeingLaw(a=[0.1, 0.2]), cells=3), "AgeingLaw.a"),
         (lambda: Fault(cells=3, normal_stress=[1.0, 2.0]), "Fault.normal_stress"),

@@ -1,0 +1,72 @@
+"""Fluid injected at a point of a fault: what it needs, and the pore pressure of every cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.faults import pressure_kernels as pk
+from stiction.numerics.checks import Record, number
+
+__all__ = ["Injection"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Injection(Record):
+    """Fluid injected at an even rate, which diffuses along the fault and raises pore pressure.
+
+    It is injected from t = 0 on, along the whole of an unbounded line; what passes the ends of the
+    fault is lost to it.
+
+    Parameters
+    ----------
+    rate : volume per time and per area of the fault's cross-section [m/s]
+    place : distance of the point from the beginning of the fault [m]
+    diffusivity : of pore pressure along the fault [m^2/s]
+    storage : porosity times the compressibility of fluid and pores [1/Pa]
+    until : when injection stops [s]; None goes on for good
+
+    Source: Lambert and Dunham 2021, SEAS benchmark BP6-QD, eqs. (20), (26) and (27).
+    Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> well = st.faults.Injection(rate=1.25e-6, place=20e3, until=8.64e6)
+    >>> fault = st.faults.Fault(cells=64, surface="none", injection=well)
+    >>> bool(fault.pore_pressure(8.64e6).max() < 50e6)  # below the normal stress: it stays closed
+    True
+    """
+
+    rate: float = 1.25e-6
+    place: float = 20e3
+    diffusivity: float = 0.1
+    storage: float = 1e-9
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, rule, unit in (
+            ("rate", "positive", "m/s"),
+            ("place", "nonnegative", "m"),
+            ("diffusivity", "positive", "m^2/s"),
+            ("storage", "positive", "1/Pa"),
+            ("until", "positive", "s"),
+        ):
+            given = getattr(self, name)
+            if name == "until" and given is None:
+                continue
+            where, why = f"Injection.{name}", "pore pressure is made of it."
+            number(where, given, rule=rule, unit=unit, why=why, try_="leave it out.")
+
+    def fluid(self, width: float) -> Floats:
+        """Return what kernels need for cells of this width [m]."""
+        fluid = np.zeros(pk.FLUID)
+        fluid[pk.SOURCE] = self.rate / self.storage
+        fluid[pk.DIFFUSIVITY], fluid[pk.PLACE] = self.diffusivity, self.place
+        fluid[pk.UNTIL] = np.inf if self.until is None else self.until
+        fluid[pk.WIDTH] = width
+        return fluid

@@ -1,0 +1,84 @@
+"""Pore pressure of fluid that is injected at one point of a line and diffuses along it.
+
+Volume per area at rate q, from t = 0 on, in pores of storage S = phi beta: dp/dt = alpha
+d2p/dz2 + (q / S) delta(z). A cell has the mean of p over its width, whose rate is finite at all
+times; at the point itself that of p is not. With y = z / sqrt(4 alpha t), the integrals of p and
+dp/dt from z > 0 to infinity are (2 q t / S) i2erfc(y) and (q / 2 S) erfc(y). When injection stops,
+the same fluid is taken out again from then on.
+
+Source: SEAS benchmark BP6-QD (Lambert and Dunham 2021), eqs. (20), (26) and (27); Carslaw and
+Jaeger 1959, Conduction of Heat in Solids, sec. 2.9 and app. II for the integrals i_n erfc.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.jit import kernel
+
+__all__ = ["FLUID", "pressures"]
+
+Floats = npt.NDArray[np.float64]
+
+# entries of `fluid`: q / S, alpha, when injection stops, place of the point and width of a cell
+SOURCE, DIFFUSIVITY, UNTIL, PLACE, WIDTH = range(5)
+FLUID = 5
+# from here on erfc is below the least number
+_FAR = 27.3
+
+
+@kernel
+def _tails(z: float, t: float, diffusivity: float) -> tuple[float, float]:
+    """Return 4 t i2erfc(y) / 2 and erfc(y) / 2 of a distance z >= 0 at a time t > 0."""
+    y = z / math.sqrt(4.0 * diffusivity * t)
+    if y > _FAR:
+        return 0.0, 0.0
+    beyond = math.erfc(y)
+    # i2erfc(y) = ((1 + 2 y^2) erfc(y) - 2 y exp(-y^2) / sqrt(pi)) / 4
+    slope = 2.0 * y * math.exp(-y * y) / math.sqrt(math.pi)
+    return 0.5 * t * ((1.0 + 2.0 * y * y) * beyond - slope), 0.5 * beyond
+
+
+@kernel
+def _add_source(t: float, sign: float, fluid: Floats, pressure: Floats, rate: Floats) -> None:
+    """Add what a source (sign 1) or sink (-1) has done since it began, a time t > 0 ago."""
+    width, alpha = fluid[WIDTH], fluid[DIFFUSIVITY]
+    strength = sign * fluid[SOURCE] / width
+    left = -fluid[PLACE]
+    volume_left, flux_left = _tails(abs(left), t, alpha)
+    for i in range(pressure.size):
+        right = (i + 1.0) * width - fluid[PLACE]
+        volume, flux = _tails(abs(right), t, alpha)
+        if left < 0.0 < right:
+            # the cell of the source has all but both tails
+            pressure[i] += strength * (t - volume_left - volume)
+            rate[i] += strength * (1.0 - flux_left - flux)
+        elif left < 0.0:
+            pressure[i] += strength * (volume - volume_left)
+            rate[i] += strength * (flux - flux_left)
+        else:
+            pressure[i] += strength * (volume_left - volume)
+            rate[i] += strength * (flux_left - flux)
+        left, volume_left, flux_left = right, volume, flux
+
+
+@kernel
+def pressures(t: float, fluid: Floats, pressure: Floats, rate: Floats) -> None:
+    """Set the mean pore pressure of every cell and its rate at time t [s].
+
+    Parameters
+    ----------
+    fluid : (FLUID,) as named above
+    pressure, rate : (n,) beyond that before injection [Pa], [Pa/s]
+
+    Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
+    """
+    for i in range(pressure.size):
+        pressure[i] = rate[i] = 0.0
+    if t > 0.0:
+        _add_source(t, 1.0, fluid, pressure, rate)
+    if t > fluid[UNTIL]:
+        _add_source(t - fluid[UNTIL], -1.0, fluid, pressure, rate)
