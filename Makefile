@@ -10,7 +10,7 @@ PIP := $(PY) -m pip --disable-pip-version-check --quiet
 .DELETE_ON_ERROR:
 # Two installs into one environment would trip over each other, so -j changes nothing.
 .NOTPARALLEL:
-.PHONY: help demo test test-slow mutants stress lint types contracts docs bench wheel clean
+.PHONY: help demo test test-slow matrix mutants stress lint types contracts docs bench wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,10 @@ test: $(VENV)/.stamp-test ## run the tests, on all cores, but for the slowest
 test-slow: $(VENV)/.stamp-test ## run the slowest tests, which `make test` leaves out
 	@$(VENV)/bin/stiction compile
 	$(PY) -m pytest -n auto --dist worksteal --speed slow
+
+# MATRIX=--part takes minutes; names of environments choose among them: see tools/matrix.py.
+matrix: $(VENV)/.stamp-venv ## try oldest and newest libraries on each Python, for hours
+	$(PY) tools/matrix.py $(MATRIX)
 
 mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the tests must see
 	$(PY) tools/mutate.py --sample 10 --glance

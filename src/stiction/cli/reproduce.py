@@ -114,7 +114,18 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
     return 0, told
 
 
-_TOLD = ("stiction", "python", "numpy", "numba", "platform", "date", "kernels", "wall_s")
+_TOLD = (
+    "stiction",
+    "python",
+    "numpy",
+    "numba",
+    "scipy",
+    "untried",
+    "platform",
+    "date",
+    "kernels",
+    "wall_s",
+)
 
 
 def _say(text: str, *, silent: bool) -> None:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
+from stiction.results.tried import TRIED, is_untried, release
 
-__all__ = ["core", "extras"]
+__all__ = ["core", "extras", "untried"]
 
 _FOR = {
     "pardiso": "a fast sparse solver for solids, x86-64 only",
@@ -55,21 +56,21 @@ def _requirements() -> Iterator[tuple[str, str, str]]:
         yield match[1], match[2].strip(), marker[1] if marker else ""
 
 
+def untried(name: str, version: str) -> tuple[str, str]:
+    """Return what is said of a release later than any that was tried, and what to do."""
+    words = f"{version}, later than any that was tried: {TRIED[name]}"
+    return words, "compare a run that you know, and report what differs"
+
+
 def _package(part: str, name: str, bound: str) -> Finding:
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(part, name, FAULT, "is not installed", f'pip install "{name}{bound}"')
     least = re.search(r">=\s*([\d.]+)", bound)
-    if least is not None and _numbers(version) < _numbers(least[1]):
+    if least is not None and release(version) < release(least[1]):
         advice = f'pip install "{name}{bound}"'
         return Finding(part, name, FAULT, f"{version}, needs {bound}", advice)
+    if is_untried(name, version):
+        return Finding(part, name, NOTE, *untried(name, version))
     return Finding(part, name, OK, version)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers a version begins with, without zeros at the end."""
-    found = [int(part) for part in re.findall(r"\d+", version.partition("+")[0])]
-    while found and found[-1] == 0:
-        found.pop()
-    return tuple(found)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from stiction.doctor.extras import core, extras
+from stiction.doctor.extras import core, extras, untried
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
+from stiction.results.tried import is_untried
 
 __all__ = ["examine"]
 
@@ -60,6 +61,9 @@ def _versions() -> Iterator[Finding]:
     where = f"{sys.executable}, {_PACKAGE}"
     ours = importlib.metadata.version("stiction")
     yield Finding("versions", "stiction", OK, f"{ours} for Python {platform.python_version()}")
+    python = platform.python_version()
+    if is_untried("python", python):
+        yield Finding("versions", "Python", NOTE, *untried("python", python))
     yield Finding("versions", "installed in", OK, where)
     yield from core()
 
@@ -285,8 +289,6 @@ def _figures() -> Iterator[Finding]:
     import matplotlib
     from matplotlib import font_manager
 
-    from stiction.plot.style import new_figure
-
     name = Path(font_manager.findfont(font_manager.FontProperties())).stem
     known = len(font_manager.fontManager.ttflist)
     yield Finding("figures", "fonts", OK, f"{name}, of {known} that Matplotlib knows")
@@ -294,15 +296,28 @@ def _figures() -> Iterator[Finding]:
     writable = os.access(cache, os.W_OK)
     advice = "" if writable else "set MPLCONFIGDIR, or fonts are searched at every start"
     yield Finding("figures", "font cache", OK if writable else NOTE, cache, advice)
-    buffer = io.BytesIO()
-    figure = new_figure(1.0, 1.0)
-    figure.text(0.5, 0.5, "µ")
-    figure.savefig(buffer, format="png")
-    drawn = buffer.getvalue().startswith(b"\x89PNG")
-    words = f"drawn, {buffer.tell()} bytes" if drawn else "not drawn"
-    yield Finding("figures", "PNG", OK if drawn else FAULT, words)
+    yield _drawn()
     if (program := shutil.which("ffmpeg")) is None:
         advice = "only --animate mp4 needs it; html and gif do not"
         yield Finding("figures", "ffmpeg", NOTE, "not found", advice)
     else:
         yield Finding("figures", "ffmpeg", OK, program)
+
+
+def _drawn() -> Finding:
+    """Return whether a figure made as those of runs are becomes a picture."""
+    from stiction.plot.style import colour_bar, many_colours, new_figure
+
+    buffer = io.BytesIO()
+    try:
+        figure = new_figure(1.0, 1.0)
+        figure.text(0.5, 0.5, "µ")
+        colour_bar(figure.add_subplot(), many_colours(), (0.0, 1.0), "mass", "kg")
+        figure.savefig(buffer, format="png")
+    except (TypeError, ValueError, AttributeError) as error:
+        # a release that has another interface
+        advice = "install Matplotlib again"
+        return Finding("figures", "PNG", FAULT, str(error).partition("\n")[0], advice)
+    drawn = buffer.getvalue().startswith(b"\x89PNG")
+    words = f"drawn, {buffer.tell()} bytes" if drawn else "not drawn"
+    return Finding("figures", "PNG", OK if drawn else FAULT, words)

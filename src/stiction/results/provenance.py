@@ -11,6 +11,7 @@ import time
 
 from stiction._version import __version__
 from stiction.numerics.jit import mode
+from stiction.results.tried import is_untried
 
 __all__ = ["provenance"]
 
@@ -18,11 +19,18 @@ __all__ = ["provenance"]
 @functools.cache
 def _versions() -> dict[str, str]:
     """Return what stays the same for all runs of one process; reading it takes a while."""
+    libraries = {
+        "python": sys.version.split()[0],
+        **{name: importlib.metadata.version(name) for name in ("numpy", "numba", "scipy")},
+    }
+    later = [
+        f"{name} {version}" for name, version in libraries.items() if is_untried(name, version)
+    ]
     return {
         # not from the metadata of an installation, which a source tree lacks
         "stiction": __version__,
-        "python": sys.version.split()[0],
-        **{name: importlib.metadata.version(name) for name in ("numpy", "numba")},
+        **libraries,
+        **({"untried": ", ".join(later)} if later else {}),
         "platform": platform.platform(),
     }
 
@@ -35,6 +43,8 @@ def _date(second: int) -> str:
 
 def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
     """Return versions, platform, UTC date and what a solve took.
+
+    `untried` names what decides numbers and is of a later series than any that was tried.
 
     Parameters
     ----------

@@ -8,6 +8,8 @@ import pytest
 
 from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
 from stiction.numerics.compiling import folders
+from stiction.plot import style
+from stiction.results.tried import TRIED
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +76,31 @@ def test_old_and_absent_packages_are_faults(monkeypatch):
     assert any_version.state == OK
     amg = named(list(extras.extras()), "amg")
     assert (amg.state, amg.advice) == (NOTE, 'pip install "stiction[amg]"')
+
+
+def test_a_release_that_was_not_tried_is_noted(monkeypatch):
+    monkeypatch.setattr(extras.importlib.metadata, "requires", lambda name: ["numpy>=2.0"])
+    (tried,) = extras.core()
+    assert tried.state == OK
+    monkeypatch.setitem(TRIED, "numpy", "1.26.4")
+    (later,) = extras.core()
+    assert later.state == NOTE
+    assert "later than any that was tried: 1.26.4" in later.value
+    assert later.advice
+    # Python itself, and no fault of either: the exit code stays 0
+    assert [f for f in machine._versions() if f.name == "Python"] == []
+    monkeypatch.setitem(TRIED, "python", "3.10.4")
+    assert named(list(machine._versions()), "Python").state == NOTE
+
+
+def test_figures_that_cannot_be_drawn_are_a_fault(monkeypatch):
+    def old(*_, **__):
+        raise TypeError("get_figure() got an unexpected keyword argument 'root'\nmore")
+
+    monkeypatch.setattr(style, "colour_bar", old)
+    found = named(list(machine._figures()), "PNG")
+    assert found.state == FAULT
+    assert found.value == "get_figure() got an unexpected keyword argument 'root'"
 
 
 def test_a_solver_that_is_wrong_is_a_fault():
