@@ -16,7 +16,7 @@ from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
 from stiction.numerics.direct.heap import say_ours
-from stiction.results.interrupts import exit_code, hear_terminate
+from stiction.results.interrupts import end_at_once, exit_code, hearing, times_heard
 
 __all__ = ["app", "main"]
 
@@ -46,9 +46,9 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; the entry point of the `stiction` command."""
+    """Run the command line."""
     open_streams()
-    hear_terminate()
+    end_at_once()
     say_ours()
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
@@ -65,27 +65,39 @@ def guarded(command: C) -> C:
 
     @functools.wraps(command)
     def inner(*args: Any, **options: Any) -> None:
+        before = times_heard()
         try:
-            command(*args, **options)
-            sys.stdout.flush()
-        except StictionError as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(BAD_INPUT) from error
-        except MemoryError as error:
-            typer.echo(_TOO_LARGE, err=True)
-            raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as error:
-            typer.echo("Interrupted.", err=True)
-            raise typer.Exit(exit_code()) from error
+            with hearing():
+                command(*args, **options)
+                sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
         except BrokenPipeError:
             silence()
-        except OSError as error:
-            # for example a full disk behind `> file`; what we write ourselves has its own message
-            got = error.strerror or str(error)
-            typer.echo(explain("stiction", got, *_NO_HELP), err=True)
+        except (Exception, KeyboardInterrupt) as error:
+            # whatever follows Ctrl-C inside a module that is imported follows from it
+            if isinstance(error, KeyboardInterrupt) or times_heard() > before:
+                typer.echo("Interrupted.", err=True)
+                raise typer.Exit(exit_code()) from error
+            told = _told(error)
+            if not told:
+                raise
+            typer.echo(told, err=True)
             raise typer.Exit(BAD_INPUT) from error
 
     return inner  # type: ignore[return-value]
+
+
+def _told(error: BaseException) -> str:
+    """Return what is said of an error that is no fault of ours, or nothing."""
+    if isinstance(error, StictionError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return _TOO_LARGE
+    if isinstance(error, OSError):
+        # for example a full disk behind `> file`; what we write ourselves has its own message
+        return explain("stiction", error.strerror or str(error), *_NO_HELP)
+    return ""
 
 
 _TOO_LARGE = explain(

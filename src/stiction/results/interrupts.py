@@ -1,12 +1,13 @@
 """Ctrl-C, and SIGTERM which ends a run in the same way, wherever they come.
 
-A KeyboardInterrupt raised inside a callback of the compiler, or of HDF5, is dropped there or comes
-back as another error. This keeps in mind that there was one.
+A KeyboardInterrupt raised inside a callback of the compiler, of HDF5, or of a module that is
+imported is dropped there or comes back as another error. This keeps in mind that there was one.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -14,19 +15,66 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interrupts", "exit_code", "hear_terminate", "uninterrupted"]
+__all__ = [
+    "Interrupts",
+    "end_at_once",
+    "exit_code",
+    "hearing",
+    "times_heard",
+    "uninterrupted",
+]
 
 _SIGNALS: tuple[int, ...] = (signal.SIGINT, signal.SIGTERM)
 _heard: list[int] = []
 
 
-def hear_terminate() -> None:
-    """Let SIGTERM interrupt this process as Ctrl-C does, unless it is ignored or heard already.
+class _Interrupt(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM.
+
+    Where a KeyboardInterrupt itself, and none of its kinds, passes through `exec` of a text,
+    CPython ends the process by the signal at last, although it was caught and the exit code is 130.
+    """
+
+
+def end_at_once() -> None:
+    """Let Ctrl-C and SIGTERM end this process on the spot, unless they are ignored.
+
+    So it is while a command has not begun, and when all is done: an exception that modules throw
+    while they are imported, or Python while it ends, is a traceback.
+
+    Verified by: tests/scenarios/test_kill.py::test_ctrl_c_in_imports_leaves_no_traceback
+    """
+    for number in _SIGNALS if _in_main_thread() else ():
+        if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
+            signal.signal(number, _end)
+
+
+@contextlib.contextmanager
+def hearing() -> Iterator[None]:
+    """While entered, what would end this process at once is a KeyboardInterrupt.
 
     Verified by: tests/scenarios/test_kill.py::test_interrupted_runs_say_how_to_go_on
     """
-    if _in_main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _raise)
+    numbers = _SIGNALS if _in_main_thread() else ()
+    ending = [number for number in numbers if signal.getsignal(number) is _end]
+    try:
+        for number in ending:
+            signal.signal(number, _raise)
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, _end)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    with contextlib.suppress(OSError):
+        os.write(2, b"Interrupted.\n")
+    os._exit(128 + number)
+
+
+def times_heard() -> int:
+    """Return how often this process was interrupted."""
+    return len(_heard)
 
 
 def exit_code() -> int:
@@ -36,7 +84,7 @@ def exit_code() -> int:
 
 def _raise(number: int, frame: FrameType | None) -> None:
     _heard.append(number)
-    raise KeyboardInterrupt
+    raise _Interrupt
 
 
 class Interrupts:

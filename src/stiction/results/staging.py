@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stiction.errors import StoreError, explain
+from stiction.results.interrupts import uninterrupted
 from stiction.results.places.contents import MARK, TABLE, is_result, strangers
 from stiction.results.places.locks import Busy, Lock, in_use, take
 from stiction.results.places.swap import flush, put_in_place
@@ -93,8 +94,10 @@ def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
     path = check_target(path, overwrite=overwrite)
     with contextlib.ExitStack() as ended:
         try:
-            claim = Claim(path, overwrite, _first_taken(path, ended))
-            ended.callback(lambda: claim.lock.release())
+            # interrupted in between, it would leave the lock and the folders made for it
+            with uninterrupted():
+                claim = Claim(path, overwrite, _first_taken(path, ended))
+                ended.callback(lambda: claim.lock.release())
             _remove_leftovers(path)
             if os.path.lexists(path):
                 # another run may have ended since it was looked for

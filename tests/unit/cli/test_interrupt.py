@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from stiction.cli import run as cli_run
-from stiction.results.interrupts import Interrupts, exit_code, hear_terminate
+from stiction.results.interrupts import Interrupts, end_at_once, exit_code, hearing
 
 
 @pytest.fixture(autouse=True)
@@ -57,32 +57,56 @@ def test_other_errors_go_through():
         raise RuntimeError("other")
 
 
-def test_sigterm_interrupts_as_ctrl_c_does(monkeypatch):
+@pytest.fixture
+def ending(monkeypatch):
+    """A process that signals end at once; the exit codes with which it would have ended."""
     monkeypatch.setattr("stiction.results.interrupts._heard", [])
+    codes = []
+    monkeypatch.setattr("os._exit", codes.append)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    end_at_once()
+    yield codes
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_are_heard_by_commands_and_end_what_is_none(ending, number, code, capfd):
+    signal.raise_signal(number)
+    assert ending == [code]
+    assert capfd.readouterr().err == "Interrupted.\n"
     assert exit_code() == 130
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        hear_terminate()
-        heard = signal.getsignal(signal.SIGTERM)
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGTERM)
-        with pytest.raises(KeyboardInterrupt), Interrupts():
-            press_and_drop(signal.SIGTERM)
-        assert signal.getsignal(signal.SIGTERM) is heard
-        assert exit_code() == 143
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(KeyboardInterrupt), hearing():
+        signal.raise_signal(number)
+    with pytest.raises(KeyboardInterrupt), hearing(), Interrupts():
+        press_and_drop(number)
+    assert exit_code() == code
+    assert ending == [code]
+    signal.raise_signal(number)
+    assert ending == [code, code]
+
+
+def test_only_what_ends_at_once_is_heard():
+    before = signal.getsignal(signal.SIGTERM)
+    with hearing():
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_ignored_signals_stay_ignored():
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        hear_terminate()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        end_at_once()
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
-        with Interrupts():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        with hearing(), Interrupts():
             signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("drawing", [True, False])

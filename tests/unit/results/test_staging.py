@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.results import staging
-from stiction.results.places.locks import mark_in_use
+from stiction.results.places.locks import mark_in_use, take
 from stiction.results.staging import MARK, TABLE, check_target, claimed, staged
 
 
@@ -41,6 +42,26 @@ def test_an_error_leaves_nothing(tmp_path):
 
     with pytest.raises(ZeroDivisionError):
         fail()
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_ctrl_c_while_a_folder_is_claimed_leaves_nothing(tmp_path, monkeypatch, when):
+    def taken(path):
+        if when == "before":
+            signal.raise_signal(signal.SIGINT)
+        lock = take(path)
+        if when == "after":
+            signal.raise_signal(signal.SIGINT)
+        return lock
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(staging, "take", taken)
+    try:
+        with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "a" / "run"):
+            pytest.fail("the folder was claimed")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert listing(tmp_path) == []
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import gc
 import itertools
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable
+import signal
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 
 from stiction.numerics.compiling import clock
@@ -21,6 +23,7 @@ __all__ = ["compile_lines"]
 _COUNTED = itertools.count(1)
 _LINES_PER_COLLECTION = 8
 _UNKNOWN = "NotImplementedError: No definition for lowering"
+_BLOCKED, _OPEN = getattr(signal, "SIG_BLOCK", 0), getattr(signal, "SIG_UNBLOCK", 0)
 _KILLED = "the process that compiled it was ended from outside"
 
 
@@ -73,7 +76,8 @@ def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) 
             while waiting or running:
                 while waiting and len(running) < cores:
                     line = _next(waiting, running.values())
-                    running[pool.submit(_compile_one, line)] = line
+                    with _ctrl_c(_BLOCKED):
+                        running[pool.submit(_compile_one, line)] = line
                 ended, _ = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
                 for future in ended:
                     error = future.result()
@@ -85,6 +89,23 @@ def _in_a_pool(waiting: list[str], cores: int, end: Callable[[str, str], None]) 
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return []
+
+
+@contextlib.contextmanager
+def _ctrl_c(how: int) -> Iterator[None]:
+    """Block Ctrl-C or let it through.
+
+    A worker inherits that it is blocked and lets it through while it compiles: anywhere else,
+    as in its imports, it would print a traceback beside what the caller says.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(how, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _next(waiting: list[str], running: Iterable[str]) -> str:
@@ -121,7 +142,8 @@ def _compile_one(line: str) -> str:
         # what is left stays: the next look goes through what is new alone
         gc.freeze()
     try:
-        compile_line(line)
+        with _ctrl_c(_OPEN):
+            compile_line(line)
         cannot = told(CANNOT_KEEP)
         if cannot is not None:
             return f"{CANNOT_KEEP} ({cannot})"
