@@ -54,6 +54,10 @@ ROWS = {
         quick=("baseline", "belt-oscillator"),
         tiny=("baseline",),
     ),
+    "strict_python": Row(
+        "python -X dev, -W error, 8 on an empty cache: 0 words",
+        quick=("slip-wave", "--processes", "3"),
+    ),
     "digest_cost": Row("digests of 100 MB: at most 2 % of a run", quick=("--quick",), lines=2),
     "bits": Row(
         "the same bits twice, in threads, in other units", quick=("baseline",), tiny=("baseline",)

@@ -179,7 +179,7 @@ class TextTable:
         next(rows)
         for line, cells in rows:
             if len(cells) != len(self.names):
-                got = f"{len(cells)} cells in line {line} under a header of {len(self.names)}"
+                got = f"a row of {len(cells)} in line {line} under a header of {len(self.names)}"
                 why = "it cannot be known which cell belongs to which column."
                 try_ = "mend the line; between numbers with decimal commas, write ; or tabs."
                 raise ModelError(explain("data", got, "as many cells as names", why, try_))

@@ -1,0 +1,120 @@
+"""Python at its strictest, and processes that find nothing compiled: no warning, the same results.
+
+Usage: python tools/stress/strict_python.py [PRESET ...] [--processes N]
+
+Every command runs as `python -X dev` and as `python -W error`. Then N processes run the first
+preset at once, with an empty cache of kernels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PRESETS = ("slip-wave", "wheel-slips-then-slides", "string-symmetric")
+MODES = {"-X dev": ("-X", "dev"), "-W error": ("-W", "error")}
+# what is said of kernels is no fault
+EXPECTED = ("stiction: compiling", "No kernels of", "`stiction compile", "Plain Python would")
+RESULT = ("events.csv", "run.nc")
+
+
+def command(mode: tuple[str, ...], *words: str) -> list[str]:
+    """Return the words of a command in a mode of Python."""
+    return [sys.executable, *mode, "-m", "stiction", *words]
+
+
+def said(errors: str) -> list[str]:
+    """Return the lines that nobody expects."""
+    return [line for line in errors.splitlines() if line and not line.startswith(EXPECTED)]
+
+
+def commands(presets: list[str]) -> list[tuple[str, ...]]:
+    """Return the commands; later ones read what earlier ones have written."""
+    runs = [("run", name, "--no-figures", "--overwrite", "--out", name) for name in presets]
+    first = presets[0]
+    read = [("show", first), ("verify", first), ("plot", first)]
+    fit = ("fit", "curve.csv", "--law", "Coulomb", "--normal-force", "10", "--overwrite")
+    return [("--version",), ("list",), *runs, *read, fit, ("show", "out/curve"), ("doctor",)]
+
+
+def strict(presets: list[str], folder: Path) -> tuple[int, list[str]]:
+    """Return how many commands ran, and what went wrong."""
+    rows = [f"{k}.5,{3 - 6 * (k > 9)}.{k}" for k in [*range(15), *range(15, 0, -1)]]
+    (folder / "curve.csv").write_text("\n".join(["displacement [mm],force [N]", *rows]))
+    wrong, count = [], 0
+    for name, mode in MODES.items():
+        for words in commands(presets):
+            done = subprocess.run(
+                command(mode, *words), cwd=folder, capture_output=True, text=True, check=False
+            )
+            count += 1
+            more = said(done.stderr)
+            # `doctor` may find a fault of this machine
+            if (done.returncode and words != ("doctor",)) or more:
+                wrong.append(f"{name} {' '.join(words)}: exit {done.returncode}; {more[-1:]}")
+                print(wrong[-1], *more[-8:], sep="\n  ", flush=True)
+    return count, wrong
+
+
+def at_once(preset: str, processes: int, folder: Path) -> list[str]:
+    """Return what went wrong where many processes compile the same kernels."""
+    kept = folder / "kept"
+    environment = {
+        **os.environ,
+        "STICTION_CACHE_DIR": str(kept),
+        "STICTION_KERNELS": "compiled",
+    }
+    running = []
+    for k in range(processes):
+        words = command((), "run", preset, "--no-figures", "--out", f"at-once-{k}")
+        running.append(
+            subprocess.Popen(
+                words,
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        )
+    wrong, found = [], set()
+    for k, process in enumerate(running):
+        _, errors = process.communicate()
+        if process.returncode or said(errors):
+            wrong.append(f"process {k}: exit {process.returncode}; {said(errors)[-1:]}")
+            continue
+        files = [folder / f"at-once-{k}" / name for name in RESULT]
+        found.add(hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest())
+    if len(found) > 1:
+        wrong.append(f"{len(found)} different results")
+    left = [path.name for path in kept.iterdir() if path.name.startswith(".")]
+    if left:
+        wrong.append(f"{len(left)} files left over: {left[0]}")
+    for line in wrong:
+        print(line, flush=True)
+    return wrong
+
+
+def main() -> int:
+    """Run both, print what was measured; return 1 if something is not as it must be."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("presets", nargs="*", default=list(PRESETS))
+    parser.add_argument("--processes", type=int, default=8)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        count, wrong = strict(given.presets, Path(place))
+        collided = at_once(given.presets[0], given.processes, Path(place))
+    print(
+        f"{count} commands, {len(wrong)} with a warning or an error; "
+        f"{given.processes} processes on an empty cache, {len(collided)} faults"
+    )
+    return int(bool(wrong or collided))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
