@@ -246,6 +246,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Q1N2": "stiction.solids.elements.kinds",
             "Q2N2": "stiction.solids.elements.kinds",
             "Q1H": "stiction.solids.elements.kinds",
+            "QM6": "stiction.solids.elements.kinds",
         },
     ),
     "Mesh": Kind(

@@ -30,6 +30,7 @@ from stiction.solids.elements.kinds import Q1H as Q1H
 from stiction.solids.elements.kinds import Q1N2 as Q1N2
 from stiction.solids.elements.kinds import Q2 as Q2
 from stiction.solids.elements.kinds import Q2N2 as Q2N2
+from stiction.solids.elements.kinds import QM6 as QM6
 from stiction.solids.figures.comparison import compare_solids as compare_solids
 from stiction.solids.loads import Pressure as Pressure
 from stiction.solids.loads import Spring as Spring

@@ -30,6 +30,10 @@ class Elements(NamedTuple):
     volume_gradients : (e, r, n, d) where the volumetric part is integrated; r = 0 means at
         the points above
     volume_weights : (e, r)
+    modes : (e, q, m, d) gradients of incompatible modes [1/m]; m = 0 where there are none
+    hourglass : (e, n, k) functions of the nodes, zero for linear fields, whose energy stands
+        apart; k = 0 where there are none
+    inner : the same elements at more points and with modes, where energy stands apart
     """
 
     nodes: Ints
@@ -37,6 +41,9 @@ class Elements(NamedTuple):
     weights: Floats
     volume_gradients: Floats
     volume_weights: Floats
+    modes: Floats = np.zeros((0, 0, 0, 0))
+    hourglass: Floats = np.zeros((0, 0, 0))
+    inner: Elements | None = None
 
 
 class Surface(NamedTuple):

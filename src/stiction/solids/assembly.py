@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
+from stiction.solids.hourglass import Hourglass, hourglass_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -101,6 +102,7 @@ class _Block(NamedTuple):
     elements: Elements
     table: Floats
     places: Places
+    hourglass: Hourglass | None
 
 
 class Part(NamedTuple):
@@ -130,7 +132,10 @@ class Bulk:
 
     def __init__(self, blocks: Sequence[tuple[Elements, Floats]]) -> None:
         empty = np.zeros((0, 0, 0), dtype=np.int32)
-        self._blocks = [_Block(elements, table, empty) for elements, table in blocks]
+        self._blocks = [
+            _Block(elements, table, empty, hourglass_of(elements, table))
+            for elements, table in blocks
+        ]
 
     @property
     def blocks(self) -> list[_Block]:
@@ -174,7 +179,7 @@ class Bulk:
         none = np.zeros((0, 0, 0), dtype=np.int32)
         store = data if data is not None else np.zeros(1)
         row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
-        for elements, table, places in self._blocks:
+        for elements, table, places, hourglass in self._blocks:
             nodes, where = elements.nodes, places if data is not None else none
             run = bulk_kernel(nodes.shape[1], u.shape[1])
             for part, gradients, weights in parts_of(elements):
@@ -184,6 +189,8 @@ class Bulk:
                     bad += wrong
                 arguments = (nodes, gradients, weights, points, u, table, part)
                 bad += run(*arguments, residual, store, where, row)
+            if hourglass is not None:
+                hourglass.add(u, residual, data, where, row)
         return bad
 
     def least_volume(self, one: Floats, other: Floats) -> float:
@@ -216,11 +223,13 @@ class Bulk:
         from stiction.solids.stress_points import deformation, energy_points, total_energy
 
         total = 0.0
-        for elements, table, _ in self._blocks:
+        for elements, table, _, hourglass in self._blocks:
             for part in parts_of(elements):
                 f = deformation(elements.nodes, part.gradients, u)
                 known = energy_points(f, table, part.energy)
                 total += total_energy(part.weights, known)
+            if hourglass is not None:
+                total += hourglass.energy(u)
         return float(total)
 
 

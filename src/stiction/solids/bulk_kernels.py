@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.dimensions import cofactor, cofactor_kernel, turn, turn_kernel
+from stiction.solids.hourglass import entries
 from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
 from stiction.solids.stress_points import (
     BY_A,
@@ -333,7 +334,7 @@ def _add_plain(
     if not places.size:
         return bad
     whole = k.ravel().take(_order(n, d, e))
-    np.add.at(data, kept(_entries, nodes, places, row, d), whole)
+    np.add.at(data, kept(entries, nodes, places, row, d), whole)
     return bad
 
 
@@ -363,13 +364,6 @@ def _order(n: int, d: int, e: int) -> Ints:
 def _by_point(gradients: Floats) -> Floats:
     """Return gradients as (points, d, functions, elements)."""
     return np.ascontiguousarray(gradients.transpose(1, 3, 2, 0))
-
-
-def _entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
-    """Return where the entries of all blocks are in the matrix, (elements n d n d,)."""
-    down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
-    there: Ints = places[:, :, None, :, None] + down + np.arange(d)
-    return there.ravel()
 
 
 def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> None:

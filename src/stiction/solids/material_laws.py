@@ -24,6 +24,7 @@ __all__ = [
     "invariant_derivatives",
     "linear_moduli",
     "plane_derivatives",
+    "small_moduli",
 ]
 
 
@@ -185,6 +186,16 @@ def _across(a: Floats, j: Floats, c: Floats, part: int) -> Floats:
             break
     found[going] = np.nan
     return found.reshape(shape)
+
+
+def small_moduli(c: Floats) -> tuple[float, float]:
+    """Return lam and mu at small strain [Pa]; in plane stress those of the plane."""
+    kind, lam, mu = c[KIND], c[LAM], c[MU]
+    if kind in (MOONEY_RIVLIN, YEOH):
+        mu = 2.0 * (c[C1] + (c[C2] if kind == MOONEY_RIVLIN else 0.0))
+    if kind in (MOONEY_RIVLIN, YEOH, NEARLY_INCOMPRESSIBLE):
+        lam = c[BULK] - 2.0 / 3.0 * mu
+    return (2.0 * lam * mu / (lam + 2.0 * mu) if c[ACROSS] == PLANE_STRESS else lam), mu
 
 
 def linear_moduli(c: Floats, part: int) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
-from stiction.solids.element_checks import locking, unfolded
+from stiction.solids.element_checks import locking, shear_locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
@@ -428,6 +428,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
     found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
     found.extend(locking(problem))
+    found.extend(shear_locking(record))
     found.extend(unfolded(problem, record))
     found.extend(tension_check(record))
     found.append(_partners(record))

@@ -12,10 +12,24 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
 from stiction.solids.elements.splines import curve_functions
+from stiction.solids.hourglass import patterns
 
-__all__ = ["Group", "Rule", "centre", "functions", "gradients", "lagrange", "mapped", "rules"]
+__all__ = [
+    "Group",
+    "Rule",
+    "bending",
+    "centre",
+    "functions",
+    "gradients",
+    "incompatible",
+    "lagrange",
+    "mapped",
+    "modes_of",
+    "rules",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -185,6 +199,61 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
     """
     _, dn = functions(group, rule.xi, rule.eta)
     return mapped(dn, points[group.nodes], rule.weights)
+
+
+def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> Floats:
+    """Return gradients (e, q, m, 2) [1/m] of the modes 1 - xi^2 and 1 - eta^2 of linear cells.
+
+    They are mapped by the Jacobian of the middle, so that their mean is zero in any cell, and a
+    constant stress does no work on them; see `modes_of`. Triangles have none.
+
+    Parameters
+    ----------
+    weights : (e, q) reference volumes
+    """
+    if group.order > 1 or group.triangle:
+        return np.zeros((*weights.shape, 0, 2))
+    _, dn = functions(group, *centre(group))
+    rates = np.zeros((rule.xi.size, 2, 2))
+    rates[:, 0, 0], rates[:, 1, 1] = -2.0 * rule.xi, -2.0 * rule.eta
+    return modes_of(dn[:, 0], points[group.nodes], rates, rule.weights, weights)
+
+
+def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats) -> Floats:
+    """Return gradients (e, q, m, d) [1/m] of modes: det J_0 / det J times rates J_0^-1.
+
+    Parameters
+    ----------
+    dn : (e or 1, n, d) derivatives of the functions in the middle
+    x : (e, n, d) places of the nodes [m]
+    rates : (q, m, d) derivatives of the modes on the reference shape
+    rule, weights : (q,) weights on the reference shape, and (e, q) reference volumes
+
+    Source: Taylor, Beresford, Wilson 1976.
+    Verified by: tests/unit/solids/test_hourglass.py::test_linear_fields_have_no_hourglass
+    """
+    middle = np.matmul(x.transpose(0, 2, 1), dn)
+    size = np.linalg.det(middle)
+    made = np.einsum("qmi,eij->eqmj", rates, np.linalg.inv(middle))
+    made *= (size[:, None] * rule / weights)[..., None, None]
+    return made
+
+
+def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) -> Elements:
+    """Return linear cells whose energy is that of their mean, with hourglass energy apart.
+
+    Parameters
+    ----------
+    nodes : (e, n)
+    points : (nodes, d) places [m]
+    g, w, modes : gradients (e, q, n, d), volumes (e, q) and gradients of modes at points
+    """
+    none = np.zeros((w.shape[0], 0, *g.shape[2:])), np.zeros((w.shape[0], 0))
+    mean, gamma = patterns(points[nodes], g, w)
+    inner = Elements(nodes, g, w, *none, modes)
+    whole = np.ascontiguousarray(w.sum(axis=1, keepdims=True))
+    few = np.zeros((w.shape[0], 1, 0, g.shape[3]))
+    return Elements(nodes, np.ascontiguousarray(mean[:, None]), whole, *none, few, gamma, inner)
 
 
 def mapped(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, whole
 from stiction.solids.arrays import Discretisation, Elements, Places, Surface
-from stiction.solids.elements.functions import Group, gradients, rules
+from stiction.solids.elements.functions import Group, bending, gradients, incompatible, rules
 from stiction.solids.elements.hulls import bezier_form, hull_of, refuse_folded
 from stiction.solids.elements.layers import (
     Layer,
@@ -44,6 +44,7 @@ __all__ = [
     "Q1N2",
     "Q2",
     "Q2N2",
+    "QM6",
     "Element",
     "Laid",
     "discretise",
@@ -74,6 +75,7 @@ class Element(Record, abc.ABC):
 
     ORDER = 1  # of the Lagrange functions inside
     SPLINE = 0  # degree of the curve on a contact boundary, 0 where it has Lagrange functions
+    BENDS = False  # whether linear cells have incompatible modes
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -96,6 +98,27 @@ class Element(Record, abc.ABC):
 
 class Q1(Element):
     """Bilinear quadrilaterals, 2 x 2 points, and linear triangles, one point."""
+
+
+class QM6(Element):
+    """Bilinear quadrilaterals that bend as a beam does, with incompatible modes condensed.
+
+    One row of rectangles over the height of a beam is right; cells that are no parallelograms are
+    stiffer. Triangles are those of Q1 and lock. Volume does not lock. In space it is the trilinear
+    hexahedron with modes along its three axes.
+
+    Source: Taylor, Beresford, Wilson 1976; at large strain after Mueller-Hoeppe, Loehnert,
+    Wriggers 2009, see `solids.hourglass`.
+    Verified by: tests/unit/solids/test_hourglass.py::test_one_row_bends_as_a_beam
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.solids.Body(st.solids.rectangle(10.0, 1.0, (10, 1)), st.solids.QM6()).element
+    QM6()
+    """
+
+    BENDS = True
 
 
 class Q2(Element):
@@ -264,7 +287,10 @@ def _elements(group: Group, element: Element, points: Floats) -> Elements:
         vg /= vw[:, :, None, None]
     else:
         vg, vw = gradients(group, points, part)
-    return Elements(np.ascontiguousarray(group.nodes), g, w, vg, vw)
+    modes = incompatible(group, points, full, w)
+    if element.BENDS and modes.shape[2]:
+        return bending(np.ascontiguousarray(group.nodes), points, g, w, modes)
+    return Elements(np.ascontiguousarray(group.nodes), g, w, vg, vw, modes)
 
 
 def _surface(

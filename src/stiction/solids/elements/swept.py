@@ -22,7 +22,15 @@ from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, grev
 from stiction.numerics.jacobians import coefficients_from
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
-from stiction.solids.elements.functions import Group, Rule, functions, mapped, rules
+from stiction.solids.elements.functions import (
+    Group,
+    Rule,
+    bending,
+    functions,
+    mapped,
+    modes_of,
+    rules,
+)
 from stiction.solids.elements.hulls import Hull, bezier_form, hull_of, refuse_folded
 from stiction.solids.elements.kinds import Element, Laid, laid_out
 from stiction.solids.elements.splines import curve_functions
@@ -373,15 +381,18 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
         [_numbers(group.nodes[:, columns], levels, axis) for columns, axis in axes], axis=1
     )
 
-    def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
-        gauss, share = np.polynomial.legendre.leggauss(along)
+    def derivatives(rule: Rule, gauss: Floats) -> list[Floats]:
         f, df = functions(group, rule.xi, rule.eta)
         shape = (group.nodes.shape[0], *f.shape[1:])
         f, df = np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2))
-        rates = [
+        return [
             _products(f[..., columns], df[..., columns, :], *axis.at(gauss))[1]
             for columns, axis in axes
         ]
+
+    def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
+        gauss, share = np.polynomial.legendre.leggauss(along)
+        rates = derivatives(rule, gauss)
         weights = np.ravel(share[:, None] * rule.weights)
         return mapped(np.concatenate(rates, axis=2), points[nodes], weights)
 
@@ -393,7 +404,22 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
         vg = np.einsum("eq,eqnd->end", w, g)[:, None] / vw[:, :, None, None]
     else:
         vg, vw = at(part, degree)
-    return Elements(nodes, np.ascontiguousarray(g), w, np.ascontiguousarray(vg), vw)
+    modes = np.zeros((*w.shape, 0, 3))
+    if group.order == 1 and not group.triangle:
+        # 1 - xi^2 for each coordinate, as in the plane
+        rates = np.zeros((full.xi.size * (degree + 1), 3, 3))
+        gauss, share = np.polynomial.legendre.leggauss(degree + 1)
+        rates[:, 0, 0], rates[:, 1, 1] = (
+            -2.0 * np.tile(c, gauss.size) for c in (full.xi, full.eta)
+        )
+        rates[:, 2, 2] = -2.0 * np.repeat(gauss, full.xi.size)
+        weights = np.ravel(share[:, None] * full.weights)
+        middle = np.concatenate(derivatives(Rule(*(np.zeros(1),) * 3), np.zeros(1)), axis=2)[:, 0]
+        modes = modes_of(middle, points[nodes], rates, weights, w)
+    if element.BENDS and modes.shape[2]:
+        return bending(nodes, points, g, w, modes)
+    vg = np.ascontiguousarray(vg)
+    return Elements(nodes, np.ascontiguousarray(g), w, vg, vw, modes)
 
 
 def _face(surface: Surface, element: Element, levels: Levels, points: Floats) -> Surface:

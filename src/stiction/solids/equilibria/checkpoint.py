@@ -191,6 +191,7 @@ def pack_record(record: Recorder) -> Arrays:
         ),
         "pulled": seen.pulled,
         "missed": np.array(record.missed, dtype=np.float64).reshape(-1, 2),
+        "bent": np.array(record.bent),
         "strays": np.array([*record.strays.values()], dtype=np.float64).reshape(-1, 4),
         "losses": pack_losses(record.losses),
         "picture_time": np.array([t for t, _ in record.pictures]),
@@ -287,6 +288,7 @@ def _record_forms(kept: Arrays, points: tuple[int, int]) -> dict[str, Form]:
         "row_curves": Form(("rows", "curves"), inf=True, nan=True),
         "row_names": Form((), "U"),
         "missed": Form(("missed", 2)),
+        "bent": Form(("missed", "bodies")),
         "losses": Form((), "U"),
         "picture_time": Form(("pictures",)),
         "picture_u": Form(("pictures", *points)),
@@ -365,6 +367,7 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     dated = [(numbers[i], numbers[i + 1]) for i in range(0, 8, 2)]
     record.extremes = Extremes(*dated, kept["pulled"], *numbers[8:])
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
+    record.bent = list(kept["bent"])
     for i, (t, far, a, b) in enumerate(kept["strays"]):
         record.strays[i] = Stray(float(t), float(far), int(a), int(b))
     record.losses = unpack_losses(kept["losses"])

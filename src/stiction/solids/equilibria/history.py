@@ -322,6 +322,7 @@ class Recorder:
     snapshots : about how many pictures of the whole body are kept
     end : time of the last picture
     unmet : residual of the step at which the path was given up [1]
+    bent : time of every accepted step, then energy and excess of each body; see `parasitic`
     """
 
     problem: Problem
@@ -340,6 +341,7 @@ class Recorder:
     last: Row | None = None
     unmet: float = 0.0
     missed: list[tuple[int, float]] = field(default_factory=list)
+    bent: list[Floats] = field(default_factory=list)
     balances: dict[int, list[tuple[Floats, Floats]]] = field(default_factory=dict)
     strays: dict[int, Stray] = field(default_factory=dict)
     unseen: str = ""
@@ -375,6 +377,8 @@ class Recorder:
         self.last = Row(t, curves, self._points(trial), energy, iterations)
         self.path.append(self.last._replace(points={}))
         self._see(t, trial, residual)
+        moved = self.problem.unknowns.displacements(trial.u)
+        self.bent.append(np.append(t, self.problem.excess.at(moved)))
         x = self.problem.places(trial.u)
         lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
         self.missed.append((lost, t))
@@ -390,8 +394,8 @@ class Recorder:
         due = self._picture_times[len(self.pictures) :]
         if due.size and t >= due[0] - self.same(t):
             # times passed in one step count as taken
+            moved = self.problem.unknowns.displacements(state.u)
             for _ in range(int(np.sum(due <= t + self.same(t)))):
-                moved = self.problem.unknowns.displacements(state.u)
                 self.pictures.append((t, moved.copy()))
 
     def asks_for(self, t: float) -> bool:

@@ -24,6 +24,7 @@ from stiction.solids.many.among import Strays
 from stiction.solids.many.passing import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
+from stiction.solids.parasitic import Excess
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -216,6 +217,16 @@ class Problem:
             least_of(part.hulls, x[first : first + part.points.shape[0]])
             for part, first in zip(self.parts, self.first, strict=False)
         )
+
+    @functools.cached_property
+    def excess(self) -> Excess:
+        """What linear elements hold in bending and a beam does not."""
+        made = []
+        for part, body, first in zip(self.parts, self.assembled.bodies, self.first, strict=False):
+            if not isinstance(body, Membrane):
+                blocks = [b._replace(nodes=b.nodes + first) for b in part.blocks]
+                made.append((blocks, body.material.table(body.plane_stress)))
+        return Excess(made)
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, d) [m], zero where nothing is prescribed."""

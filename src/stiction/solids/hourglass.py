@@ -1,0 +1,209 @@
+"""Linear cells that bend: the energy of what is not homogeneous in them, with modes of their own.
+
+With the mean F_m of the deformation gradient and what is left of the displacements of the nodes,
+h_k = sum_a gamma_ka u_a, zero for linear fields, the energy of a cell is
+
+    V psi(F_m) + 1/2 y_k . S_kl y_l,     y_k = F_m^-1 h_k,
+
+where S is the stiffness of hourglass patterns at small strain, from which the incompatible modes
+1 - xi^2 have been condensed. At small strain this is the element QM6, whose bending is that of a
+beam where the cells are rectangles. At large strain F_m^-1 makes the energy objective, and leaves
+it positive: no compression makes an hourglass grow by itself, as enhanced strains at large
+deformation do (Wriggers, Reese 1996). There is nothing inside to be solved for: energy, forces
+and tangent are functions of the displacements alone.
+
+Source: Taylor, Beresford, Wilson 1976 for S; Flanagan, Belytschko 1981 for gamma; the split in
+homogeneous and linear inhomogeneous parts after Mueller-Hoeppe, Loehnert, Wriggers 2009.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.arrays import Elements
+from stiction.solids.dimensions import cofactor
+from stiction.solids.material_laws import KIND, LINEAR, small_moduli
+from stiction.solids.stress_points import kept
+
+__all__ = ["Hourglass", "condensed", "hourglass_of", "patterns"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# corners of the reference square, counter-clockwise
+_XI, _ETA = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
+
+
+def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> Floats:
+    """Return int (e_i grad A) : C : (e_j grad B) of functions, (e, k d, l d).
+
+    Parameters
+    ----------
+    weights : (e, q)
+    a, b : (e, q, k, d) and (e, q, l, d) gradients of the functions
+    """
+    both = np.einsum("eq,eqki,eqlj->ekilj", weights, a, b)
+    same = np.einsum("ekili->ekl", both)
+    made = lam * both + mu * both.transpose(0, 1, 4, 3, 2)
+    for i in range(a.shape[3]):
+        made[:, :, i, :, i] += mu * same
+    e, k, d, l, _ = made.shape  # noqa: E741
+    return made.reshape(e, k * d, l * d)
+
+
+def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
+    """Return H^-1 of the modes of every element, (e, m d, m d)."""
+    return np.linalg.inv(stiffness(weights, modes, modes, lam, mu))
+
+
+def patterns(x: Floats, gradients: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return mean gradients (e, n, d) [1/m] and hourglass functions gamma (e, n, k) of cells.
+
+    Parameters
+    ----------
+    x : (e, n, d) places of the corners [m]; in space the second four lie behind the first
+    gradients, weights : (e, q, n, d) and (e, q) at points
+
+    Verified by: tests/unit/solids/test_hourglass.py::test_linear_fields_have_no_hourglass
+    """
+    n = x.shape[1]
+    mean = np.einsum("eq,eqnd->end", weights, gradients) / weights.sum(axis=1)[:, None, None]
+    g = (_XI * _ETA)[:, None]
+    if n > g.shape[0]:
+        xi, eta, zeta = np.tile(_XI, 2), np.tile(_ETA, 2), np.repeat([-1.0, 1.0], 4)
+        g = np.stack([xi * eta, eta * zeta, xi * zeta, xi * eta * zeta], axis=-1)
+    return mean, (g - np.einsum("nk,eni,emi->emk", g, x, mean)) / n
+
+
+class Hourglass(NamedTuple):
+    """Hourglass energy of the elements of one kind.
+
+    Parameters
+    ----------
+    nodes : (e, n)
+    mean : (e, n, d) mean gradients [1/m]
+    gamma : (e, n, k)
+    stiff : (e, k d, k d) S [N/m]
+    linear : whether rotations count as strain
+    """
+
+    nodes: Ints
+    mean: Floats
+    gamma: Floats
+    stiff: Floats
+    linear: bool
+
+    def energy(self, u: Floats) -> float:
+        """Return the energy [J/m]."""
+        _, y, z = self._strains(u)
+        return 0.5 * float(np.sum(y * z))
+
+    def add(
+        self, u: Floats, residual: Floats, data: Floats | None, places: Ints, row: Ints
+    ) -> None:
+        """Add forces and, unless `data` is None, the tangent; see `bulk_kernels.bulk_kernel`.
+
+        Verified by: tests/unit/solids/test_hourglass.py::test_tangent_against_differences
+        """
+        inverse, y, z = self._strains(u)
+        t, c, mean = z, self.gamma, self.mean
+        if not self.linear:
+            t = np.matmul(z, inverse)
+            c = c - np.matmul(mean, y.transpose(0, 2, 1))
+        force = np.matmul(c, t)
+        np.add.at(residual, self.nodes, force)
+        if data is None:
+            return
+        (e, n, k), d = c.shape, u.shape[1]
+        # rows of the h_k by the displacements, (e, n d, k d)
+        rows = np.zeros((e, n, d, k, d))
+        for i in range(d):
+            rows[:, :, i, :, i] = c
+        rows = rows.reshape(e, n * d, k * d)
+        if not self.linear:
+            back = np.zeros((e, k, d, k, d))
+            for i in range(k):
+                back[:, i, :, i] = inverse
+            rows_back = np.matmul(rows, back.reshape(e, k * d, k * d).transpose(0, 2, 1))
+            block = np.matmul(np.matmul(rows_back, self.stiff), rows_back.transpose(0, 2, 1))
+            turned = np.matmul(mean, inverse)
+            both = np.einsum("ebi,eaj->eaibj", force, turned).reshape(e, n * d, n * d)
+            block -= both + both.transpose(0, 2, 1)
+        else:
+            block = np.matmul(np.matmul(rows, self.stiff), rows.transpose(0, 2, 1))
+        np.add.at(data, kept(entries, self.nodes, places, row, d), block.ravel())
+
+    def _strains(self, u: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return F_m^-1 (e, d, d), y and S y (e, k, d)."""
+        moved = u[self.nodes]
+        e, d = moved.shape[0], moved.shape[2]
+        h = np.matmul(self.gamma.transpose(0, 2, 1), moved)
+        inverse, y = np.zeros((0, d, d)), h
+        if not self.linear:
+            f = np.eye(d) + np.matmul(moved.transpose(0, 2, 1), self.mean)
+            with np.errstate(all="ignore"):
+                cof, det = cofactor(f.transpose(1, 2, 0))
+                inverse = np.ascontiguousarray((cof / det).transpose(2, 1, 0))
+            y = np.matmul(h, inverse.transpose(0, 2, 1))
+        z = np.matmul(self.stiff, y.reshape(e, -1, 1)).reshape(y.shape)
+        return inverse, y, z
+
+
+def entries(nodes: Ints, places: Ints, row: Ints, d: int) -> Ints:
+    """Return where the entries of all blocks are in the matrix, (elements n d n d,)."""
+    down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
+    there: Ints = places[:, :, None, :, None] + down + np.arange(d)
+    return there.ravel()
+
+
+def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
+    """Return the hourglass energy of elements, None where it does not stand apart.
+
+    Parameters
+    ----------
+    table : of the material
+    """
+    inner = elements.inner
+    if inner is None:
+        return None
+    lam, mu = small_moduli(table)
+    g, w, modes, gamma = inner.gradients, inner.weights, inner.modes, elements.hourglass
+    mean = elements.gradients[:, 0]
+    # displacements of the nodes for which one of the h_k is one: by duality
+    own = np.einsum("eak,eal->ekl", gamma, gamma)
+    unit = np.matmul(gamma, np.linalg.inv(own))
+    rates = np.einsum("eqad,eak->eqkd", g - mean[:, None], unit)
+    # patterns and modes together, then without the modes
+    both = np.concatenate([rates, modes], axis=2)
+    # volume changes by what modes can take back, and by no more: else the product of all
+    # coordinates in space keeps its volume and locks
+    spread = np.einsum("eqmd,emd->eqm", modes, modes[:, 0])
+    part = _projected(w, both, spread)
+    whole = stiffness(w, both, both, 0.0, mu) + lam * np.matmul(part.transpose(0, 2, 1), part)
+    count = rates.shape[2] * rates.shape[3]
+    stiff, couple, inside = (
+        whole[:, :count, :count],
+        whole[:, count:, :count],
+        whole[:, count:, count:],
+    )
+    stiff = stiff - np.matmul(couple.transpose(0, 2, 1), np.linalg.solve(inside, couple))
+    stiff = 0.5 * (stiff + stiff.transpose(0, 2, 1))
+    return Hourglass(elements.nodes, mean, gamma, stiff, bool(table[KIND] == LINEAR))
+
+
+def _projected(weights: Floats, rates: Floats, basis: Floats) -> Floats:
+    """Return the divergence of functions in an orthonormal basis, (e, m, k d).
+
+    Parameters
+    ----------
+    weights : (e, q)
+    rates : (e, q, k, d) their gradients
+    basis : (e, q, m) functions at the points
+    """
+    root = np.sqrt(weights)
+    flat = np.linalg.qr(root[..., None] * basis)[0]
+    spread = root[..., None] * rates.reshape(*weights.shape, -1)
+    return np.matmul(flat.transpose(0, 2, 1), spread)

@@ -1,0 +1,162 @@
+"""Energy that linear elements hold in bending and a beam does not, from the displacements found.
+
+A bilinear cell that is bent shears, and is too stiff by (length / height)^2 of the cell. Modes
+1 - xi^2 that no neighbour shares take the shear away (Wilson 1973; Taylor, Beresford, Wilson 1976):
+with the nodes where they are, the energy falls by
+
+    Delta = 1/2 r . H^-1 r,   r = int grad M . C : e,   H = int grad M . C . grad M,
+
+where e is the strain of what is not the mean, F_mean^-1 F - 1. It vanishes in homogeneous
+states, whatever their size. In a beam under given displacements Delta / (E - Delta) is the excess
+of its stiffness. Linear triangles have no such modes inside: there e is the difference of their
+strain to one that is linear between averages at the nodes (Zienkiewicz, Zhu 1987).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.solids.arrays import Elements
+from stiction.solids.assembly import Bulk, parts_of
+from stiction.solids.dimensions import cofactor
+from stiction.solids.hourglass import condensed
+from stiction.solids.material_laws import KIND, LINEAR, NEO_HOOKEAN, small_moduli
+from stiction.solids.stress_points import deformation
+
+__all__ = ["Excess", "Modes", "excess", "modes_in"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_SPACE = 3
+
+
+class Modes(NamedTuple):
+    """What the elements of one kind could do besides.
+
+    Parameters
+    ----------
+    elements : with nodes numbered as displacements are
+    inverse : (e, m d, m d) of the stiffness of their modes; empty for triangles
+    lam, mu : [Pa]
+    linear : whether rotations count as strain
+    lacks : modulus of the volumetric part, which does not resist what is not the mean [Pa]
+    """
+
+    elements: Elements
+    inverse: Floats
+    lam: float
+    mu: float
+    linear: bool
+    lacks: float = 0.0
+
+
+def modes_in(elements: Elements, table: Floats) -> Modes | None:
+    """Return what elements of one kind could do besides, None where it is nothing."""
+    lam, mu = small_moduli(table)
+    linear = bool(table[KIND] == LINEAR)
+    if elements.modes.shape[2]:
+        lacks = 0.0
+        if len(parts_of(elements)) > 1:
+            # the volumetric part has its mean alone: bodies in bending lack the rest of it. In
+            # space that lets them curve across the beam, as no beam does: there shear alone counts
+            plane = elements.modes.shape[3] < _SPACE
+            part = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / _SPACE
+            lam, lacks = (lam, part) if plane else (0.0, 0.0)
+        inverse = condensed(elements.weights, elements.modes, lam, mu)
+        return Modes(elements, inverse, lam, mu, linear, lacks)
+    if elements.nodes.shape[1] == elements.gradients.shape[3] + 1:
+        return Modes(elements, np.zeros((0, 0, 0)), lam, mu, linear)
+    return None
+
+
+def excess(kinds: list[Modes], u: Floats) -> float:
+    """Return the energy of the elements of a body above that with more modes [J/m].
+
+    Parameters
+    ----------
+    u : (nodes, d) displacements [m]
+
+    Verified by: tests/unit/solids/test_parasitic.py::test_excess_is_that_of_the_beam
+    """
+    total = 0.0
+    triangles = []
+    for kind in kinds:
+        elements = kind.elements
+        f = deformation(elements.nodes, elements.gradients, u)
+        if not kind.inverse.size:
+            triangles.append((kind, f[:, :, 0]))
+            continue
+        w, d = elements.weights.T, f.shape[0]
+        mean = (w * f).sum(axis=2) / w.sum(axis=0)
+        strain = _strain(f, mean[:, :, None], kind.linear)
+        trace, stress = np.einsum("iiqe->qe", strain), 2.0 * kind.mu * strain
+        for i in range(d):
+            stress[i, i] += kind.lam * trace
+        r = np.einsum("ijqe,eqmj->emi", w * stress, elements.modes, optimize=True)
+        r = r.reshape(w.shape[1], -1)
+        total += 0.5 * float(np.sum(r * np.matmul(kind.inverse, r[:, :, None])[..., 0]))
+        total -= 0.5 * kind.lacks * float(np.sum(w * trace**2))
+    return total + _of_triangles(triangles, u.shape[0])
+
+
+def _strain(f: Floats, mean: Floats, linear: bool) -> Floats:
+    """Return the symmetric part (d, d, ...) of mean^-1 f - 1; of f - mean in linear elasticity."""
+    away = f - mean
+    if not linear:
+        cof, det = cofactor(mean)
+        away = np.einsum("ki...,kj...->ij...", cof / det, away)
+    return np.asarray(0.5 * (away + away.swapaxes(0, 1)))
+
+
+def _of_triangles(kinds: list[tuple[Modes, Floats]], count: int) -> float:
+    """Return the energy of the difference to strains that are averaged at nodes [J/m]."""
+    if not kinds:
+        return 0.0
+    d = kinds[0][1].shape[0]
+    total, share = np.zeros((d, d, count)), np.zeros(count)
+    for kind, f in kinds:
+        w = kind.elements.weights.sum(axis=1)
+        for column in kind.elements.nodes.T:
+            np.add.at(total, (slice(None), slice(None), column), w * f)
+            np.add.at(share, column, w)
+    average = total / np.where(share > 0.0, share, 1.0)
+    found = 0.0
+    for kind, f in kinds:
+        w = kind.elements.weights.sum(axis=1)
+        away = _strain(average[:, :, kind.elements.nodes.T], f[:, :, None], kind.linear)
+        both = np.concatenate([away, away.sum(axis=2, keepdims=True)], axis=2)
+        trace, square = np.einsum("iine->ne", both), np.einsum("ijne,ijne->ne", both, both)
+        # the integral of a product of two linear functions is d! / (d + 2)! of the volume, that
+        # of a square twice as much
+        each = float(np.sum(w * (0.5 * kind.lam * trace**2 + kind.mu * square)))
+        found += each / ((d + 1) * (d + 2))
+    return found
+
+
+class Excess:
+    """Energies of bodies, and what more modes would take from them.
+
+    Parameters
+    ----------
+    bodies : of each the elements by kind, with nodes as displacements are numbered, and the
+        table of its material
+    """
+
+    def __init__(self, bodies: Sequence[tuple[list[Elements], Floats]]) -> None:
+        self._bodies = []
+        for blocks, table in bodies:
+            kinds = [k for block in blocks if (k := modes_in(block, table)) is not None]
+            self._bodies.append((kinds, Bulk([(block, table) for block in blocks])))
+
+    def at(self, u: Floats) -> Floats:
+        """Return energy and excess (bodies, 2) [J/m]; zeros where a body has no modes."""
+        found = np.zeros((len(self._bodies), 2))
+        for row, (kinds, bulk) in zip(found, self._bodies, strict=True):
+            if kinds:
+                row[:] = bulk.energy(u), excess(kinds, u)
+        return found
