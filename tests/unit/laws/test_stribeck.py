@@ -62,3 +62,73 @@ def test_longer_rest_carries_more():
 def test_bad_numbers_are_refused(make, field):
     with pytest.raises(st.ModelError, match=field):
         make()
+
+
+@pytest.mark.parametrize("belt", [0.0, -0.5])
+@pytest.mark.parametrize(
+    ("law", "stretch", "stiffness"),
+    [
+        (Stribeck(0.25, 0.0026, 0.9, 1, 0.3), 100.0, 40.0),
+        (Stribeck(0.25, 0.0026, 0.01, 2, 0.3), 100.0, 40.0),
+        (Stribeck(0.25, 0.0026, 0.9, 2, 0.3), 400.0, 50.0),
+        (Stribeck(0.25, 0.0026, 0.9, 1, 0.01), 1e4, 50.0),
+    ],
+)
+def test_a_film_that_resists_many_times_the_weight_is_followed(law, stretch, stiffness, belt):
+    """At high speed mu is far above one, and its fit is right to a share of its size."""
+    chain = st.Chain(mass=1.0, stiffness=stiffness, law=law, x0=stretch, belt_speed=belt)
+    run = st.solve(chain, st.EventDriven(), (0.0, 1.0), save=401)
+    assert run.audit.ok
+    v = run.data["v"].values[:, 0] - belt
+    assert law.coefficient(np.abs(v).max()) > 2.0
+    # damped like a mass on a dashpot, but for the friction of the curve, of at most its static one
+    rates = (lambda t, y: (y[1], -stiffness * y[0] - law.viscous * 9.81 * (y[1] - belt)),)
+    damped = solve_ivp(rates[0], (0.0, 1.0), (stretch, 0.0), rtol=1e-9, atol=1e-9)
+    off = abs(damped.y[0, -1] - run.final["x"][0])
+    assert off <= 0.25 * 9.81 * (0.5 + 1.0 / np.sqrt(stiffness))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("v_scale", [1e-3, 3e-3, 1e-2])
+def test_a_narrow_curve_is_seen_where_slip_begins_and_ends(power, v_scale):
+    """Friction falls within some microseconds of the first slip, far less than a step."""
+    law = Stribeck(0.25, 0.0026, v_scale, power)
+    chain = st.Chain(mass=1.0, stiffness=40.0, law=law, x0=10.0)
+    run = st.solve(chain, st.EventDriven(), (0.0, 1.0), save=2)
+    assert run.audit.ok
+
+
+def test_a_chain_speaks_of_functions_that_it_has():
+    """Where no step is short enough, what is named is there."""
+    # it jumps at half a metre per second
+    law = st.UserFriction(lambda v: 0.3 if v < 0.5 else 0.2, lambda v: 0.0)
+    for load in (st.Constant(20.0), st.UserLoad(lambda t: 20.0)):
+        chain = st.Chain(mass=1.0, stiffness=10.0, law=law, load=load)
+        run = st.solve(chain, st.EventDriven(), (0.0, 1.0), throw=False)
+        assert run.status is st.Status.WORK_LIMIT
+        assert ("UserLoad" in run.reason) == isinstance(load, st.UserLoad)
+        assert "user's function" not in run.reason
+
+
+@pytest.mark.parametrize(
+    ("law", "load", "told"),
+    [
+        (Stribeck(0.4, 0.2, 0.1), st.Constant(9.0), "the friction of Stribeck is too rough"),
+        (st.Coulomb(0.2), st.UserLoad(lambda t: 9.0), "UserLoad.function is too rough"),
+        (
+            Stribeck(0.4, 0.2, 0.1),
+            st.UserLoad(lambda t: 9.0),
+            "the friction of Stribeck or UserLoad.function is too rough",
+        ),
+    ],
+)
+def test_what_no_step_can_follow_is_named(law, load, told, monkeypatch):
+    """Whatever it is: the kernel's answer is made here, as mended laws give none."""
+    from stiction.chains.event_driven import step_kernels
+
+    vanished = step_kernels.STEP_VANISHED
+    monkeypatch.setattr(step_kernels, "advance_fitted", lambda *given: vanished)
+    chain = st.Chain(mass=1.0, stiffness=10.0, law=law, load=load)
+    run = st.solve(chain, st.EventDriven(), (0.0, 1.0), throw=False)
+    assert run.reason.startswith(told)
+    assert ("UserLoad.breakpoints" in run.reason) == ("UserLoad" in told)

@@ -46,6 +46,7 @@ _TRACK_ROWS, _TRACK_NUMBERS = 2048, 200_000
 _HOPELESS, _STEPS_TO_JUDGE = 1e5, 10_000
 # a user's load is looked at in steps of at most this share of the time span
 _LONGEST_FIT = 0.005
+_NAME_JUMPS = "name its jumps in UserLoad.breakpoints"
 
 
 def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> Run:
@@ -182,16 +183,12 @@ class Solver:
                 self.reason = f"the load is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
             if code == ek.STALLED:
-                self.reason = (
-                    f"time does not pass at t = {t:.9g} s: events follow each other, or a user's "
-                    "function jumps there; name its jumps in UserLoad.breakpoints"
-                )
+                self.reason = f"time does not pass at t = {t:.9g} s: events follow each other"
+                if self.load_call.address:
+                    self.reason += f", or UserLoad.function jumps there; {_NAME_JUMPS}"
                 return Status.WORK_LIMIT
             if code == ek.STEP_VANISHED:
-                self.reason = (
-                    f"a user's function is too rough to follow at t = {t:.9g} s; "
-                    "name its jumps in UserLoad.breakpoints"
-                )
+                self.reason = self._too_rough(t)
                 return Status.WORK_LIMIT
             if counter[er.STEPS] >= self.most_steps:
                 self.reason = f"max_steps = {self.most_steps} were used up"
@@ -201,8 +198,10 @@ class Solver:
                 self.reason = (
                     f"{counter[er.STEPS] - judged:.0f} steps led from {when:.9g} s to {t:.9g} "
                     "s, and this span would take far too many; look for masses, springs or a load "
-                    "of another size than the rest, or a pole of a user's load"
+                    "of another size than the rest"
                 )
+                if self.load_call.address:
+                    self.reason += ", or a pole of UserLoad.function"
                 return Status.WORK_LIMIT
             if counter[er.STEPS] - judged >= _STEPS_TO_JUDGE:
                 self.judged[:] = t, counter[er.STEPS]
@@ -212,6 +211,13 @@ class Solver:
             request.progress((t - request.t_start) / span, f"{self.n_logged} events")
             if request.checkpoint is not None and request.checkpoint.due():
                 request.checkpoint.save(self._pack())
+
+    def _too_rough(self, t: float) -> str:
+        """Return which functions no step after `t` can follow."""
+        law = [f"the friction of {type(self.chain.law).__name__}"] * self.problem.fitted
+        load = ["UserLoad.function"] * (self.load_call.address != 0)
+        reason = f"{' or '.join(law + load)} is too rough to follow at t = {t:.9g} s"
+        return f"{reason}; {_NAME_JUMPS}" if load else reason
 
     def _is_loaded_after(self, t: float) -> bool:
         """Return whether a load is finite at the next moments, which a step comes near."""

@@ -46,6 +46,9 @@ FIT = 7
 FIT_NODES = 0.5 * (1.0 - np.cos((2.0 * np.arange(FIT) + 1.0) * np.pi / (2.0 * FIT)))
 # where the fit is compared with the function: none of these is a node
 FIT_CHECKS = np.array([0.995, 0.06, 0.36, 0.64])
+# friction may change over a small speed: at the start of slip, and where a mass stops, which is
+# just before the end of a step that is cut for it
+MU_CHECKS = np.array([0.0, 0.06, 0.36, 0.64, 0.995, 1.0 / 1.002])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
@@ -142,7 +145,8 @@ def fit_forces(
 
     Returns
     -------
-    Misfit over the largest force of the step; inf when the repetition does not settle.
+    Misfit of the load over the largest force of the step, of mu over its size where it is above
+    one; inf when the repetition does not settle.
     """
     piece_load = s.load.copy()
     values = np.empty(FIT)
@@ -179,7 +183,7 @@ def fit_forces(
             s.mu[i, 0] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
     for _ in range(60):
         expand(p, t, active, count, mode, lead, s)
-        change, worst = 0.0, 0.0
+        change, worst, size = 0.0, 0.0, 1.0
         for a in range(count):
             i = active[a]
             if mode[i] == 0:
@@ -187,6 +191,7 @@ def fit_forces(
             for q in range(FIT):
                 w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
                 values[q] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
+                size = max(size, abs(values[q]))
             _powers(values, tau, s.fit)
             if lead[i] >= 2:
                 # the force balance at the start of slip is exact; keep it so
@@ -196,8 +201,8 @@ def fit_forces(
                 change = max(change, abs(s.fit[k] - s.mu[i, k]) * power)
                 s.mu[i, k] = s.fit[k]
                 power *= tau
-            for q in range(FIT_CHECKS.size):
-                check = FIT_CHECKS[q] * tau
+            for q in range(MU_CHECKS.size):
+                check = MU_CHECKS[q] * tau
                 w = mode[i] * _slip_rate(p, s, i, check)
                 worst = max(
                     worst,
@@ -206,8 +211,8 @@ def fit_forces(
                         - _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
                     ),
                 )
-        if change < 1e-15:
-            return max(misfit, worst)
+        if change < 1e-15 * size:
+            return max(misfit, worst / size)
         if not np.isfinite(change):
             break
     return np.inf
