@@ -126,7 +126,7 @@ class InjectedFault(FaultSystem):
     >>> import stiction as st
     >>> fault = st.faults.InjectedFault(cells=1000).assembled()
     >>> round(float(fault.pore_pressure(8.64e6).max()) / 1e6, 2)  # when injection stops [MPa]
-    6.46
+    6.43
     """
 
     cells: int = 1000

@@ -231,3 +231,9 @@ def test_the_benchmark_starts_at_its_state():
     assert fault.law.coefficient(v, theta) * fault.sigma == pytest.approx(29.2e6, rel=1e-12)
     assert fault.surface == "none"
     assert fault.plate_speed == 0.0
+
+
+def test_the_audit_fails_where_steps_are_crude():
+    crude = solved(FAULT, rtol=1e-2, t_end=2000.0)
+    failed = {check.check for check in crude.audit if not check.ok}
+    assert failed == {"ledger_closes", "stress_balances"}
