@@ -91,7 +91,8 @@ def checks_made(source) -> list[Made]:
             Made(
                 place=f"{source.path}:{call.lineno}",
                 name=name.value if written else None,
-                always=isinstance(ok, ast.Constant),
+                # of what is not checked the verdict is None
+                always=isinstance(ok, ast.Constant) and ok.value is not None,
                 system=system_of(source.path),
                 helper=helper_around(source.tree, call),
             )

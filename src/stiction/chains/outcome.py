@@ -13,6 +13,7 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.replay.trail import Trail
 from stiction.errors import Status
+from stiction.methods import EventDriven
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
 from stiction.results.events import EventLog
@@ -314,7 +315,7 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
             closed,
             bound,
             None,
-            "largest energy imbalance over the largest energy",
+            "largest energy imbalance over the largest energy, at the saved times",
         )
     ]
     heat, when = history.energy.friction_heat, None
@@ -338,11 +339,22 @@ def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
 
 
 def _replay(chain: Chain, method: object, history: ChainHistory) -> list[Check]:
-    if history.trail is None or not np.isfinite(history.trail.x).all():
+    """Return the line of a replay; only event-driven runs have one."""
+    if not isinstance(method, EventDriven) or not chain.law.sticks:
         return []
-    from stiction.chains.replay.compare import replay_check
+    from stiction.chains.replay.compare import MOST_MASSES, replay_check
 
-    return [replay_check(chain, history, history.trail, getattr(method, "rtol", 0.0))]
+    trail, why = history.trail, ""
+    if history.status is Status.NOT_FINITE or (
+        trail is not None and not np.isfinite(trail.x).all()
+    ):
+        why = "the run left floating point"
+    elif trail is None:
+        why = f"more than {MOST_MASSES} masses; replay=True makes it"
+        why = "replay=False" if method.replay is False else why
+    if why or trail is None:
+        return [Check("replay_agrees", None, None, None, None, why)]
+    return [replay_check(chain, history, trail, method.rtol)]
 
 
 def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:

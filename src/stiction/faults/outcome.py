@@ -209,7 +209,7 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
             closed,
             LEDGER_LIMIT,
             None,
-            "energy imbalance over the energy; a smaller rtol closes it",
+            "energy imbalance over the energy, at the saved times; a smaller rtol closes it",
         ),
         Check(
             "stress_balances",
@@ -247,7 +247,10 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
                 "cells per G L / (b sigma); fewer let single cells fail alone: give more cells",
             )
         )
-        if system.shear_speed is not None:
+        if system.shear_speed is None:
+            note = "shear_speed is not given"
+            found.append(Check("slip_below_wave_speed", None, None, 0.01, None, note))
+        else:
             ratio = float(h.number[sk.V_MOST]) / system.shear_speed
             found.append(
                 Check(

@@ -282,7 +282,10 @@ def _checks(
             note="the largest residual over the noise; single rows that no law explains",
         ),
     ]
-    if problem.known_noise:
+    if not problem.known_noise:
+        note = "noise is not given: it is taken from the misfit itself"
+        checks.append(Check("misfit_is_noise", None, None, None, note=note))
+    else:
         ratio = top.rss / max(n - len(problem.parameters), 1)
         limit = 1.0 + 4.0 * math.sqrt(2.0 / n)
         note = "square of the residuals over that of the noise you gave"

@@ -146,7 +146,10 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     noise = 1e-26 * sum(rod.section.axial_stiffness * rod.rest_length for rod in rods.rods)
     if closed * energy.scale <= noise:
         closed = 0.0
-    note = "largest energy imbalance over the largest energy; falls as the step squared"
+    note = (
+        "largest energy imbalance over the largest energy, at the saved times; falls as the step "
+        "squared"
+    )
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     contact = history.contact
     found.extend(_overlap(rods, history))
@@ -165,8 +168,13 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
     note = "sine of the angle at single points; below ten degrees rods touch along a line"
-    ok = bool(-sine[0] >= least or sine[1] is None)
-    found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
+    if sine[1] is None:
+        found.append(
+            Check("rods_not_parallel", None, None, least, None, "no contact at a single point")
+        )
+    else:
+        ok = bool(-sine[0] >= least)
+        found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
     depth, when = _worst(history, xk.DEPTH)
     gap = (depth, when) if depth > 0.0 else (0.0, None)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)

@@ -503,8 +503,14 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     """Compare pressures and gaps with what the straight part of the normal law stands for."""
     worst, when = record.extremes.pressure
     gap, at = record.extremes.gap
-    if not problem.passes or not np.isfinite(gap):
+    if not problem.passes:
         return []
+    if not np.isfinite(gap):
+        note = "no point of a surface was near a partner"
+        return [
+            Check("pressure_within_law", None, None, None, None, note),
+            Check("no_interpenetration", None, None, None, None, note),
+        ]
     note = (
         "largest pressure over T_max; beyond, the straight wall of the law stores much more "
         "than the true one, and gaps are too small"
@@ -544,7 +550,12 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         pulled = np.zeros(size.size, dtype=bool)
     found = []
     coarsest = float(np.max(size[pulled], initial=0.0))
-    if getattr(law, "adhesive", True) and coarsest > 0.0:
+    adhesive = getattr(law, "adhesive", True)
+    if adhesive and coarsest <= 0.0:
+        note = "no surface element was under tension"
+        found.append(Check("process_zone_resolved", None, None, 1.0, None, note))
+        found.append(Check("law_length_resolved", None, None, 10.0, None, note))
+    elif adhesive:
         work = float(-np.asarray(law.potential(law.gap_eq)))
         zone = soft * work / law.max_tension**2
         note = "coarsest surface element under tension over a quarter of E* W / T_max^2"

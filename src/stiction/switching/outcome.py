@@ -170,7 +170,7 @@ def _energy_checks(energy: Ledger, rtol: float, unit: str) -> list[Check]:
     gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
     closed = energy.imbalance_rel
     taken = f"largest heat that friction gave back between saved states [{unit}]"
-    note = "largest energy imbalance over the largest energy"
+    note = "largest energy imbalance over the largest energy, at the saved times"
     return [
         Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),
         Check("friction_dissipates", bool(gained <= limit), gained, limit, None, taken),
@@ -197,9 +197,9 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
     value, when = worst.tolist(), history.time[row].tolist()
     _, near, most = limits(rtol)
     off, wrong, multiplier = value[OFF], value[WRONG_SIDE], value[MULTIPLIER]
-    distance = "distance from the surface while sliding, over the size of the state"
-    other = "how far h has the other sign than its mode, over the size of the state"
-    bound = "multiplier while sliding: within [-1, 1] for a Filippov solution"
+    distance = "distance from the surface while sliding, over the size of the state, when saved"
+    other = "how far h has the other sign than its mode, over the size of the state, when saved"
+    bound = "multiplier while sliding, when saved: within [-1, 1] for a Filippov solution"
     return [
         Check("stays_on_surface", off <= near, off, near, when[OFF], distance),
         Check("stays_on_its_side", wrong <= near, wrong, near, when[WRONG_SIDE], other),

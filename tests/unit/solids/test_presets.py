@@ -25,9 +25,7 @@ def test_strip_peels():
     assert_allclose(run.data["displacement"].values, 8.0 * run.time, rtol=1e-12)
     assert_allclose(run.data["peeling_length"].values, 20.0 - contact, rtol=1e-12)
     assert run.energy.total_friction_heat[-1] > 0.0
-    assert not [
-        c.check for c in run.audit.failed if c.check != "process_zone_resolved"
-    ]
+    assert not [c.check for c in run.audit.failed if c.check != "process_zone_resolved"]
 
 
 def test_the_strip_begins_at_rest():

@@ -15,6 +15,7 @@ from stiction.chains.blocks.replay_kernels import Second, replay
 from stiction.chains.event_driven.state import (
     EXPANSIONS,
     GAP,
+    GIVEN,
     N_EVENTS,
     N_TOUCH,
     NEXT_SAVE,
@@ -72,6 +73,7 @@ class Told(NamedTuple):
     done : (m,) 1 where it came to its end and nothing was left undecided
     x, v, mode, friction, heat : (m, 2, n) at the start and at the end
     sums : (m, 2, 4) kinetic and stored energy, work, heat in dampers
+    given : (m,) heat that friction gave back in steps [J]
     onset : (m, n) time of the first event in which each mass slips, NaN for none
     rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
         where something moves at the end
@@ -87,6 +89,7 @@ class Told(NamedTuple):
     friction: Floats
     heat: Floats
     sums: Floats
+    given: Floats
     onset: Floats
     rest: Floats
     kinds: Ints
@@ -239,6 +242,7 @@ def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> Non
             told.heat[b, row, i] = saved.heat[row, i]
         told.sums[b, row, 0], told.sums[b, row, 1] = saved.kinetic[row], saved.stored[row]
         told.sums[b, row, 2], told.sums[b, row, 3] = saved.work[row], saved.viscous[row]
+    told.given[b] = state.clock[GIVEN]
     told.kinds[b, :] = 0
     told.onset[b, :] = np.nan
     for e in range(state.counter[N_EVENTS]):

@@ -132,6 +132,7 @@ class _Crew:
             stop=stop,
             kinds=raw.kinds,
             energy=ledger_of(raw.sums, raw.heat),
+            given=raw.given,
             stats={
                 **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
                 "order": np.full(m, self.method.order),
@@ -173,6 +174,7 @@ def _raw(m: int, n: int) -> Raw:
         friction=np.zeros((m, 2, n)),
         heat=np.zeros((m, 2, n)),
         sums=np.zeros((m, 2, 4)),
+        given=np.zeros(m),
         onset=np.full((m, n), np.nan),
         rest=np.full((m, n + 1), np.nan),
         kinds=np.zeros((m, 3), np.int64),

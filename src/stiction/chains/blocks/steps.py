@@ -199,6 +199,7 @@ class _Lot:
             stop=stop,
             kinds=lot.kinds,
             energy=ledger_of(sums[:, :, :4], heat, sums[:, :, 4]),
+            given=clock[:, tk.GIVEN],
             stats=self._stats(),
             replayed=None,
         )

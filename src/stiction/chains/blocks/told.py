@@ -83,6 +83,7 @@ class Told:
     stop : (m,) time from which all masses stick for good [s]; NaN where they do not
     kinds : (m, 3) numbers of events
     energy : the ledger
+    given : (m,) heat that friction gave back in all steps [J]
     stats : counts of work, (m,) each
     replayed : (m, 2) what a second look differs by, and the limit; None where there was none
     """
@@ -97,6 +98,7 @@ class Told:
     stop: Floats
     kinds: Ints
     energy: Energies
+    given: Floats
     stats: Mapping[str, Array]
     replayed: Floats | None
 
@@ -106,8 +108,7 @@ class Told:
         A line that a single run would look at twice before it fails does not hold here.
         """
         stack, e = self.stack, self.energy
-        back = -np.diff(e.heat, axis=1)
-        gained = np.maximum(back.max(axis=(1, 2), initial=0.0), 0.0)
+        gained = self.given
         stuck = self.mode == 0
         bound = np.maximum(stack.bound, np.finfo(float).tiny)[:, None]
         share = np.where(stuck, np.abs(self.friction) / bound, 0.0).max(axis=(1, 2))

@@ -186,6 +186,8 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
         yield from _step_checks(walk)
     lengths = law.creep_length(walk.motion.p)
     if lengths is None:
+        note = "the law creeps under any load, and names no deflection at which it breaks away"
+        yield Check("rest_does_not_drift", None, None, 1.0, None, note)
         return
     share = np.abs(creep) / lengths
     worst = int(share.argmax())

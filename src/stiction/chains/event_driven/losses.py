@@ -106,7 +106,7 @@ def state_checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]
             float(share[worst]),
             limit,
             float(kept["time"][worst[0]]),
-            "friction of stuck masses over the static bound",
+            "friction of stuck masses over the static bound, at the saved times",
         ),
         Check(
             "slip_against_friction",
@@ -114,6 +114,6 @@ def state_checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]
             float(wrong),
             limit_of_slip,
             None,
-            "slip rate against the direction of its mode [m/s]",
+            "slip rate against the direction of its mode, at the saved times [m/s]",
         ),
     ]

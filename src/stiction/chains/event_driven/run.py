@@ -364,9 +364,15 @@ class Solver:
             checks=checks,
             losses=touch_losses(self.chain, self._touches()),
             quantities=quantities,
+            given=self._given(),
             # what the load does behind the last moment is no part of a replay
             trail=None if status is Status.NOT_FINITE else self._trail(),
         )
+
+    def _given(self) -> tuple[float, float | None]:
+        """Return the heat that friction gave back in all steps [J], and from when on [s]."""
+        given, at = (float(self.state.clock[k]) for k in (self.er.GIVEN, self.er.GIVEN_AT))
+        return given, at if given > 0.0 else None
 
     def _trail(self) -> Trail | None:
         if self.events.track.time.size == 0:
@@ -457,7 +463,7 @@ def _start(chain: Chain, request: Request) -> State:
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
-    clock = np.zeros(5)
+    clock = np.zeros(er.N_CLOCK)
     clock[er.TIME], clock[er.TAU], clock[er.GAP] = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start

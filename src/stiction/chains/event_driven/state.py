@@ -12,6 +12,8 @@ Ints = npt.NDArray[np.int64]
 
 # entries of State.clock and State.counter
 TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
+# heat that friction gave back in steps [J], and the start of the first of them [s]
+GIVEN, GIVEN_AT, N_CLOCK = 5, 6, 7
 PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
 TOUCHES, N_COUNTER = 8, 9
 # columns of Events.touch, and its kinds

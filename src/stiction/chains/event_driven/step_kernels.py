@@ -37,6 +37,8 @@ from stiction.chains.event_driven.state import (
     AT,
     EXPANSIONS,
     GAP,
+    GIVEN,
+    GIVEN_AT,
     KIND,
     LENGTH,
     MASS,
@@ -454,13 +456,24 @@ def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> No
     _heat_up(state, s, count, size, tau)
 
 
+@kernel(borrows=True)
+def note_given(clock: Floats, gain: float) -> None:
+    """Add heat that friction gave back to a mass in the step that begins now."""
+    if clock[GIVEN] == 0.0:
+        clock[GIVEN_AT] = clock[TIME]
+    clock[GIVEN] -= gain
+
+
 @kernel(plain=plain_steps.heat_up, borrows=True)
 def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
     """Add the friction heat of a step to every moving mass."""
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0:
-            state.heat[i] += column(s.heat, i, size, tau)
+            gain = column(s.heat, i, size, tau)
+            state.heat[i] += gain
+            if gain < 0.0:
+                note_given(state.clock, gain)
 
 
 @kernel(borrows=True)

@@ -157,7 +157,7 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
             float(share[worst]),
             1.0 + 1e-9,
             float(history.time[worst[0]]),
-            "friction of stuck masses over the static bound",
+            "friction of stuck masses over the static bound, at the saved times",
         ),
         Check(
             "slip_against_friction",
@@ -165,7 +165,7 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
             wrong,
             1e-9 * speed,
             None,
-            "slip rate against the direction of its mode [m/s]",
+            "slip rate against the direction of its mode, at the saved times [m/s]",
         ),
         _inertia_check(chain, request),
     ]

@@ -129,7 +129,8 @@ def _state_checks(march: March) -> Iterator[Check]:
             max(worst, 0.0),
             _STATE_ROUNDING,
             float(march.saved.time[int(excess.argmax())]) if worst > 0.0 else None,
-            f"how far {state.name} of a contact left the range of its law, over that range; "
+            f"how far {state.name} of a contact left the range of its law at the saved times, over "
+            "that range; "
             "a shorter step keeps it inside",
         )
 
@@ -150,7 +151,7 @@ def _exact_checks(march: March) -> Iterator[Check]:
         if here.max() > worst:
             worst, time = float(here.max()), float(march.saved.time[first + here.argmax()])
     limit = 1.0 + 1e-9
-    note = "friction of stuck masses over the static bound"
+    note = "friction of stuck masses over the static bound, at the saved times"
     yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
     tk, clock = march.tk, march.work.clock
     against, slip = float(clock[tk.AGAINST]), march.saved.v[:rows] - chain.belt_speed
@@ -191,10 +192,11 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
         note = "with a longer step the scheme chatters about zero slip [s]"
         yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
-    rows = int(march.work.counter[march.tk.NEXT_SAVE])
-    created = float(-np.min(march.saved.sums[:rows, 4]))
-    note = "energy the scheme created [J]; theta >= 1/2 creates none"
-    yield Check("scheme_creates_no_energy", created <= 0.0, created, 0.0, None, note)
+    clock = march.work.clock
+    created, at = float(clock[march.tk.CREATED]), float(clock[march.tk.CREATED_TIME])
+    note = "energy the scheme created [J], of all steps; theta >= 1/2 creates none"
+    when = at if created > 0.0 else None
+    yield Check("scheme_creates_no_energy", created <= 0.0, created, 0.0, when, note)
 
 
 def _steepest_fall(chain: Chain) -> Floats:

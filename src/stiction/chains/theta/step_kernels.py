@@ -68,7 +68,9 @@ N_SUMS = 5
 STEEPEST = OLD_SUMS + N_SUMS
 # heat that friction gave back and when it first did; the largest slip against a mode, and when
 GIVEN, GIVEN_TIME, AGAINST, AGAINST_TIME = range(STEEPEST + 1, STEEPEST + 5)
-CLOCK_SIZE = STEEPEST + 5
+# most energy that the scheme had created up to a step, and when
+CREATED, CREATED_TIME = range(STEEPEST + 5, STEEPEST + 7)
+CLOCK_SIZE = STEEPEST + 7
 # entries of counter
 STEP, PIECE, NEXT_SAVE, N_EVENTS, SLIPPING, SOLVES, MOST, MISSES, RESCUES = range(9)
 COUNTER_SIZE = 9
@@ -417,6 +419,8 @@ def balance(
     add(clock, VISCOUS, viscous)
     add(clock, ALGORITHMIC, taken)
     add(clock, SUM_HEAT, heat)
+    if -clock[ALGORITHMIC] > clock[CREATED]:
+        clock[CREATED], clock[CREATED_TIME] = -clock[ALGORITHMIC], t
     size = max(max(kinetic, stored), max(abs(clock[WORK]), clock[SUM_HEAT]))
     clock[SCALE] = max(clock[SCALE], max(size, clock[VISCOUS]))
     if off > clock[WORST] * clock[SCALE]:

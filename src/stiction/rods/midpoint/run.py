@@ -107,6 +107,10 @@ class _Midpoint(Marcher):
         self._note_start()
         refuse_overlap(self.overlap, self.flat.rods)
 
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        # the next step starts its iterations from these forces
+        return {**super()._arrays(), "lam": self.lam}
+
     def _interval(self, k: int) -> bool:
         h = float(self.h[k])
         for j in range(int(self.counts[k])):

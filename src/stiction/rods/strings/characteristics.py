@@ -133,7 +133,10 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
     path = Path(system, method, request)
     path.follow("path", kept or {})
     history = path.history()
-    if method.check:
+    if not method.check:
+        unknown = Check("converged", None, None, AGREE, None, "check=False")
+        history = replace(history, checks=(*history.checks, unknown))
+    else:
         twin = Path(system, replace(method, step=2.0 * method.step), _quiet(request))
         twin.follow("twin", kept or {}, path.pack("path"))
         history = replace(history, checks=(*history.checks, _agreement(path, twin)))

@@ -161,7 +161,12 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         law, side = p.contact.adhesion, p.own.lengths.min(axis=1)
         sides = np.repeat(side, p.own.areas.shape[1])
         pulled = record.extremes.pulled[mine] if record.extremes.pulled.size else None
-        if pulled is not None and pulled.any():
+        if not getattr(law, "adhesive", True):
+            pass
+        elif pulled is None or not pulled.any():
+            note = "no surface element was under tension"
+            found.append(Check("front_resolved", None, None, 1.0, None, note))
+        else:
             front = float(np.sqrt(body.tension * law.length / law.max_tension))
             ratio = 2.0 * float(sides[pulled].max()) / front
             note = "shorter side of elements under tension over half of sqrt(E T r0 / T_max)"

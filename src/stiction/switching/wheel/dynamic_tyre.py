@@ -126,7 +126,10 @@ class TyreMotion:
         energy = self.ledger
         gained = float(np.max(-np.diff(energy.total_friction_heat), initial=0.0))
         missing, limit = energy.imbalance_rel, 1e-9 * energy.scale
-        closed = "largest energy of the tread that is missing, over the largest energy; take nodes"
+        closed = (
+            "largest energy of the tread that is missing at the saved times, over the largest "
+            "energy; take nodes"
+        )
         taken = "largest heat that slip gave back between saved times [J]"
         return Audit(
             (
