@@ -19,7 +19,7 @@ from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.element_checks import locking, shear_locking, unfolded
-from stiction.solids.equilibria.history import Recorder, Row
+from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.told import CURVES as SPACE_CURVES
@@ -163,34 +163,13 @@ def _curves(problem: Problem, record: Recorder, rows: list[Row]) -> dict[str, Fl
         curves[names_of.peeled] = first - curves[names_of.nominal]
         curves[names_of.slid] = first - curves[names_of.sticking]
         path = record.path
-        curves["fracture_energy"] = _fracture_energy(path, first, rows, names_of.nominal)
+        curves["fracture_energy"] = fracture_energy(path, first, rows, names_of.nominal)
     shared = np.array([row.energy.reciprocity for row in rows])
     if problem.joined:
         curves["unbalanced_work"] = shared
     else:
         curves["non_reciprocity"] = shared
     return curves
-
-
-def _fracture_energy(path: list[Row], first: float, rows: list[Row], nominal: str) -> Floats:
-    """Return d(work - stored)/d(peeled length) at rows, over a few steps; NaN where nothing peels.
-
-    Parameters
-    ----------
-    path : every accepted step
-    first : length of contact from which peeling counts [m]
-    nominal : name of the curve of contact
-    """
-    peeled = first - np.array([row.curves[nominal] for row in path])
-    spent = np.array([row.energy.work - row.energy.stored for row in path])
-    out = np.full(peeled.size, np.nan)
-    for i in range(peeled.size):
-        low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
-        length = peeled[high] - peeled[low]
-        if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 1e-4 * peeled.max():
-            out[i] = (spent[high] - spent[low]) / length
-    steps, times = (np.array([row.time for row in of]) for of in (path, rows))
-    return np.asarray(np.interp(times, steps, out))
 
 
 def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:

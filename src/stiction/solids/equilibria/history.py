@@ -36,6 +36,7 @@ __all__ = [
     "Row",
     "contact_energies",
     "energies_at",
+    "fracture_energy",
     "missing_energy",
     "sprung",
     "step_energies",
@@ -502,3 +503,24 @@ class Recorder:
             "surface_y": out[:, k.Y].copy(),
             **depth,
         }
+
+
+def fracture_energy(path: list[Row], first: float, rows: list[Row], nominal: str) -> Floats:
+    """Return d(work - stored)/d(peeled length) at rows, over a few steps; NaN where nothing peels.
+
+    Parameters
+    ----------
+    path : every accepted step
+    first : length of contact from which peeling counts [m]
+    nominal : name of the curve of contact
+    """
+    peeled = first - np.array([row.curves[nominal] for row in path])
+    spent = np.array([row.energy.work - row.energy.stored for row in path])
+    out = np.full(peeled.size, np.nan)
+    for i in range(peeled.size):
+        low, high = max(i - 2, 0), min(i + 2, peeled.size - 1)
+        length = peeled[high] - peeled[low]
+        if peeled[low] > 1e-3 * max(peeled[-1], 1e-300) and length > 1e-4 * peeled.max():
+            out[i] = (spent[high] - spent[low]) / length
+    steps, times = (np.array([row.time for row in of]) for of in (path, rows))
+    return np.asarray(np.interp(times, steps, out))
