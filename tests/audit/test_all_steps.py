@@ -78,10 +78,10 @@ PUSHED = {"law": st.UserFriction(lambda v: 0.3 - 0.05 * v, lambda v: -0.05), "v0
 STRINGS = {"s1": 1.2, "s2": 1.7, "G1": 0.6, "G2": 0.6}
 
 CASES = {
-    "rods": (crossed(), st.RollingLeapfrog(), 0.02),
-    "rods-slip": (crossed(friction=st.Coulomb(0.2)), st.RollingLeapfrog(), 0.02),
+    "rods": (crossed(), st.RollingLeapfrog(), 0.005),
+    "rods-slip": (crossed(friction=st.Coulomb(0.2)), st.RollingLeapfrog(), 0.005),
     "rods-midpoint": (crossed(), RollingMidpoint(4e-4), 0.008),
-    "rods-search": (falling(), st.RollingLeapfrog(), 0.02),
+    "rods-search": (falling(), st.RollingLeapfrog(), 0.01),
     "rods-slides": (dragged(), st.RollingLeapfrog(), 0.002),
     "rod-on-plane": (on_plane(), PlaneLeapfrog(), 0.01),
     "strings": (RollingStrings(**STRINGS), Characteristics(0.05), 6.0),
@@ -91,7 +91,7 @@ CASES = {
     "theta": (chain(), st.ThetaStepper(1e-2), 2.0),
     "theta-pushes": (chain(**PUSHED), st.ThetaStepper(1e-2), 0.5),
     "smoothed": (chain(), st.chains.RegularizedTheta(1e-3, 0.0, 1e-2), 0.3),
-    "creep": (chain(law=st.laws.LuGre(30.0, 3.0, 0.04, 0.15, 0.1, 0.1)), st.chains.Radau(), 1.0),
+    "creep": (chain(law=st.laws.LuGre(30.0, 3.0, 0.04, 0.15, 0.1, 0.1)), st.chains.Radau(), 0.3),
     "quasistatic": (chain(load=st.Ramp(2.0), law=st.Coulomb(0.3)), st.Quasistatic(), 4.0),
     "flow": (st.BeltOscillator(mu0=1.0, alpha=0.1, belt_speed=0.5), st.EventDriven(), 5.0),
     "fault": (st.faults.SpringSlider(), st.faults.Cycles(), 1e9),
