@@ -161,8 +161,9 @@ def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
     n = system[N]
     width, jac, size = n + 1 + system[Q], np.empty((n, n)), np.empty(n)
     for c in range(n):
-        wanted = a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * abs(a[Y, c])
-        size[c] = max(wanted * a[PACE, SHARE], a[PACE, FLOOR] * abs(h), a[PACE, ROUNDING])
+        unit = a[SCALE, c]
+        wanted = a[PACE, ATOL] * unit + a[PACE, RTOL] * abs(a[Y, c])
+        size[c] = max(wanted * a[PACE, SHARE], a[PACE, FLOOR] * unit * abs(h), a[PACE, ROUNDING])
     _jacobian(system, p, a, jac)
     z = np.empty(3 * n)
     if not _newton(system, p, a, h, jac, size, z):

@@ -10,7 +10,7 @@ import math
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NODES, value_and_slope
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.geometry import finite, size_of_time
 from stiction.switching.flow.rates import (
     event_values,
     lie,
@@ -207,7 +207,7 @@ def at_event(
         if lowest > 0.0:
             return touches_at(system, a, which, lowest, h)
     found = _go_to(system, p, table, a, which, root, h)
-    if not found and h > 1e-9 * max(1.0, abs(a[Y, n])):
+    if not found and h > 1e-9 * size_of_time(a, n):
         # the dense output was not good enough to see what comes first: look closer
         system[REJECTED] += 1
         a[CLOCK, NEXT_STEP] = 0.5 * h
@@ -346,7 +346,11 @@ def piling(system: Integers, a: Matrix) -> int:
     stalled = too_many_at_once(system, a)
     ratio = gap / before if before > 0.0 else 1.0
     a[CLOCK, LAST_GAP] = gap
-    if system[SHRINKS] >= _SHRINKS and gap <= _SHORTEST * max(1.0, abs(t)) and ratio < 1.0:
+    if (
+        system[SHRINKS] >= _SHRINKS
+        and gap <= _SHORTEST * size_of_time(a, system[N])
+        and ratio < 1.0
+    ):
         return PILED_UP
     return stalled
 
@@ -414,7 +418,7 @@ def _led_nowhere(system: Integers, a: Matrix, event: Matrix, i: int) -> bool:
     row, t = system[N_EVENTS] - 1, a[Y, system[N]]
     if row < 0 or event[row, KIND] != LEAVE or event[row, WHERE] != i:
         return False
-    if abs(t - event[row, AT]) > _AT_ONCE * max(1.0, abs(t)):
+    if abs(t - event[row, AT]) > _AT_ONCE * size_of_time(a, system[N]):
         return False
     system[N_EVENTS] = row
     system[BY_KIND + LEAVE] -= 1

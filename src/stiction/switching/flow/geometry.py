@@ -7,8 +7,9 @@ import math
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import at, call_arrays, call_at
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.rows import PACE, T_END, Y
 
-__all__ = ["finite", "gradients"]
+__all__ = ["finite", "gradients", "size_of_time"]
 
 # central differences of order 8; exact for polynomials up to degree 8
 _WEIGHTS = (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0)
@@ -88,6 +89,12 @@ def _differences(
         y[j] = here
         off, size = max(off, abs(out[i * n + j] - low)), max(size, abs(low))
     return off, size
+
+
+@kernel(borrows=True)
+def size_of_time(a: Matrix, n: int) -> float:
+    """Return what times are small against: the present one, one, or the end where that is less."""
+    return max(abs(a[Y, n]), min(1.0, abs(a[PACE, T_END])))
 
 
 @kernel(borrows=True)

@@ -26,6 +26,7 @@ from stiction.switching.flow.rows import (
     ORDER,
     PACE,
     PACES,
+    PERIOD,
     RTOL,
     SCALE,
     SHARE,
@@ -124,7 +125,7 @@ class Flow:
         self.pace, self.clock = a[PACE, :PACES], a[CLOCK, :KEPT]
         a[CLOCK, LEAST] = a[CLOCK, MARGIN] = np.inf
         self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale
-        self.pace[: SHARE + 1] = 1.0
+        self.pace[: SHARE + 1] = self.pace[PERIOD] = 1.0
         self.pace[RTOL : RTOL + 4] = tolerance
         if compiled.plane is not None:
             a[GRAD, : m * n] = np.asarray(compiled.plane).reshape(-1)

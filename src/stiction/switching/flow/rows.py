@@ -59,10 +59,11 @@ COEFFICIENT = ROOT + DEPTH + 3
 
 # entries of row PACE: direction and scale of the sliding time; 1, or -1 for backward in time;
 # how much tighter the tolerance is near a two-fold or a line; what rounding does there to a
-# rate, to the state and to L; then what is given: relative and absolute tolerance, distance
-# that counts as on a line, longest step, and the time at which the call ends
-SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE = range(7)
-RTOL, ATOL, ON_LINE, LONGEST, T_END = range(7, 12)
+# rate over the size of its state, to the state and to L; the size of the time while the state
+# slides; then what is given: relative and absolute tolerance, distance that counts as on a line,
+# longest step, and the time at which the call ends
+SENSE, NORM, DIRECTION, SHARE, FLOOR, ROUNDING, LIE_NOISE, PERIOD = range(8)
+RTOL, ATOL, ON_LINE, LONGEST, T_END = range(8, 13)
 # entries of row CLOCK: length of the next step, time of the last event, the time between the last
 # two, longest step towards a line, last distance to it and the time of the last event at a
 # surface; errors of steps added up, in tolerances; the smallest margin so far; then of an event
@@ -76,7 +77,7 @@ NEXT_STEP, LAST_EVENT, LAST_GAP, RHO, DISTANCE, LAST_LANDING, DRIFT, LEAST = ran
 AT_SHARE, AT_LENGTH, CAME, FRESH, REFUSED, GAP, ERROR, BROKEN, BROKEN_AT, FORCED = range(8, 18)
 MARGIN, SMOOTH, JUDGED, JUDGED_AT, JUDGED_FROM, WITHIN, BLUNT, VAGUE, TALLEST = range(18, 27)
 # what a placement resets, what a checkpoint keeps
-CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 27, 12
+CLOCKS, KEPT, CLOCK_WIDTH, PACES = 7, 8, 27, 13
 
 # ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
 

@@ -6,6 +6,7 @@ import math
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.geometry import size_of_time
 from stiction.switching.flow.rates import (
     multipliers,
     second_surface,
@@ -90,7 +91,7 @@ def _when(system: Integers, a: Matrix, target: float, s: float, share: float) ->
     for _ in range(60):
         dense(a, s, width, SPARE)
         off = a[SPARE, n] - target
-        if abs(off) <= 2.0 * _EPS * max(1.0, abs(target)):
+        if abs(off) <= 2.0 * _EPS * max(size_of_time(a, n), abs(target)):
             break
         if off * a[PACE, DIRECTION] > 0.0:
             high = s

@@ -9,6 +9,7 @@ from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.bernstein import NODES, NONE, first_dip, first_fall, value_and_slope
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
+from stiction.switching.flow.geometry import size_of_time
 from stiction.switching.flow.rates import event_values, rates
 from stiction.switching.flow.rows import (
     ATOL,
@@ -31,6 +32,7 @@ from stiction.switching.flow.rows import (
     NOISE,
     ORDER,
     PACE,
+    PERIOD,
     ROOT,
     ROUNDING,
     RTOL,
@@ -135,11 +137,11 @@ def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> flo
         a[TRIAL, n] = a[Y, n] + h
     e3 = e5 = 0.0
     for c in range(n if plain else n + 1):
-        unit = a[SCALE, c] if c < n else 1.0
+        unit = a[SCALE, c] if c < n else a[PACE, PERIOD]
         largest = max(abs(a[Y, c]), abs(a[TRIAL, c]))
         size = a[PACE, ATOL] * unit + a[PACE, RTOL] * largest
         # no tolerance is below what rounding does
-        size = max(size * a[PACE, SHARE], a[PACE, FLOOR] * abs(h), a[PACE, ROUNDING])
+        size = max(size * a[PACE, SHARE], a[PACE, FLOOR] * unit * abs(h), a[PACE, ROUNDING])
         a3 = a5 = 0.0
         for j in range(AT_END + 1):
             a3 += table[_ERROR3, j] * a[STAGE + j, c]
@@ -265,7 +267,7 @@ def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
     Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
     """
     m, best, which, low, at, first = system[M], NONE, -1, -1, NONE, NONE
-    long = h > _SHORT * max(1.0, abs(a[Y, system[N]]))
+    long = h > _SHORT * size_of_time(a, system[N])
     for i in range(2 * m + system[K] + 1):
         least, most, tail = _look(system, table, a, i, h)
         if tail < 0.0:

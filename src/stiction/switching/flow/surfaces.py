@@ -30,6 +30,7 @@ from stiction.switching.flow.rows import (
     MINUS,
     NORM,
     PACE,
+    PERIOD,
     PLANE,
     PLUS,
     RHO,
@@ -73,14 +74,19 @@ def surfaces_at(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> Non
 
 @kernel(borrows=True)
 def surface_speed(system: Integers, a: Matrix, i: int) -> float:
-    """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to."""
+    """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to.
+
+    Norms are of states over their sizes, so that units of states change nothing.
+    """
     normal = plus = minus = 0.0
     n = system[N]
     for j in range(n):
-        normal += a[GRAD, i * n + j] * a[GRAD, i * n + j]
-        plus += a[PLUS, j] * a[PLUS, j]
-        minus += a[MINUS, j] * a[MINUS, j]
-    return math.sqrt(normal * max(plus, minus))
+        unit = a[SCALE, j]
+        slope, up, down = a[GRAD, i * n + j] * unit, a[PLUS, j] / unit, a[MINUS, j] / unit
+        normal += slope * slope
+        plus += up * up
+        minus += down * down
+    return math.sqrt(normal) * math.sqrt(max(plus, minus))
 
 
 @kernel(borrows=True, apart=True)
@@ -190,7 +196,7 @@ def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
     m = system[M]
     a[PACE, SENSE], a[PACE, NORM] = 1.0, 1.0
-    a[PACE, SHARE], a[PACE, FLOOR], a[PACE, ROUNDING] = 1.0, 0.0, 0.0
+    a[PACE, SHARE], a[PACE, FLOOR], a[PACE, ROUNDING], a[PACE, PERIOD] = 1.0, 0.0, 0.0, 1.0
     a[CLOCK, RHO], a[CLOCK, DISTANCE] = 0.0, 0.0
     first, sliding = -1, 0
     for i in range(m):
@@ -245,15 +251,18 @@ def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
     """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
 
     There the state moves ever less, and an error that is small against the state is large
-    against what decides how it goes on. What rounding of the rates does is allowed for.
+    against what decides how it goes on. What rounding of the rates does is allowed for, in units
+    of the size of each state. The time has the time for its size in which the fields change a
+    state by its own.
     """
     speed = surface_speed(system, a, i)
     size = 0.0
     for c in range(system[N]):
-        size = max(size, abs(a[PLUS, c]), abs(a[MINUS, c]))
+        size = max(size, max(abs(a[PLUS, c]), abs(a[MINUS, c])) / a[SCALE, c])
     a[PACE, SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
     noise = 1.2e-14 if system[PLANE] != 0 or system[GRADIENT] != 0 else 3e-14
     a[PACE, LIE_NOISE] = noise * speed / a[PACE, NORM]
     a[PACE, FLOOR] = a[PACE, LIE_NOISE] * size
+    a[PACE, PERIOD] = 1.0 / size if size > 0.0 else 1.0
     return speed

@@ -74,8 +74,8 @@ def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int)
     normals(system, p, a, x, GRAD)
     steep_i = steep_j = fastest = 0.0
     for e in range(n):
-        steep_i += a[GRAD, i * n + e] * a[GRAD, i * n + e]
-        steep_j += a[GRAD, j * n + e] * a[GRAD, j * n + e]
+        slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
+        steep_i, steep_j = steep_i + slope_i * slope_i, steep_j + slope_j * slope_j
     for c in range(system[M]):
         a[SIGNS, c] = a[SIDES, c]
     for c in range(4):
@@ -85,10 +85,11 @@ def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int)
         a[MEETING, c], a[MEETING, 4 + c] = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
         speed = 0.0
         for e in range(n):
-            speed += a[PLUS, e] * a[PLUS, e]
+            rate = a[PLUS, e] / a[SCALE, e]
+            speed += rate * rate
         fastest = max(fastest, speed)
-    a[MEETING, SPEED_I] = math.sqrt(steep_i * fastest)
-    a[MEETING, SPEED_J] = math.sqrt(steep_j * fastest)
+    a[MEETING, SPEED_I] = math.sqrt(steep_i) * math.sqrt(fastest)
+    a[MEETING, SPEED_J] = math.sqrt(steep_j) * math.sqrt(fastest)
     return finite(a, MEETING, 10)
 
 
