@@ -37,7 +37,8 @@ def effort(step, width, line_search):
     method = st.chains.RegularizedTheta(
         step=step, theta=1.0, smoothing=width, line_search=line_search
     )
-    run = st.solve(chain, method, t_span=(0.0, 10.0), save=2)
+    # a run whose steps did not converge is untrusted, and an error unless it is asked for
+    run = st.solve(chain, method, t_span=(0.0, 10.0), save=2, throw=False)
     return run.stats["mean_iterations"], run.stats["unconverged_steps"] / run.stats["steps"]
 
 
@@ -71,9 +72,9 @@ for (step, search), values in table.items():
 # of speed in one step, and its audit says so; a line search mends all of them. An average of six
 # iterations goes with seven per cent of failed steps here; healthy runs need about two.
 narrow = st.chains.RegularizedTheta(step=1e-2, theta=1.0, smoothing=1e-5, line_search=False)
-run = st.solve(chain, narrow, t_span=(0.0, 10.0))
+run = st.solve(chain, narrow, t_span=(0.0, 10.0), throw=False)
 print(*(check for check in run.audit if not check.ok), sep="\n")
-assert not run.audit.ok
+assert run.status is st.Status.UNTRUSTED
 assert table[1e-2, False][-1, 1] > 0.1
 for step in (1e-2, 1e-3):
     assert np.all(table[step, True][:, 1] == 0.0)

@@ -6,6 +6,14 @@ import pytest
 from memories import Memory
 
 import stiction
+from stiction import Status
+
+
+def solved(*what, **options):
+    """Return a run that is complete, whatever its audit says of it."""
+    run = stiction.solve(*what, throw=False, **options)
+    assert run.status.complete, run.reason
+    return run
 
 
 def public(room, name):
@@ -25,6 +33,13 @@ def failing(run):
     return {check.check for check in run.audit.failed}
 
 
+def check_status(run):
+    """Assert that a run is untrusted where its audit says so, and says why."""
+    if run.status.complete:
+        assert (run.status is Status.UNTRUSTED) == (run.audit.untrusted != "")
+        assert run.audit.untrusted in run.reason
+
+
 def check_fails(run, name, *, value=None, limit=None, when=None, beside=(), least=False):
     """Assert that `name` failed beyond its limit, alone but for those `beside`; return its line.
 
@@ -36,6 +51,7 @@ def check_fails(run, name, *, value=None, limit=None, when=None, beside=(), leas
     """
     found = line(run, name)
     assert found.ok is False
+    check_status(run)
     assert found.value < found.limit if least else found.value > found.limit
     assert failing(run) == {name, *beside}
     assert not run.audit.ok
@@ -52,6 +68,7 @@ def check_holds(run, name, *, value=None, beside=(), least=False):
     """Assert that `name` held within its limit, and all others but those `beside`."""
     found = line(run, name)
     assert found.ok is True
+    check_status(run)
     assert found.value >= found.limit if least else found.value <= found.limit
     assert failing(run) == set(beside)
     assert value is None or found.value == value

@@ -16,10 +16,11 @@ DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Made:
-    """One call that makes a check: where, its name if written out, and who to call for it."""
+    """One call that makes a check: where, name and kind if written out, who to call for it."""
 
     place: str
     name: str | None
+    kind: str | None
     always: bool
     system: str | None
     helper: str
@@ -59,6 +60,14 @@ def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
     return next((k.value for k in call.keywords if k.arg == keyword), None)
 
 
+def kind_of(node: ast.expr | None) -> str | None:
+    """Return the kind of a check, in lower case; that of one that names none is the usual one."""
+    if node is None:
+        return "at_most"
+    written = isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] == "Kind"
+    return node.attr.lower() if isinstance(node, ast.Attribute) and written else None
+
+
 def helper_around(tree: ast.Module, call: ast.Call) -> str:
     """Return the function a caller must name to have the check made, or the method of a class."""
     for node in tree.body:
@@ -86,11 +95,13 @@ def checks_made(source) -> list[Made]:
         ):
             continue
         name, ok = argument(call, 0, "check"), argument(call, 1, "ok")
+        kind = argument(call, 6, "kind")
         written = isinstance(name, ast.Constant) and isinstance(name.value, str)
         found.append(
             Made(
                 place=f"{source.path}:{call.lineno}",
                 name=name.value if written else None,
+                kind=kind_of(kind),
                 # of what is not checked the verdict is None
                 always=isinstance(ok, ast.Constant) and ok.value is not None,
                 system=system_of(source.path),
@@ -175,13 +186,19 @@ def systems_calling(helper: str, sources) -> set[str]:
     return found
 
 
-def pairs_made(sources) -> dict[tuple[str, str], list[str]]:
-    """Return the places at which each (system, check) is made."""
-    pairs: dict[tuple[str, str], list[str]] = {}
+def made_by_pair(sources) -> dict[tuple[str, str], list[Made]]:
+    """Return the calls that make each (system, check)."""
+    pairs: dict[tuple[str, str], list[Made]] = {}
     for made in (made for source in sources for made in checks_made(source)):
         if made.name is None:
             continue
         systems = {made.system} if made.system else systems_calling(made.helper, sources)
         for system in systems or {"no system"}:
-            pairs.setdefault((system, made.name), []).append(made.place)
+            pairs.setdefault((system, made.name), []).append(made)
     return pairs
+
+
+def pairs_made(sources) -> dict[tuple[str, str], list[str]]:
+    """Return the places at which each (system, check) is made."""
+    every = made_by_pair(sources).items()
+    return {pair: [made.place for made in calls] for pair, calls in every}

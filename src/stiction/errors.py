@@ -52,7 +52,7 @@ class StoreError(StictionError, OSError):
 
 
 class SolveError(StictionError, RuntimeError):
-    """A solve ended before its time; `run` holds everything computed until then."""
+    """A solve ended before its time or cannot be trusted; `run` holds everything computed."""
 
     def __init__(self, message: str, run: Run | None = None) -> None:
         super().__init__(message)
@@ -70,11 +70,17 @@ class Status(enum.Enum):
     NOT_FINITE = "not_finite"
     ACCUMULATION = "accumulation"
     INTERRUPTED = "interrupted"
+    UNTRUSTED = "untrusted"
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end time, or the end its policy chose."""
+        """Whether the run is complete, and its numbers may be trusted as far as its audit says."""
         return self in (Status.SOLVED, Status.STOPPED)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run reached its end time, or the end its policy chose, trusted or not."""
+        return self.ok or self is Status.UNTRUSTED
 
     @property
     def advice(self) -> str:
@@ -96,6 +102,8 @@ _ADVICE = {
     Status.ACCUMULATION: "infinitely many events pile up at one moment; "
     "end the run before it, or start again behind it with a mode of your choice",
     Status.INTERRUPTED: "the run was interrupted; continue it from its checkpoint with --resume",
+    Status.UNTRUSTED: "a solver did not converge, or a value is beyond 100 times its limit; try "
+    "smaller steps, or what the failed lines of the audit advise",
 }
 
 # what fits the one method of flows, which chooses its steps

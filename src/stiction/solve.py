@@ -72,7 +72,8 @@ def solve(
     t_span : start and end [s, or the time unit of the system]
     save : times at which the state is kept, or how many evenly spaced ones;
         default 1001, fewer for very large systems. Events are always kept.
-    throw : raise SolveError when the run ends early; else return it with its status
+    throw : raise SolveError when the run ends early or is untrusted; else return it with its
+        status
     progress : called now and then with the fraction done and a short note
     checkpoint : keeps the state of a long run so that it can go on after a kill
     x0, mode : another start than that of the system, for systems with such fields
@@ -84,7 +85,8 @@ def solve(
     Raises
     ------
     ModelError : if the input describes no solvable problem.
-    SolveError : if the run ended early and `throw` is set; its `run` holds what there is.
+    SolveError : if the run ended early or its numbers cannot be trusted, and `throw` is set; its
+        `run` holds what there is.
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
@@ -110,16 +112,23 @@ def solve(
     with np.errstate(all="ignore"):
         run = march(request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _sound(run.told(cost, request.save))
+    run = _judged(run.told(cost, request.save))
     if throw and not run.status.ok:
-        unit = "" if run.time_unit == "1" else f" {run.time_unit}"
-        raise SolveError(
-            f"solve: got as far as t = {run.t_end:.9g}{unit}; needs to reach {t_end:.9g}{unit}.\n"
-            f"Why: {run.reason}\nTry: {run.advice}. "
-            "The partial run is in the `run` attribute of this error.",
-            run,
-        )
+        raise SolveError(_message(run, t_end), run)
     return run
+
+
+def _message(run: Run, t_end: float) -> str:
+    """Return what SolveError says of a run."""
+    unit = "" if run.time_unit == "1" else f" {run.time_unit}"
+    got, what = f"as far as t = {run.t_end:.9g}{unit}", "partial run"
+    needs = f"to reach {t_end:.9g}{unit}"
+    if run.status is Status.UNTRUSTED:
+        got, what, needs = "a run that cannot be trusted", "run", "equations that are solved"
+    return (
+        f"solve: got {got}; needs {needs}.\nWhy: {run.reason}\nTry: {run.advice}. "
+        f"The {what} is in the `run` attribute of this error."
+    )
 
 
 def default_method(system: System) -> object:
@@ -164,12 +173,24 @@ def started(
     return dataclasses.replace(system, **given)  # type: ignore[type-var]
 
 
-def _sound(run: Run) -> Run:
-    """Return the run; as one that is not finite where it says solved and its energies are not."""
-    if not run.status.ok or not run.energy.defined or math.isfinite(run.energy.imbalance_rel):
+def _judged(run: Run) -> Run:
+    """Return the run with the status that its energies and its audit leave it.
+
+    One that is complete is not finite where its energies are not, and untrusted where its audit
+    says so.
+
+    Verified by: tests/unit/test_solve.py::test_untrusted_runs_raise
+    """
+    if not run.status.ok:
         return run
-    reason = "an energy is not finite, as of a state, a load or a law beyond floating point"
-    return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
+    if run.energy.defined and not math.isfinite(run.energy.imbalance_rel):
+        reason = "an energy is not finite, as of a state, a load or a law beyond floating point"
+        return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
+    why = run.audit.untrusted
+    if not why:
+        return run
+    reason = f"{run.reason}; {why}" if run.status is Status.STOPPED else why
+    return dataclasses.replace(run, status=Status.UNTRUSTED, reason=reason)
 
 
 def _check_kinds(system: object, method: object) -> None:

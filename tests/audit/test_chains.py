@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from audit_lines import check_fails, check_holds, damage, public, tampered
+from audit_lines import check_fails, check_holds, damage, public, solved, tampered
 
 import stiction as st
 
@@ -56,10 +56,10 @@ STEPS_TOO = ("energy_of_each_step", "steps_converged")
     ids=["a short series", "a step that is not solved", "a coarse branch"],
 )
 def test_rough_work_leaves_the_ledger_open(chain, rough, fine, t_end, size, beside):
-    run = st.solve(chain, rough, (0.0, t_end))
+    run = solved(chain, rough, (0.0, t_end))
     found = check_fails(run, "ledger_closes", value=run.energy.imbalance_rel, beside=beside)
     assert 0.05 * size < found.value < size
-    check_holds(st.solve(chain, fine, (0.0, t_end)), "ledger_closes")
+    check_holds(solved(chain, fine, (0.0, t_end)), "ledger_closes")
 
 
 @pytest.mark.fails_audit("chains", "ledger_closes")
@@ -69,14 +69,14 @@ def test_rough_work_leaves_the_ledger_open(chain, rough, fine, t_end, size, besi
 )
 def test_a_ledger_misses_a_part_of_any_energy(monkeypatch, column, share, ok):
     chain = dataclasses.replace(THREE, damping=0.3)
-    whole = st.solve(chain, st.EventDriven(), (0.0, 2.0)).energy
+    whole = solved(chain, st.EventDriven(), (0.0, 2.0)).energy
 
     def lose(history):
         part = (1.0 - share) * getattr(history.energy, column)
         return {"energy": dataclasses.replace(history.energy, **{column: part})}
 
     damage(monkeypatch, OUTCOME, HISTORY, lose)
-    run = st.solve(chain, st.EventDriven(), (0.0, 2.0))
+    run = solved(chain, st.EventDriven(), (0.0, 2.0))
     missing = whole.columns()[column]
     missing = share * np.max(np.abs(missing - missing[0])) / whole.scale
     found = (check_holds if ok else check_fails)(run, "ledger_closes")
@@ -100,14 +100,14 @@ SLOWER = dataclasses.replace(PUSHES, v0=[1.0, 5.9])
 @pytest.mark.parametrize("save", [2, 3, 1001])
 def test_a_law_that_pushes_at_high_speed_gives_heat_back(save):
     """All of it counts, whatever is saved."""
-    run = st.solve(PUSHES, st.EventDriven(), (0.0, 0.5), save=save)
+    run = solved(PUSHES, st.EventDriven(), (0.0, 0.5), save=save)
     found = check_fails(run, "friction_dissipates")
     heat = st.solve(PUSHES, st.EventDriven(), (0.0, 0.5), save=20_001).energy.friction_heat
     given = np.sum(np.maximum(-np.diff(heat, axis=0), 0.0))
     # reason: of the step in which the mass comes to 6 m/s the sum counts
     assert found.value == pytest.approx(given, rel=1e-4)
     assert found.time == 0.0
-    slower = st.solve(SLOWER, st.EventDriven(), (0.0, 0.5), save=save)
+    slower = solved(SLOWER, st.EventDriven(), (0.0, 0.5), save=save)
     assert check_holds(slower, "friction_dissipates", value=0.0).time is None
 
 
@@ -118,12 +118,12 @@ def test_theta_schemes_see_heat_given_back_between_saved_states(scheme, save):
     """All of it counts, whatever is saved: after 0.5 s the fast mass has long made more."""
     smoothed = {"smoothing": 1e-3} if scheme is RegularizedTheta else {}
     method = scheme(1e-3, 1.0, **smoothed)
-    heat = st.solve(PUSHES, method, (0.0, 0.5), save=501).energy.friction_heat
+    heat = solved(PUSHES, method, (0.0, 0.5), save=501).energy.friction_heat
     given = np.sum(np.maximum(-np.diff(heat, axis=0), 0.0))
-    found = check_fails(st.solve(PUSHES, method, (0.0, 0.5), save=save), "friction_dissipates")
+    found = check_fails(solved(PUSHES, method, (0.0, 0.5), save=save), "friction_dissipates")
     assert found.value == pytest.approx(given, rel=1e-9)
     assert found.time == pytest.approx(1e-3, rel=1e-12)
-    slower = st.solve(SLOWER, method, (0.0, 0.5), save=save)
+    slower = solved(SLOWER, method, (0.0, 0.5), save=save)
     assert check_holds(slower, "friction_dissipates", value=0.0).time is None
 
 
@@ -151,13 +151,13 @@ def spiked(share):
 )
 def test_a_spike_that_no_step_sees_should_have_torn_a_mass_off(rough, fine):
     for share in (1.001, 4.0):
-        run = st.solve(spiked(share), rough, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
+        run = solved(spiked(share), rough, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
         found = check_fails(run, "stick_within_bound", when=SPIKE_AT)
         assert found.value == pytest.approx(share, rel=1e-9)
         assert len(run.event_log) == 0
-    run = st.solve(spiked(0.999), rough, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
+    run = solved(spiked(0.999), rough, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
     assert check_holds(run, "stick_within_bound").value == pytest.approx(0.999, rel=1e-9)
-    run = st.solve(spiked(4.0), fine, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
+    run = solved(spiked(4.0), fine, (0.0, 4.0), save=[1.0, SPIKE_AT, 3.0])
     check_holds(run, "stick_within_bound")
     assert len(run.event_log) > 0
 
@@ -177,7 +177,7 @@ CYCLE = st.Chain(
 @pytest.mark.fails_audit("chains", "steps_converged")
 def test_a_step_given_too_few_solves_holds_what_friction_cannot():
     method = st.ThetaStepper(1.0, 1.0, max_solves=1)
-    run = st.solve(CYCLE, method, (0.0, 8.0), save=9)
+    run = solved(CYCLE, method, (0.0, 8.0), save=9)
     force, stuck = (run.variables[name].values for name in ("friction", "mode"))
     bound = 0.3 * np.array([18.9, 31.0, 2.5])
     worst = np.max(np.where(stuck == 0, np.abs(force) / bound, 0.0), axis=1)
@@ -186,7 +186,7 @@ def test_a_step_given_too_few_solves_holds_what_friction_cannot():
     assert found.value == pytest.approx(worst.max(), rel=1e-9)
     missed = run.stats["unconverged_steps"]
     check_fails(run, both[1], value=missed, limit=0.0, when=1.0, beside=both)
-    run = st.solve(CYCLE, st.ThetaStepper(1.0, 1.0), (0.0, 8.0), save=9)
+    run = solved(CYCLE, st.ThetaStepper(1.0, 1.0), (0.0, 8.0), save=9)
     check_holds(run, both[0])
     check_holds(run, both[1], value=0.0)
 
@@ -197,17 +197,17 @@ def test_a_step_given_too_few_solves_holds_what_friction_cannot():
 def test_a_step_given_too_few_solves_slips_against_friction(save):
     """With two solves masses keep modes that the slip contradicts: friction drives them."""
     method = st.ThetaStepper(1.0, 1.0, max_solves=2)
-    run = st.solve(CYCLE, method, (0.0, 8.0), save=save)
+    run = solved(CYCLE, method, (0.0, 8.0), save=save)
     all_three = ("slip_against_friction", "friction_dissipates", "steps_converged")
     found = check_fails(run, all_three[0], when=1.0, beside=all_three)
     # in the one step that was not solved, the first, x moves by h w
-    moved = st.solve(CYCLE, method, (0.0, 8.0), save=9).variables["x"].values[:2]
-    mode = st.solve(CYCLE, method, (0.0, 8.0), save=9).variables["mode"].values[1]
+    moved = solved(CYCLE, method, (0.0, 8.0), save=9).variables["x"].values[:2]
+    mode = solved(CYCLE, method, (0.0, 8.0), save=9).variables["mode"].values[1]
     slip = np.diff(moved, axis=0)[0]
     assert found.value == pytest.approx(np.max(-slip * mode), rel=1e-12)
     given = np.maximum(slip * mode * -0.3 * np.array([18.9, 31.0, 2.5]), 0.0).sum()
     assert check_fails(run, all_three[1], beside=all_three).value == pytest.approx(given, rel=1e-12)
-    run = st.solve(CYCLE, st.ThetaStepper(1.0, 1.0), (0.0, 8.0), save=save)
+    run = solved(CYCLE, st.ThetaStepper(1.0, 1.0), (0.0, 8.0), save=save)
     assert check_holds(run, all_three[0], value=0.0).time is None
 
 
@@ -254,17 +254,17 @@ def test_a_mass_moves_against_its_mode(monkeypatch, method, spoil):
     if isinstance(method, st.EventDriven):
         chain = PUSHED
         run = tampered(
-            lambda kept: st.solve(chain, method, (0.0, 10.0), checkpoint=kept),
+            lambda kept: solved(chain, method, (0.0, 10.0), checkpoint=kept),
             lambda state: spoil_one(state["saved_v"], state["saved_mode"]),
         )
     else:
         chain = WAVED
         with monkeypatch.context() as patch:
             damage(patch, OUTCOME, HISTORY, change)
-            run = st.solve(chain, method, (0.0, 10.0))
+            run = solved(chain, method, (0.0, 10.0))
     found = check_fails(run, "slip_against_friction", value=sizes[0])
     assert found.limit == pytest.approx(1e-9 * np.max(np.abs(run.variables["v"].values)))
-    check_holds(st.solve(chain, method, (0.0, 10.0)), "slip_against_friction", value=0.0)
+    check_holds(solved(chain, method, (0.0, 10.0)), "slip_against_friction", value=0.0)
 
 
 @pytest.mark.fails_audit("chains", "replay_agrees")
@@ -295,10 +295,10 @@ def test_a_run_is_not_what_a_second_look_finds(monkeypatch, what):
 
     with monkeypatch.context() as patch:
         damage(patch, OUTCOME, HISTORY, change)
-        run = st.solve(THREE, st.EventDriven(), (0.0, 4.0))
+        run = solved(THREE, st.EventDriven(), (0.0, 4.0))
     found = check_fails(run, "replay_agrees", limit=1e-8, when=told[0])
     assert found.value > 1e-7
-    found = check_holds(st.solve(THREE, st.EventDriven(), (0.0, 4.0)), "replay_agrees")
+    found = check_holds(solved(THREE, st.EventDriven(), (0.0, 4.0)), "replay_agrees")
     assert found.value < 1e-13
 
 
@@ -309,7 +309,7 @@ def test_a_run_is_not_what_a_second_look_finds(monkeypatch, what):
 @pytest.mark.fails_audit("chains", "steps_converged")
 def test_plain_newton_gives_up_on_one_step():
     beside = ("ledger_closes", *STEPS_TOO)
-    run = st.solve(THREE, NEWTON, (0.0, 4.0))
+    run = solved(THREE, NEWTON, (0.0, 4.0))
     assert run.stats["unconverged_steps"] == 1
     found = check_fails(run, "steps_converged", value=1.0, limit=0.0, beside=beside)
     # the first saved state after it lies inside this step or at its end
@@ -320,7 +320,7 @@ def test_plain_newton_gives_up_on_one_step():
     assert found.value == run.energy.step_imbalance_rel
     # the energy that this step lost is all that the ledger misses
     assert found.value == pytest.approx(run.energy.imbalance_rel, rel=1e-6)
-    run = st.solve(THREE, dataclasses.replace(NEWTON, line_search=True), (0.0, 4.0))
+    run = solved(THREE, dataclasses.replace(NEWTON, line_search=True), (0.0, 4.0))
     check_holds(run, "energy_of_each_step")
     assert check_holds(run, "steps_converged", value=0.0).time is None
 
@@ -350,7 +350,7 @@ def test_a_step_beyond_the_weakening_limit_has_no_unique_solution(method, law):
     for share, check in ((0.99, check_holds), (1.01, check_fails)):
         # a whole number of steps, so that each is as long as asked
         step = share * limit
-        run = st.solve(chain, dataclasses.replace(method, step=step), (0.0, 10 * step), save=2)
+        run = solved(chain, dataclasses.replace(method, step=step), (0.0, 10 * step), save=2)
         found = check(run, "step_below_weakening_limit")
         assert found.value == pytest.approx(step, rel=1e-12)
         assert found.limit == pytest.approx(limit, rel=1e-9)
@@ -361,7 +361,7 @@ def test_a_smoothed_law_loses_the_static_friction_of_one_mass():
     method = RegularizedTheta(1e-2, 1.0, 1e-3)
     for static, check in (([0.3, 0.45], check_fails), ([0.3, 0.25], check_holds)):
         chain = dataclasses.replace(HEAVY, law=st.StaticKinetic(static, [0.3, 0.25]))
-        found = check(st.solve(chain, method, (0.0, 1.0)), "static_friction_kept")
+        found = check(solved(chain, method, (0.0, 1.0)), "static_friction_kept")
         assert found.value == pytest.approx(static[1] - 0.25, abs=1e-15)
 
 
@@ -372,7 +372,7 @@ def test_a_step_too_long_for_the_smoothing_chatters(theta):
     limit = 2.0 / ((1.0 - 2.0 * theta) * 0.75 / 1e-2)
     for share, check in ((0.99, check_holds), (1.01, check_fails)):
         step = share * limit
-        run = st.solve(HEAVY, RegularizedTheta(step, theta, 1e-2), (0.0, 100 * step))
+        run = solved(HEAVY, RegularizedTheta(step, theta, 1e-2), (0.0, 100 * step))
         found = check(run, "step_resolves_smoothing", beside=["scheme_creates_no_energy"])
         assert found.value == pytest.approx(step, rel=1e-12)
         assert found.limit == pytest.approx(limit, rel=1e-9)
@@ -382,13 +382,13 @@ def test_a_step_too_long_for_the_smoothing_chatters(theta):
 def test_explicit_steps_create_energy_as_soon_as_a_spring_is_stretched():
     method = RegularizedTheta(1e-2, 0.0, 1e-2)
     chain = st.Chain(mass=[1.0, 2.0], stiffness=20.0, law=st.Coulomb(0.0), supports="none")
-    apart = st.solve(dataclasses.replace(chain, v0=[1.0, 1.01]), method, (0.0, 1.0))
+    apart = solved(dataclasses.replace(chain, v0=[1.0, 1.01]), method, (0.0, 1.0))
     found = check_fails(apart, "scheme_creates_no_energy", limit=0.0)
     assert found.value == -apart.energy.algorithmic.min()
     # each of the 100 steps multiplies the energy of the swing by 1 + (h omega)^2
     swing, growth = 0.5 * (2.0 / 3.0) * 0.01**2, 1.0 + 1e-4 * 20.0 * 1.5
     assert found.value == pytest.approx(swing * (growth**100 - 1.0), rel=1e-9)
-    together = st.solve(dataclasses.replace(chain, v0=1.0), method, (0.0, 1.0))
+    together = solved(dataclasses.replace(chain, v0=1.0), method, (0.0, 1.0))
     check_holds(together, "scheme_creates_no_energy", value=0.0)
 
 
@@ -407,7 +407,7 @@ def test_weak_dampers_leave_the_velocity_open(damping):
         law=st.ExponentialWeakening(0.6, 0.2, 0.2),
         load=st.Ramp(0.5),
     )
-    run = st.solve(chain, st.Quasistatic(), (0.0, 3.0))
+    run = solved(chain, st.Quasistatic(), (0.0, 3.0))
     check = check_holds if damping > 2.0 else check_fails
     found = check(run, "velocity_unique", least=True)
     assert found.limit == 0.0
@@ -426,7 +426,7 @@ def test_a_jump_leaves_the_velocity_open_whatever_the_dampers():
         law=st.StaticKinetic([0.4, 0.5], [0.3, 0.2]),
         load=st.Ramp(0.1),
     )
-    run = st.solve(chain, st.Quasistatic(), (0.0, 1.0), save=3)
+    run = solved(chain, st.Quasistatic(), (0.0, 1.0), save=3)
     found = check_fails(run, "velocity_unique", limit=0.0, least=True)
     assert found.value == pytest.approx(-0.6, rel=1e-12)
     assert "[N]" in found.note
@@ -444,7 +444,7 @@ def test_long_chains_are_not_searched_for_other_branches(n):
         law=st.ExponentialWeakening(0.3, 0.1, 0.1),
         load=st.Ramp(0.5),
     )
-    run = st.solve(chain, st.Quasistatic(), (0.0, 1.5), save=11)
+    run = solved(chain, st.Quasistatic(), (0.0, 1.5), save=11)
     check = check_holds if n == 3 else check_fails
     assert check(run, "branches_searched", value=n, beside=["velocity_unique"]).limit == 3.0
 
@@ -456,7 +456,7 @@ def test_a_fast_load_needs_inertia(share):
     rate = share * math.sqrt(20.0) * 0.2 * 9.81
     load = PiecewiseLinear([0.0, 6.0, 8.0, 10.0], [0.0, 0.1, 0.1 + 2.0 * rate, 0.2])
     chain = st.Chain(mass=[1.0], stiffness=20.0, law=st.Coulomb(0.2), load=load)
-    run = st.solve(chain, st.Quasistatic(), (0.0, 10.0))
+    run = solved(chain, st.Quasistatic(), (0.0, 10.0))
     check = check_fails if share > 0.5 else check_holds
     found = check(run, "inertia_negligible")
     assert found.limit == 0.5

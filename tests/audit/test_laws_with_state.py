@@ -1,7 +1,7 @@
 """Every check of laws that remember fails here, beside the run in which it holds."""
 
 import pytest
-from audit_lines import check_fails, check_holds
+from audit_lines import check_fails, check_holds, solved
 from slip_memory import SlipMemory
 
 import stiction as st
@@ -16,7 +16,7 @@ def test_a_step_too_long_for_the_state_leaves_its_range():
     found = check_fails(run, "state_in_range", beside=run_beside(run))
     # z becomes (1 - 5) / (1 + 5) of itself in the first step, and its range is 1 wide
     assert found.value == pytest.approx(2.0 / 3.0, rel=2e-2)  # reason: v falls a little
-    check_holds(st.solve(chain, st.ThetaStepper(1e-4, 0.5), (0.0, 0.05)), "state_in_range")
+    check_holds(solved(chain, st.ThetaStepper(1e-4, 0.5), (0.0, 0.05)), "state_in_range")
 
 
 def run_beside(run):
@@ -30,7 +30,7 @@ def test_bristles_walk_under_a_load_that_shakes():
     numbers = (30.0, 3.0, 0.04, 0.15, 0.1, 0.1)
     load = st.chains.SumOf([st.Constant(0.5), st.chains.Sine(0.45, 3.0)])
     runs = [
-        st.solve(
+        solved(
             st.Chain(mass=[1.0], stiffness=1e-6, law=law, load=load, damping=1.0),
             st.chains.Radau(rtol=1e-6),
             (0.0, 20.0),

@@ -9,7 +9,7 @@ import importlib
 
 import numpy as np
 import pytest
-from audit_lines import check_fails, check_holds, failing, line
+from audit_lines import check_fails, check_holds, failing, line, solved
 
 import stiction as st
 from stiction.numerics import jit
@@ -57,7 +57,7 @@ def crossed(step=None, t_end=0.1, method=st.RollingLeapfrog, save=11, **more):
     """Return a run of two crossed rods that are thrown hard."""
     thrown = {"half_wave": (0.0, 2.0, 4.0), "whole_wave": (0.0, 3.0, 0.0), "spin": 10.0}
     system = st.CrossedRods(elements=20, **{**thrown, **more})
-    return st.solve(system, method(step=step), (0.0, t_end), save=save)
+    return solved(system, method(step=step), (0.0, t_end), save=save)
 
 
 def stack(light, sideways=0.0, mu=0.3):
@@ -77,7 +77,7 @@ def stack(light, sideways=0.0, mu=0.3):
             law = st.Coulomb(mu)
             touches.append(RollingContact(0.5, 0.5, first=k, second=k + 1, friction=law))
     method = st.RollingLeapfrog(part=0.5)
-    return st.solve(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
+    return solved(st.Rods(rods, touches), method, (0.0, 0.01), save=31)
 
 
 def coarse(run):
@@ -135,7 +135,7 @@ def test_two_rods_turn_towards_parallel(spin, ok):
         rod(axis, (0.0, 0.0, 2.2 * RADIUS), motion=turns),
     ]
     touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.3))
-    run = st.solve(st.Rods(pair, [touch]), st.RollingLeapfrog(part=0.5), (0.0, 0.05), save=11)
+    run = solved(st.Rods(pair, [touch]), st.RollingLeapfrog(part=0.5), (0.0, 0.05), save=11)
     least = np.sin(np.deg2rad(10.0))
     # reason: the rod bends under its own turning, and its middle lags behind its ends
     sine = pytest.approx(np.sin(angle + 0.05 * spin), rel=3e-2)
@@ -174,7 +174,7 @@ def test_a_rod_rolls_faster_than_shear_waves(speed, ok):
     # a solid rod that is thrown over another one starts to roll at two thirds of its speed
     velocity = (speed * SHEAR_WAVE, 0.0, 0.0)
     system = RodOnFixedRod(elements=20, at=0.5, slope=0.0, velocity=velocity, young=1e6)
-    run = st.solve(system, st.RollingLeapfrog(part=0.5), (0.0, 1e-3), save=5)
+    run = solved(system, st.RollingLeapfrog(part=0.5), (0.0, 1e-3), save=5)
     found, beside = line(run, "contact_subsonic"), failing(run) - {"contact_subsonic"}
     rates = [np.abs(run.data[name].values) for name in ("s1_rate", "s2_rate")]
     # of all steps
@@ -194,7 +194,7 @@ def test_a_contact_beside_an_end_that_slides_does_not_move_it(place, ok):
     held = rod((1.0, 0.0, 0.0), (0.5, 0.0, 2.0 * RADIUS), **ends)
     belt = CylinderPartner((place, -0.5, 0.0), (place, 0.5, 0.0), RADIUS, velocity=(0.5, 0.0, 0.0))
     touch = RollingContact(place, 0.5, first=1, second=2, friction=st.Coulomb(0.5))
-    run = st.solve(st.Rods([held], [touch], partners=[belt]), t_span=(0.0, 1e-3), save=5)
+    run = solved(st.Rods([held], [touch], partners=[belt]), t_span=(0.0, 1e-3), save=5)
     if ok:
         # two elements away it moves the nodes before the end
         check_holds(run, "slides_feel_contacts", value=0.0)
@@ -229,7 +229,7 @@ def fallen(mu, part=0.5):
     search = ContactSearch(friction=st.Coulomb(mu), self_contact=False, most=32)
     weight = (0.0, 0.0, -9.81)
     system = st.Rods([body], search=search, gravity=weight, partners=[PlanePartner()])
-    return st.solve(system, st.RollingLeapfrog(part=part), (0.0, 0.02), save=11)
+    return solved(system, st.RollingLeapfrog(part=part), (0.0, 0.02), save=11)
 
 
 @pytest.mark.fails_audit("rods", "friction_dissipates")
@@ -291,7 +291,7 @@ def test_rods_without_a_contact_pass_through_each_other(above, ok):
         rod(DIRECTIONS[0], (0.0, 0.0, 0.0), left=Clamped(), right=Clamped()),
         rod(DIRECTIONS[1], (0.0, 0.0, above * RADIUS), motion=down),
     ]
-    run = st.solve(st.Rods(pair), st.RollingLeapfrog(part=0.5), (0.0, 0.01), save=11)
+    run = solved(st.Rods(pair), st.RollingLeapfrog(part=0.5), (0.0, 0.01), save=11)
     if ok:
         assert check_holds(run, "no_overlap").value == 0.0
         return
@@ -310,13 +310,13 @@ def test_friction_exceeds_its_bound_where_nothing_cuts_it(monkeypatch):
     ]
     touch = RollingContact(0.5, 0.5, friction=st.Coulomb(0.1))
     system, method = st.Rods(pair, [touch]), st.RollingLeapfrog(1e-4)
-    held = st.solve(system, method, (0.0, 0.01), save=11)
+    held = solved(system, method, (0.0, 0.01), save=11)
     assert held.audit.ok
     assert line(held, "friction_within_bound").value == pytest.approx(0.1, rel=1e-6)
     # the solver is given twice the coefficient of the system
     given = state._mu
     monkeypatch.setattr(state, "_mu", lambda friction: 2.0 * given(friction))
-    run = st.solve(system, method, (0.0, 0.01), save=11)
+    run = solved(system, method, (0.0, 0.01), save=11)
     found = check_fails(run, "friction_within_bound", limit=0.1)
     assert found.value == pytest.approx(0.2, rel=1e-6)
     assert found.value == pytest.approx(run.data.friction_ratio.values.max(), rel=1e-6)

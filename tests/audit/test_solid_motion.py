@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from audit_lines import check_fails, check_holds
+from audit_lines import check_fails, check_holds, solved
 
 import stiction as st
 from stiction.numerics.direct import factors
@@ -29,7 +29,7 @@ def thrown(radius, steps, tolerance=None):
     solid = st.Solid([body], [], [Fixed(Boundary(0, "left"))], dimensionless=True)
     moving = MovingSolid(solid, velocity=[(0.1, 0.0)])
     method = GeneralisedAlpha(radius, steps=steps, tolerance=tolerance)
-    return st.solve(moving, method, (0.0, 8.0))
+    return solved(moving, method, (0.0, 8.0))
 
 
 @pytest.mark.fails_audit("solids", "scheme_takes_little")
@@ -68,7 +68,7 @@ def test_factors_that_are_off_and_never_refined(monkeypatch):
         body = Body(rectangle(1.0, 1.0, (2, 2)), Q1(), LinearElastic(1.0, 0.0))
         load = Loaded(Nearest(0, (1.0, 1.0)), 0, Program((0.0, 1.0), (0.0, 1e-3)))
         solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), load], dimensionless=True)
-        return st.solve(solid, st.Quasistatic(steps=2, solver=SuperLU()))
+        return solved(solid, st.Quasistatic(steps=2, solver=SuperLU()))
 
     check_holds(run(), "linear_solves_accurate")
     monkeypatch.setattr(factors, "MOST_REFINEMENTS", 0)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 import pytest
-from audit_lines import check_fails, check_holds, damage, public
+from audit_lines import check_fails, check_holds, damage, public, solved
 
 import stiction as st
 
@@ -40,12 +40,12 @@ class HeavyWheel(st.WheelOnTurntable):
 
 @pytest.mark.fails_audit("switching", "ledger_closes")
 def test_energies_that_do_not_belong_to_the_forces_leave_the_ledger_open():
-    run = st.solve(HeavyWheel(), t_span=(0.0, 6.5))
+    run = solved(HeavyWheel(), t_span=(0.0, 6.5))
     found = check_fails(run, "ledger_closes", limit=1e-9)
     kinetic = run.energy.kinetic / 1.001
     off = 1e-3 * np.max(np.abs(kinetic - kinetic[0])) / run.energy.scale
     assert found.value == pytest.approx(off, rel=1e-6)
-    check_holds(st.solve(WHEEL, t_span=(0.0, 6.5)), "ledger_closes")
+    check_holds(solved(WHEEL, t_span=(0.0, 6.5)), "ledger_closes")
 
 
 @pytest.mark.fails_audit("switching", "ledger_closes")
@@ -53,7 +53,7 @@ def test_energies_that_do_not_belong_to_the_forces_leave_the_ledger_open():
 @pytest.mark.parametrize("column", ["external_work", "friction_heat", "viscous_heat"])
 def test_a_ledger_misses_a_part_of_any_energy(monkeypatch, column, share, ok):
     system = StaticJumpOscillator(damping=0.3)
-    whole = st.solve(system, t_span=(0.0, 12.0)).energy
+    whole = solved(system, t_span=(0.0, 12.0)).energy
     j = ["external_work", "friction_heat", "viscous_heat"].index(column)
 
     def lose(history):
@@ -62,7 +62,7 @@ def test_a_ledger_misses_a_part_of_any_energy(monkeypatch, column, share, ok):
         return {"energy": energy}
 
     damage(monkeypatch, OUTCOME, HISTORY, lose)
-    run = st.solve(system, t_span=(0.0, 12.0))
+    run = solved(system, t_span=(0.0, 12.0))
     found = (check_holds if ok else check_fails)(run, "ledger_closes")
     missing = share * np.max(np.abs(whole.columns()[column])) / whole.scale
     assert found.value == pytest.approx(missing, rel=1e-2)
@@ -75,23 +75,23 @@ def test_a_ledger_misses_a_part_of_any_energy(monkeypatch, column, share, ok):
 def test_a_block_faster_than_its_friction_reaches_is_pushed_on():
     """Friction mu0 - alpha u vanishes at a slip of u = 2; the spring slows the block down."""
     belt = st.BeltOscillator(mu0=1.0, alpha=0.5, belt_speed=0.5)
-    run = st.solve(belt, t_span=(0.0, 1.0), x0=[0.2, 0.5 + 2.02])
+    run = solved(belt, t_span=(0.0, 1.0), x0=[0.2, 0.5 + 2.02])
     gained = np.max(-np.diff(run.energy.friction_heat, axis=0))
     found = check_fails(run, "friction_dissipates", value=gained)
     assert found.limit == pytest.approx(1e-9 * run.energy.scale)
     # one saved interval at the start: the force 0.01 at the slip 2.02
     assert found.value == pytest.approx(0.01 * 2.02 * 1e-3, rel=1e-2)
-    check_holds(st.solve(belt, t_span=(0.0, 1.0), x0=[0.2, 0.5 + 1.98]), "friction_dissipates")
+    check_holds(solved(belt, t_span=(0.0, 1.0), x0=[0.2, 0.5 + 1.98]), "friction_dissipates")
 
 
 @pytest.mark.fails_audit("switching", "friction_dissipates")
 @pytest.mark.parametrize(("system", "t_end"), CASES, ids=NAMES)
 def test_heat_with_the_wrong_sign_is_told_as_such(monkeypatch, system, t_end):
-    check_holds(st.solve(system, t_span=(0.0, t_end)), "friction_dissipates")
+    check_holds(solved(system, t_span=(0.0, t_end)), "friction_dissipates")
     damage(
         monkeypatch, OUTCOME, HISTORY, lambda h: {"energy": h.energy * np.array([1.0, -1.0, 1.0])}
     )
-    run = st.solve(system, t_span=(0.0, t_end))
+    run = solved(system, t_span=(0.0, t_end))
     gained = np.max(np.abs(np.diff(run.energy.friction_heat, axis=0)))
     check_fails(run, "friction_dissipates", value=gained, beside=["ledger_closes"])
 
@@ -109,12 +109,12 @@ def test_a_wrong_gradient_lets_the_state_slide_off_a_curved_surface():
         x0=[0.0, 0.0],
     )
     wrong = dataclasses.replace(curve, h_gradient=lambda x: (0.0, 1.0))
-    run = st.solve(wrong, t_span=(0.0, 1.5))
+    run = solved(wrong, t_span=(0.0, 1.5))
     x1, x2 = run.variables["x1"].values, run.variables["x2"].values
     found = check_fails(run, "stays_on_surface", limit=1e-9, when=1.5)
     assert found.value == pytest.approx(abs(x2[-1] - 0.1 * x1[-1] ** 4), rel=1e-12)
     assert found.value > 0.1
-    check_holds(st.solve(curve, t_span=(0.0, 1.5)), "stays_on_surface")
+    check_holds(solved(curve, t_span=(0.0, 1.5)), "stays_on_surface")
 
 
 @pytest.mark.fails_audit("switching", "stays_on_surface")
@@ -134,7 +134,7 @@ def test_a_sliding_state_is_pushed_off_the_surface(monkeypatch, system, t_end, s
         return {"x": x}
 
     damage(monkeypatch, OUTCOME, HISTORY, push)
-    run = st.solve(system, t_span=(0.0, t_end))
+    run = solved(system, t_span=(0.0, t_end))
     # the kinetic energy of the fast wheel changes with it by more than the ledger allows
     beside = ["ledger_closes"] if system is WHEEL else []
     found = (check_holds if ok else check_fails)(run, "stays_on_surface", beside=beside)
@@ -151,14 +151,14 @@ def test_a_dip_that_no_step_sees_hides_two_crossings():
         f_minus=lambda x: (1.0, 0.0, 0.0),
         x0=[0.0, 0.0, 1.01],
     )
-    run = st.solve(flow, t_span=(0.0, 10.0))
+    run = solved(flow, t_span=(0.0, 10.0))
     assert len(run.event_log) == 0
     found = check_fails(run, "stays_on_its_side", limit=1e-9, when=5.0)
     # h = -0.01 there; its gradient is 1 along x2 and 1 along x3, which is 1.01
     assert found.value == pytest.approx(0.01 / 2.01, rel=1e-6)
-    run = st.solve(flow, t_span=(0.0, 10.0), x0=[0.0, 0.0, 0.99])
+    run = solved(flow, t_span=(0.0, 10.0), x0=[0.0, 0.0, 0.99])
     check_holds(run, "stays_on_its_side", value=0.0)
-    run = st.solve(flow, st.EventDriven(max_step=0.01), (0.0, 10.0))
+    run = solved(flow, st.EventDriven(max_step=0.01), (0.0, 10.0))
     check_holds(run, "stays_on_its_side")
     assert run.event_log.kind == ["cross", "cross"]
 
@@ -167,7 +167,7 @@ def test_a_dip_that_no_step_sees_hides_two_crossings():
 @pytest.mark.parametrize(("system", "t_end"), CASES, ids=NAMES)
 def test_a_state_is_on_the_other_side_of_its_surface(monkeypatch, system, t_end):
     """The sign of one saved state is turned round: then h itself is how far it is off."""
-    check_holds(st.solve(system, t_span=(0.0, t_end)), "stays_on_its_side", value=0.0)
+    check_holds(solved(system, t_span=(0.0, t_end)), "stays_on_its_side", value=0.0)
     scale, turned = np.asarray(system.compiled.scale), []
 
     def turn(history):
@@ -180,7 +180,7 @@ def test_a_state_is_on_the_other_side_of_its_surface(monkeypatch, system, t_end)
         return {"signs": signs}
 
     damage(monkeypatch, OUTCOME, HISTORY, turn)
-    run = st.solve(system, t_span=(0.0, t_end))
+    run = solved(system, t_span=(0.0, t_end))
     found = check_fails(run, "stays_on_its_side", when=turned[0][0])
     assert found.value == pytest.approx(turned[0][1], rel=1e-9)
 
@@ -197,15 +197,15 @@ def test_a_push_that_no_step_sees_should_have_lifted_the_state():
         f_minus=lambda x: (1.0, 1.0, 0.0),
         x0=[0.0, 0.0, 1.2],
     )
-    run = st.solve(flow, t_span=(0.0, 10.0))
+    run = solved(flow, t_span=(0.0, 10.0))
     assert len(run.event_log) == 0
     found = check_fails(run, "multiplier_within_bound", limit=1.000001, when=5.0)
     assert found.value == pytest.approx(1.2 / 0.8, rel=1e-9)
-    run = st.solve(flow, t_span=(0.0, 10.0), x0=[0.0, 0.0, 0.99])
+    run = solved(flow, t_span=(0.0, 10.0), x0=[0.0, 0.0, 0.99])
     found = check_holds(run, "multiplier_within_bound")
     assert found.value == pytest.approx(0.99 / 1.01, rel=1e-9)
     assert found.time == 5.0
-    run = st.solve(flow, st.EventDriven(max_step=0.01), (0.0, 10.0))
+    run = solved(flow, st.EventDriven(max_step=0.01), (0.0, 10.0))
     check_holds(run, "multiplier_within_bound")
     assert run.event_log.kind == ["leave", "slide"]
 
@@ -214,7 +214,7 @@ def test_a_push_that_no_step_sees_should_have_lifted_the_state():
 @pytest.mark.parametrize(("system", "t_end"), CASES, ids=NAMES)
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_a_multiplier_out_of_its_bound_is_told_on_both_sides(monkeypatch, system, t_end, side):
-    check_holds(st.solve(system, t_span=(0.0, t_end)), "multiplier_within_bound")
+    check_holds(solved(system, t_span=(0.0, t_end)), "multiplier_within_bound")
     raised = []
 
     def lift(history):
@@ -225,7 +225,7 @@ def test_a_multiplier_out_of_its_bound_is_told_on_both_sides(monkeypatch, system
         return {"signs": signs}
 
     damage(monkeypatch, OUTCOME, HISTORY, lift)
-    run = st.solve(system, t_span=(0.0, t_end))
+    run = solved(system, t_span=(0.0, t_end))
     check_fails(run, "multiplier_within_bound", value=1.00001, when=raised[0])
 
 
@@ -253,7 +253,7 @@ LOOSE = st.EventDriven(rtol=1e-2)
 def test_no_tolerance_lets_energy_go_missing(monkeypatch):
     system = StaticJumpOscillator(damping=0.3)
     damage(monkeypatch, OUTCOME, HISTORY, lambda h: {"energy": 0.5 * h.energy})
-    check_fails(st.solve(system, LOOSE, (0.0, 12.0)), "ledger_closes", limit=1e-2)
+    check_fails(solved(system, LOOSE, (0.0, 12.0)), "ledger_closes", limit=1e-2)
 
 
 @pytest.mark.fails_audit("switching", "stays_on_surface")
@@ -268,10 +268,10 @@ def test_no_tolerance_lets_energy_go_missing(monkeypatch):
     ],
 )
 def test_no_tolerance_lets_a_state_be_anywhere(monkeypatch, check, limit, rows):
-    check_holds(st.solve(BELT, LOOSE, (0.0, 1.0)), check)
+    check_holds(solved(BELT, LOOSE, (0.0, 1.0)), check)
     spoil(monkeypatch, **rows)
     beside = ["ledger_closes"] if "x" in rows else []
-    run = st.solve(BELT, LOOSE, (0.0, 1.0))
+    run = solved(BELT, LOOSE, (0.0, 1.0))
     check_fails(run, check, limit=limit, when=1.0, beside=beside)
 
 
@@ -291,7 +291,7 @@ def test_what_is_no_number_holds_nowhere(monkeypatch, check, rows):
     # energies of what is no number are none either
     beside = ["ledger_closes", "friction_dissipates"] if "x" in rows else []
     run = st.solve(BELT, t_span=(0.0, 1.0), throw=False)
-    assert run.status.ok == ("x" not in rows)
+    assert run.status.complete == ("x" not in rows)
     found = check_fails(run, check, value=math.inf, when=1.0, beside=beside)
     assert found.limit < 2.0
 
@@ -307,7 +307,7 @@ def test_rounding_is_no_distance_where_the_gradient_vanishes(monkeypatch, at, ok
         x0=[2.0],
     )
     spoil(monkeypatch, x=at, signs=-1.0)
-    run = st.solve(flow, t_span=(0.0, 1.0))
+    run = solved(flow, t_span=(0.0, 1.0))
     found = (check_holds if ok else check_fails)(run, "stays_on_its_side")
     # h / |h'| is half the distance from the place where it vanishes
     assert ok or found.value == pytest.approx(0.5e-3 / (1.0 + 1e-3), rel=1e-6)

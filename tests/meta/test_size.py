@@ -3,7 +3,7 @@
 The aim is 400 lines a file and 60 a function; these bounds are where a split is due.
 """
 
-MOST_FILE_LINES = 600
+MOST_FILE_LINES = 800
 MOST_FUNCTION_LINES = 80
 
 

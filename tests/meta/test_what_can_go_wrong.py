@@ -8,9 +8,10 @@ import ast
 import re
 from pathlib import Path
 
-from audit_pairs import argument, pairs_made
+from audit_pairs import argument, made_by_pair, pairs_made
 
 from stiction import Status
+from stiction.results.audit import Kind
 from stiction.switching.event_driven import _KINDS
 
 # what notes a loss of a flow
@@ -62,6 +63,29 @@ def test_every_kind_is_on_the_page(package_sources):
     for name, system in (("Chains", "chains"), ("Flows", "switching")):
         made = {check for where, check in checks if where == system}
         assert page[f"{name}: the audit"] == made
+
+
+def kinds_on_the_page(text: str) -> set[tuple[str, str, str]]:
+    """Return what the table says: kind, system, check."""
+    found = set()
+    for kind, system, checks in re.findall(r"^\| `(\w+)` \| (\w+) \| (.*) \|$", text, re.MULTILINE):
+        found |= {(kind, system, check) for check in re.findall(r"`(\w+)`", checks)}
+    return found
+
+
+def test_the_page_has_the_kind_of_every_check(package_sources):
+    """A check names its kind where it is made, and the page says the same of all of them."""
+    calls = made_by_pair(package_sources)
+    unnamed = [made.place for every in calls.values() for made in every if made.kind is None]
+    assert not unnamed, f"write the kind out, as Kind.CONDITION: {unnamed}"
+    made = {
+        (one.kind, "flows" if system == "switching" else system, check)
+        for (system, check), every in calls.items()
+        for one in every
+    }
+    assert {kind for kind, _, _ in made} == {kind.value for kind in Kind}
+    assert kinds_on_the_page(PAGE.read_text("utf-8")) == made
+    assert len(made) == len(calls), "the same check of one system is of two kinds"
 
 
 def test_a_kind_left_out_is_seen():

@@ -38,7 +38,7 @@ def test_a_fit_from_the_command_line(file, tmp_path):
     assert mu["low"] < mu["value"] < mu["high"]
     # reason: five standard errors
     assert mu["value"] == pytest.approx(0.3, abs=5.0 * mu["error"])
-    assert "FITTED: Dahl" in done.output
+    assert "FITTED, audit held: Dahl" in done.output
     shown = RUN.invoke(app, ["show", str(out)])
     assert told["screen"] in shown.output
     assert RUN.invoke(app, ["verify", str(out)]).exit_code == 0

@@ -57,7 +57,7 @@ def test_run_and_show(stiction, saved, here):
     shown = parsed(stiction("show", saved, "--json"))
     assert shown["quantities"] == run["quantities"]
     line = stiction("show", saved, "--quiet").out
-    assert line.startswith("SOLVED       Chain by EventDriven")
+    assert line.startswith("SOLVED, audit held: Chain by EventDriven")
     assert line.count("\n") == 1
     # a run that is doubted is told so in both
     doubted = stiction("run", "quasistatic-branches", "--no-figures", "--strict", "--json")

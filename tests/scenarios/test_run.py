@@ -45,7 +45,7 @@ def test_result_is_complete(stiction, here):
     answer = stiction("run", "slip-wave", "--no-figures")
     assert answer.code == 0
     assert answer.err == ""
-    assert answer.out.startswith("SOLVED       Chain by EventDriven, 3 masses")
+    assert answer.out.startswith("SOLVED, audit held: Chain by EventDriven, 3 masses")
     assert answer.out.endswith("written to   out/slip-wave\n")
     folder = here / "out" / "slip-wave"
     assert sorted(path.name for path in folder.iterdir()) == FOLDER
@@ -117,6 +117,29 @@ def test_exit_codes(stiction, here):
     assert table["t_end"] < 10.0
 
 
+def test_an_untrusted_run_exits_with_one(stiction, here):
+    """It is complete: written, and drawn; it replaces none that was solved."""
+    newton = "method={type='RegularizedTheta', step=1e-2, theta=1.0, smoothing=1e-3}"
+    assert stiction("run", "baseline", "--set", newton, "--no-figures").code == 0
+    plain = ("--set", newton, "--set", "method.line_search=false")
+    answer = stiction("run", "baseline", *plain, "--out", "other")
+    assert answer.code == 1
+    assert answer.out.startswith("UNTRUSTED, audit FAILED: Chain by RegularizedTheta")
+    assert answer.err.startswith("The run cannot be trusted.\nWhy: ")
+    assert "steps_converged failed" in answer.err
+    assert answer.err.endswith("The result is in other.\n")
+    assert list((here / "other" / "figures").iterdir())
+    table = summary(here / "other")
+    assert (table["status"], table["t_end"]) == ("untrusted", 10.0)
+    assert "steps_converged failed" in table["reason"]
+    kinds = {check["check"]: check["kind"] for check in table["audit"]}
+    assert (kinds["steps_converged"], kinds["ledger_closes"]) == ("convergence", "at_most")
+    assert stiction("show", "other").out.startswith("UNTRUSTED")
+    beside = stiction("run", "baseline", *plain, "--no-figures", "--overwrite")
+    assert beside.code == 1
+    assert summary(here / "out" / "baseline.failed")["instead_of"] == "baseline"
+
+
 def test_a_failed_run_replaces_no_solved_one(stiction, here):
     assert stiction("run", "baseline", "--no-figures").code == 0
     solved = (here / "out" / "baseline" / "run.nc").read_bytes()
@@ -147,7 +170,7 @@ def test_a_run_that_its_policy_ended_is_complete(stiction, here):
     )
     answer = stiction("run", "fold.toml", "--no-figures")
     assert answer.code == 0
-    assert answer.out.startswith("STOPPED      NormalForm by EventDriven, 3 states")
+    assert answer.out.startswith("STOPPED, audit held: NormalForm by EventDriven, 3 states")
     assert "wanted until 10\n" in answer.out
     assert "mass" not in answer.out
     assert summary(here / "out" / "fold")["status"] == "stopped"

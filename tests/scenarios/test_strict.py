@@ -10,12 +10,16 @@ import stiction as st
 @pytest.mark.parametrize(
     ("name", "word", "said"),
     [
-        ("slip-wave", "SOLVED       Chain", ""),
-        ("theta-0", "SOLVED, AUDIT FAILED Chain", "the audit line scheme_creates_no_energy failed"),
-        ("wheel-into-two-fold", "STOPPED      Wheel", "determinism was lost"),
+        ("slip-wave", "SOLVED, audit held: Chain", ""),
+        (
+            "theta-0",
+            "SOLVED, audit FAILED: Chain",
+            "the audit line scheme_creates_no_energy failed",
+        ),
+        ("wheel-into-two-fold", "STOPPED, audit held: Wheel", "determinism was lost"),
         (
             "quasistatic-branches",
-            "SOLVED, AUDIT FAILED Chain",
+            "SOLVED, audit FAILED: Chain",
             "the audit line velocity_unique failed, determinism was lost",
         ),
     ],

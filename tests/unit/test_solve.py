@@ -202,8 +202,51 @@ def test_the_verb_is_a_function_whatever_was_imported_first():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_untrusted_runs_raise():
+    """A check of convergence that fails, or a value beyond 100 times its limit, ends in an error.
+
+    The run is complete, and in the error; `throw=False` returns it.
+    """
+    pulled = st.Chain(mass=[1.0] * 3, stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
+    newton = st.chains.RegularizedTheta(1e-2, 1.0, 1e-3, line_search=False)
+    pushes = st.UserFriction(lambda v: 0.3 - 0.05 * v, lambda v: -0.05)
+    fast = st.Chain(mass=[1.0, 1.0], stiffness=1.0, law=pushes, v0=[1.0, 6.1])
+    for system, method, until, said in (
+        (pulled, newton, 4.0, "steps_converged failed (1), which is a check of convergence"),
+        (fast, st.EventDriven(), 0.5, "friction_dissipates 0.0"),
+    ):
+        run = st.solve(system, method, (0.0, until), throw=False)
+        assert run.status is Status.UNTRUSTED
+        assert run.t_end == until
+        assert said in run.reason
+        assert str(run).startswith("UNTRUSTED, audit FAILED: Chain")
+        with pytest.raises(SolveError, match="cannot be trusted") as caught:
+            st.solve(system, method, (0.0, until))
+        assert run.reason in str(caught.value)
+        assert run.advice in str(caught.value)
+        assert caught.value.run.status is Status.UNTRUSTED
+
+
+def test_a_run_that_stopped_can_be_untrusted():
+    """The wheel stops at its two-fold; where its energies are wrong that is not to be trusted."""
+
+    class HeavyWheel(st.WheelOnTurntable):
+        def energies(self, x):
+            kinetic, stored = super().energies(x)
+            return 1.001 * kinetic, stored
+
+    start = {"x0": [0.22, -0.0624, -1.08], "mode": "slide"}
+    assert st.solve(st.WheelOnTurntable(**start), t_span=(0.0, 20.0)).status is Status.STOPPED
+    run = st.solve(HeavyWheel(**start), t_span=(0.0, 20.0), throw=False)
+    assert run.status is Status.UNTRUSTED
+    assert run.reason.startswith("two_fold at t = ")
+    assert "; ledger_closes " in run.reason
+
+
 def test_only_two_statuses_are_no_failure():
     assert [status for status in Status if status.ok] == [Status.SOLVED, Status.STOPPED]
+    complete = [status for status in Status if status.complete]
+    assert complete == [Status.SOLVED, Status.STOPPED, Status.UNTRUSTED]
     assert all(status.advice for status in Status)
 
 

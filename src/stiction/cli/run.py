@@ -109,8 +109,8 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
         _say("There is no checkpoint to go on from; the run starts at the beginning.")
     try:
         run = _chosen(job, scenario, checkpoint)
-        # a run that failed is not drawn: what went wrong may be what a figure stumbles over
-        draw = partial(_draw, run, job) if job.figures and run.status.ok else None
+        # a run that ended early is not drawn: what went wrong may be what a figure stumbles over
+        draw = partial(_draw, run, job) if job.figures and run.status.complete else None
         text = write_scenario(scenario)
         kept = keep(run, claim, job.folder, checkpoint, scenario=text, draw=draw)
     except KeyboardInterrupt:
@@ -126,7 +126,9 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
         put(f"{screen(run)}\n{kept}")
     if what:
         _say(f"--strict: {', '.join(what)}.")
-    if code == FAILED:
+    if run.status is Status.UNTRUSTED:
+        _say(f"The run cannot be trusted.\nWhy: {run.reason}\nTry: {run.advice}. {kept.whole}")
+    elif code == FAILED:
         unit = "" if run.time_unit == "1" else f" {run.time_unit}"
         _say(
             f"The solve stopped at t = {run.t_end:.9g}{unit}, before {scenario.t_end:.9g}{unit}.\n"
@@ -157,7 +159,7 @@ def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
             checkpoint.remove()
             use("compiled")
             run = _solved(job, scenario, checkpoint, Trial(active=False))
-    if run.status.ok and run.provenance["kernels"] == "compiled":
+    if run.status.complete and run.provenance["kernels"] == "compiled":
         note_ready(place)
     return run
 

@@ -159,7 +159,7 @@ class Worker:
             self._answer({"id": number, "progress": 0.0, "note": _COMPILES})
             use("compiled")
             run = self._run(scenario, number, Trial(active=False))
-        if run.status.ok and run.provenance["kernels"] == "compiled":
+        if run.status.complete and run.provenance["kernels"] == "compiled":
             note_ready(place)
         return run
 

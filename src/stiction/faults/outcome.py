@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, Cycles, Fault, FaultSystem, SpringSlider
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
@@ -233,6 +233,7 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
                 None,
                 "distance from even sliding in ln V and ln theta; where that is unstable nothing "
                 "but rounding would end it: give another speed_start",
+                kind=Kind.AT_LEAST,
             )
         )
     if isinstance(system, Fault):
@@ -245,6 +246,7 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
                 _CELLS_PER_ZONE,
                 None,
                 "cells per G L / (b sigma); fewer let single cells fail alone: give more cells",
+                kind=Kind.AT_LEAST,
             )
         )
         if system.shear_speed is None:

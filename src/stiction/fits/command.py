@@ -59,7 +59,7 @@ class Asked:
 def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
     """Fit laws to files, print what was found and write folders; return the exit code.
 
-    0 fitted, whatever the audit says: it is printed.
+    0 fitted; 1 where the audit of a fit says that it cannot be trusted. All are written.
 
     Verified by: tests/scenarios/test_fit.py::test_a_fit_from_the_command_line
     """
@@ -96,7 +96,7 @@ def fit_file(asked: Asked, put: Callable[[str], None]) -> int:
         put(json.dumps({"fits": told, "comparison": rows}, indent=2, ensure_ascii=False))
     elif compared is not None and not asked.quiet:
         put(compared.to_string(float_format=lambda v: f"{v:.6g}"))
-    return 0
+    return 1 if any(one.audit.untrusted for one in found) else 0
 
 
 def _check_what(asked: Asked) -> None:

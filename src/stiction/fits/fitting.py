@@ -17,7 +17,7 @@ from stiction.fits.problem import Problem
 from stiction.fits.rigs import ImposedSlip, Rig
 from stiction.fits.search import ALIKE, Found, best
 from stiction.numerics.checks import MOST_SEED, whole
-from stiction.results.audit import Audit, Check
+from stiction.results.audit import Audit, Check, Kind
 
 __all__ = ["checked", "fit", "fitted"]
 
@@ -258,13 +258,21 @@ def _checks(
     exact = variance <= 4.0 * _least(problem)
     agree, followed = starts
     checks = [
-        Check("search_ended", top.converged, float(top.converged), 1.0, note="it came to rest"),
+        Check(
+            "search_ended",
+            top.converged,
+            float(top.converged),
+            1.0,
+            note="it came to rest",
+            kind=Kind.CONVERGENCE,
+        ),
         Check(
             "starts_agree",
             agree >= min(2, followed),
             float(agree),
             float(min(2, followed)),
             note="searches that end at the best place; one alone may have missed a better one",
+            kind=Kind.CONDITION,
         ),
         Check(
             "residuals_white",
@@ -292,5 +300,7 @@ def _checks(
         checks.append(Check("misfit_is_noise", ratio <= limit, ratio, limit, note=note))
     unknown = sum(bool(e.told) for e in estimates)
     note = f"parameters that data do not fix: 2 ln L falls by less than {KNOWN:g} to one side"
-    checks.append(Check("parameters_known", not unknown, float(unknown), 0.0, note=note))
+    checks.append(
+        Check("parameters_known", not unknown, float(unknown), 0.0, note=note, kind=Kind.CONDITION)
+    )
     return checks

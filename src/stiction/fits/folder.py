@@ -83,11 +83,18 @@ def _summary(fit: Fit) -> dict[str, object]:
         for e in fit.estimates
     }
     checks = [
-        {"check": c.check, "ok": c.ok, "value": _finite(c.value), "limit": _finite(c.limit)}
+        {
+            "check": c.check,
+            "ok": c.ok,
+            "value": _finite(c.value),
+            "limit": _finite(c.limit),
+            "kind": c.kind.value,
+        }
         for c in fit.audit
     ]
     return {
         "kind": "fit",
+        "status": "untrusted" if fit.audit.untrusted else "fitted",
         "law": law_name(fit.law),
         "rig": type(fit.rig).__name__,
         "curves": [curve.title for curve in fit.curves],

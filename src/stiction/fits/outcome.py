@@ -215,7 +215,8 @@ def screen(fit: Fit) -> str:
     """Return the one-screen summary of a fit."""
     rows = sum(curve.rows for curve in fit.curves)
     unit = "of the noise given" if fit.known_noise else "N"
-    state = "FITTED" if fit.audit.ok else "FITTED, AUDIT FAILED"
+    state = "UNTRUSTED" if fit.audit.untrusted else "FITTED"
+    state += ", audit held" if fit.audit.ok else ", audit FAILED"
     lines = [
         f"{state}: {law_name(fit.law)}, {type(fit.rig).__name__}, {fit.rows} of {rows} rows",
         f"{'parameter':<18}{'value':>13}  {100 * fit.intervals.level:g} % interval",

@@ -18,7 +18,7 @@ from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
 from stiction.fits.problem import Problem, noise_known
 from stiction.fits.rigs import PLACE, Free, Simulated
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.run import Run
 from stiction.results.summary import doubts
 from stiction.scenario import Scenario
@@ -154,7 +154,16 @@ class RunProblem(Problem):
         run = self.scenario_at(values).solve(save=self.rig.rows, throw=False)
         found = doubts(run)
         note = "; ".join(found) or "its audit held, and its future was unique"
-        return [Check("run_can_be_trusted", not found, float(len(found)), 0.0, note=note)]
+        return [
+            Check(
+                "run_can_be_trusted",
+                not found,
+                float(len(found)),
+                0.0,
+                note=note,
+                kind=Kind.CONDITION,
+            )
+        ]
 
     def forces(self, values: Floats) -> tuple[list[Floats], int]:
         """Return the forces of all curves as they would be measured, and how many events."""
@@ -184,7 +193,7 @@ class RunProblem(Problem):
         try:
             run = scenario.solve(save=self.rig.rows)
         except SolveError as error:
-            why = "its run did not end: " + str(error).partition("\n")[0]
+            why = "its run failed: " + str(error).partition("\n")[0]
             raise ModelError(explain("scenario", "these values", "a run", why, "")) from error
         force = _saved(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved(run, self.rig.along)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from stiction.numerics.shown import table_html
 
-__all__ = ["Audit", "Check"]
+__all__ = ["FAR", "Audit", "Check", "Kind"]
+
+FAR = 100.0
+"""Beyond so many times its limit a value makes the whole run untrusted."""
+
+
+class Kind(enum.Enum):
+    """What a check compares, and when its failure makes the whole run untrusted.
+
+    CONVERGENCE : whether equations were solved; always
+    AT_MOST : a value with the largest it may be; above 100 times that limit
+    AT_LEAST : a value with the smallest it may be; below a hundredth of that limit, or where the
+        limit is negative below 100 times it
+    CONDITION : a count, a sign, a yes or no, which has no ratio; never
+    """
+
+    CONVERGENCE = "convergence"
+    AT_MOST = "at_most"
+    AT_LEAST = "at_least"
+    CONDITION = "condition"
 
 
 @dataclass(frozen=True)
@@ -22,6 +42,7 @@ class Check:
     value, limit : the worst value met and the limit it must keep
     time : when the worst value was met [s]; None when it concerns the whole run
     note : what it means with its [unit] where it has one, and what to do when it failed
+    kind : what it compares
     """
 
     check: str
@@ -30,6 +51,7 @@ class Check:
     limit: float | None
     time: float | None = None
     note: str = ""
+    kind: Kind = Kind.AT_MOST
 
     @property
     def verdict(self) -> str:
@@ -41,6 +63,27 @@ class Check:
         """The unit of value and limit, as the note says it; "1" where it says none."""
         found = re.search(r"\[([^\[\]]{1,16})\]", self.note)
         return found[1] if found else "1"
+
+    @property
+    def untrusted(self) -> str:
+        """Why this failure makes the whole run untrusted; "" where it does not.
+
+        Verified by: tests/unit/results/test_audit.py::test_a_run_is_untrusted
+        """
+        if self.ok is not False or self.kind is Kind.CONDITION:
+            return ""
+        if self.kind is Kind.CONVERGENCE:
+            value = "" if self.value is None else f" ({self.value:.3g})"
+            return f"{self.check} failed{value}, which is a check of convergence"
+        if self.value is None or not self.limit:
+            return ""
+        ratio = self.value / self.limit
+        # a value that is no number is beyond any limit
+        if self.kind is Kind.AT_LEAST and self.limit > 0.0:
+            near, side = ratio >= 1.0 / FAR, "below a hundredth of its limit"
+        else:
+            near, side = ratio <= FAR, f"beyond {FAR:g} times its limit"
+        return "" if near else f"{self.check} {self.value:.3g} is {side} {self.limit:.3g}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +119,11 @@ class Audit:
     def by_verdict(self) -> tuple[Check, ...]:
         """The checks that failed, those that were not made, and those that held."""
         return (*self.failed, *self.not_checked, *self.held)
+
+    @property
+    def untrusted(self) -> str:
+        """Why the numbers of the run cannot be trusted at all; "" where they can."""
+        return "; ".join(why for check in self.checks if (why := check.untrusted))
 
     def __iter__(self) -> Iterator[Check]:
         return iter(self.checks)

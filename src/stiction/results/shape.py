@@ -27,6 +27,7 @@ class _Check(msgspec.Struct):
     value: float | None
     limit: float | None
     time: float | None
+    kind: str = "at_most"
 
 
 class _Quantity(msgspec.Struct):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from stiction.errors import Status, StictionError, StoreError, explain
-from stiction.results.audit import Audit, Check
+from stiction.results.audit import Audit, Check, Kind
 from stiction.results.determinism import Determinism, Loss
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
@@ -277,7 +277,8 @@ def _run_of(
         determinism=_determinism(summary, details),
         audit=Audit(
             tuple(
-                Check(**check, note=note)
+                # runs of earlier versions have no kinds there
+                Check(**{**check, "kind": Kind(check.get("kind", "at_most"))}, note=note)
                 for check, note in zip(summary["audit"], details["notes"], strict=True)
             )
         ),
@@ -338,7 +339,14 @@ def _summary(run: Run) -> dict[str, object]:
             ],
         },
         "audit": [
-            {"check": c.check, "ok": c.ok, "value": c.value, "limit": c.limit, "time": c.time}
+            {
+                "check": c.check,
+                "ok": c.ok,
+                "value": c.value,
+                "limit": c.limit,
+                "time": c.time,
+                "kind": c.kind.value,
+            }
             for c in run.audit
         ],
         "quantities": {

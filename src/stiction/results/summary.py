@@ -104,9 +104,8 @@ def _head(run: Run) -> list[str]:
     size = f"{run.size}, " if run.size else ""
     what = f"{run.system_name} by {run.method_name}, {size}{span}{_scaled(run)}"
     word = run.status.value.upper().replace("_", " ")
-    if run.status is Status.SOLVED and not run.audit.ok:
-        word += ", AUDIT FAILED"
-    head = _cut(_row(word, what))
+    # how it was solved and what the audit says are two things
+    head = _cut(f"{word}, audit {'held' if run.audit.ok else 'FAILED'}: {what}")
     if run.status is Status.SOLVED:
         return [head]
     wanted = ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
@@ -162,7 +162,11 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     pull = _worst(history, xk.PULL)
     note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
-    found.append(Check("contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note))
+    found.append(
+        Check(
+            "contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note, kind=Kind.CONDITION
+        )
+    )
     sine = _worst(history, xk.PARALLEL)
     if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
         sine = -float(history.parallel[0]), float(history.parallel[1])
@@ -170,11 +174,21 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     note = "sine of the angle at single points; below ten degrees rods touch along a line"
     if sine[1] is None:
         found.append(
-            Check("rods_not_parallel", None, None, least, None, "no contact at a single point")
+            Check(
+                "rods_not_parallel",
+                None,
+                None,
+                least,
+                None,
+                "no contact at a single point",
+                kind=Kind.AT_LEAST,
+            )
         )
     else:
         ok = bool(-sine[0] >= least)
-        found.append(Check("rods_not_parallel", ok, -sine[0], least, sine[1], note))
+        found.append(
+            Check("rods_not_parallel", ok, -sine[0], least, sine[1], note, kind=Kind.AT_LEAST)
+        )
     depth, when = _worst(history, xk.DEPTH)
     gap = (depth, when) if depth > 0.0 else (0.0, None)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)

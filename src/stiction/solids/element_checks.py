@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
@@ -85,4 +85,4 @@ def unfolded(problem: Problem, record: Recorder) -> list[Check]:
     if not np.isfinite(least) or not any(part.hulls for part in problem.parts):
         return []
     note = "least over largest Jacobian of any element, deformed; not above 0 it is folded"
-    return [Check("elements_unfolded", least > 0.0, least, 0.0, at, note)]
+    return [Check("elements_unfolded", least > 0.0, least, 0.0, at, note, kind=Kind.CONDITION)]

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
+from stiction.solids.contact.shrinkage import shrinkage
 from stiction.solids.element_checks import locking, shear_locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
@@ -42,8 +43,6 @@ _BALANCED = 1e-6
 # error of a linear solve, as a part of its numbers, that Newton's method does not feel
 _ACCURATE = 1e-10
 _PLANE = 2
-# forces at which the loss of contact is read for a fit, and the fewest that a fit needs
-_SAMPLES, _FEWEST = 200, 4
 
 # how a contact is as a whole
 _OPEN, _CLOSED = "open", "closed"
@@ -350,45 +349,9 @@ def _quantities(
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
         if not free:
-            made.update(_shrinkage(curves, begin, units))
+            made.update(shrinkage(curves, begin, units))
         made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
     return made
-
-
-def _shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
-    """Return how contact shrinks under shear, fitted from the start to full sliding.
-
-    L = L0 - xi F^2 by least squares, and 1 - L / L0 ~ F^eta by a line in logarithms.
-
-    Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
-    """
-    length, force = curves["contact_length"][begin:], np.abs(curves["force_x"][begin:])
-    stuck = curves["sticking_length"][begin:]
-    end = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0))
-    last = int(end[0]) + 2 if end.size else length.size
-    length, force = length[:last], force[:last]
-    rising = np.concatenate([[True], force[1:] > np.maximum.accumulate(force)[:-1]])
-    if rising.sum() < _FEWEST or not length[0] > 0.0:
-        return {}
-    # evenly spaced in force, so that fits do not depend on where the steps were short
-    even = np.linspace(0.0, force[rising][-1], _SAMPLES + 1)[1:]
-    lost = length[0] - np.interp(even, force[rising], length[rising])
-    fits = (even > 0.05 * even[-1]) & (lost > 1e-6 * length[0])
-    if fits.sum() < _FEWEST:
-        return {}
-    square = even**2
-    xi = float((lost @ square) / (square @ square))
-    spread = float(np.sqrt(np.mean((lost - xi * square) ** 2)) / max(lost.max(), 1e-300))
-    a, b = np.log(even[fits]), np.log(lost[fits] / length[0])
-    slope, offset = np.polyfit(a, b, 1)
-    rest = float(np.sqrt(np.mean((b - slope * a - offset) ** 2)))
-    unit = "1" if units["length"] == "1" else "m^3/N^2"
-    return {
-        "xi": Quantity(xi, unit, "contact length lost per force squared"),
-        "xi_spread": Quantity(spread, "1", "root mean square of the fit over the largest loss"),
-        "eta": Quantity(float(slope), "1", "exponent of the loss over the tangential force"),
-        "eta_spread": Quantity(rest, "1", "root mean square of the fit in logarithms"),
-    }
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
@@ -399,13 +362,33 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
     worst = max(record.extremes.residual, record.unmet)
-    ok = record.status in (Status.SOLVED, Status.INTERRUPTED, Status.WORK_LIMIT)
+    ok = record.status.ok or record.status in (Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of a load step over the forces in balance, of one given up too"
-    found.append(Check("steps_converged", ok and worst <= tolerance, worst, tolerance, None, note))
+    found.append(
+        Check(
+            "steps_converged",
+            ok and worst <= tolerance,
+            worst,
+            tolerance,
+            None,
+            note,
+            kind=Kind.CONVERGENCE,
+        )
+    )
     found.append(_above_floor(record))
     worst = record.extremes.backward
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
-    found.append(Check("linear_solves_accurate", worst <= _ACCURATE, worst, _ACCURATE, None, note))
+    found.append(
+        Check(
+            "linear_solves_accurate",
+            worst <= _ACCURATE,
+            worst,
+            _ACCURATE,
+            None,
+            note,
+            kind=Kind.CONVERGENCE,
+        )
+    )
     found.extend(locking(problem))
     found.extend(shear_locking(record))
     found.extend(unfolded(problem, record))
@@ -449,7 +432,9 @@ def _strays(problem: Problem, record: Recorder, unit: str) -> list[Check]:
             one, other = (near.boundaries[n].body for n in (at.first, at.second))
             note += f"; bodies {one} and {other} felt nothing: give a reach beyond {near.reach:.3g}"
         when = at.time if at is not None and value > 0.0 else None
-        found.append(Check("every_pair_found", value == 0.0, value, 0.0, when, note))
+        found.append(
+            Check("every_pair_found", value == 0.0, value, 0.0, when, note, kind=Kind.CONDITION)
+        )
     return found
 
 
@@ -464,7 +449,9 @@ def _above_floor(record: Recorder) -> Check:
     note = (
         "largest residual of an accepted load step, as a force, over the largest force of the run"
     )
-    return Check("forces_above_floor", rest <= _BALANCED, rest, _BALANCED, None, note)
+    return Check(
+        "forces_above_floor", rest <= _BALANCED, rest, _BALANCED, None, note, kind=Kind.CONVERGENCE
+    )
 
 
 def _partners(record: Recorder) -> Check:
@@ -475,7 +462,15 @@ def _partners(record: Recorder) -> Check:
         "boundary reach farther than the contact"
     )
     when = worst[1] if worst[0] else None
-    return Check("every_point_has_partner", worst[0] == 0, float(worst[0]), 0.0, when, note)
+    return Check(
+        "every_point_has_partner",
+        worst[0] == 0,
+        float(worst[0]),
+        0.0,
+        when,
+        note,
+        kind=Kind.CONDITION,
+    )
 
 
 def _within_law(problem: Problem, record: Recorder) -> list[Check]:
@@ -488,7 +483,7 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
         note = "no point of a surface was near a partner"
         return [
             Check("pressure_within_law", None, None, None, None, note),
-            Check("no_interpenetration", None, None, None, None, note),
+            Check("no_interpenetration", None, None, None, None, note, kind=Kind.CONDITION),
         ]
     note = (
         "largest pressure over T_max; beyond, the straight wall of the law stores much more "
@@ -498,7 +493,9 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
     unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
     note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
-    found.append(Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note))
+    found.append(
+        Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note, kind=Kind.CONDITION)
+    )
     return found
 
 
@@ -547,7 +544,9 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         return found
     note = "tangential stiffness in stick over that of one surface element, E*/h"
     stiff = contact.tangential_stiffness * finest / soft
-    found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))
+    found.append(
+        Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note, kind=Kind.AT_LEAST)
+    )
     return found
 
 

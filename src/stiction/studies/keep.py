@@ -30,7 +30,9 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-STATUSES = (*(status.value for status in Status), "refused", "error", "died")
+_ENDS = tuple(status.value for status in Status if status is not Status.UNTRUSTED)
+# last, because studies of earlier versions hold places in this list
+STATUSES = (*_ENDS, "refused", "error", "died", Status.UNTRUSTED.value)
 """How a member ended: as runs do; refused by the model; an error in it; its process died."""
 ABSENT = -1
 """The status of a member that was not solved yet."""

@@ -83,7 +83,7 @@ def test_the_report_holds_what_was_found(dahl):
 
 def test_a_summary_says_what_matters(dahl):
     text = repr(dahl)
-    assert text.startswith("FITTED: Dahl, ImposedSlip, 80 of 80 rows")
+    assert text.startswith("FITTED, audit held: Dahl, ImposedSlip, 80 of 80 rows")
     assert "sigma0" in text
     assert "<table>" in dahl._repr_html_()
     assert list(dahl.table.index) == [e.name for e in dahl.estimates]

@@ -119,10 +119,8 @@ def test_contacts_may_share_one_heat(flow, tmp_path):
 
 def test_the_screen_speaks_of_no_masses(flow):
     lines = str(flow).splitlines()
-    head = (
-        "STOPPED      NormalForm by EventDriven, 2 states, 2 contacts, t = 0 ... 7.5, dimensionless"
-    )
-    assert lines[0] == head
+    what = "NormalForm by EventDriven, 2 states, 2 contacts, t = 0 ... 7.5, dimensionless"
+    assert lines[0] == f"STOPPED, audit FAILED: {what}"
     assert lines[1].startswith("why          two_fold at t = 7.5: it stops")
     assert "wanted until 10" in str(flow)
     assert "Leave, Sample or Enumerate" in str(flow)

@@ -103,7 +103,7 @@ def test_summary_has_the_keys_scripts_rely_on(run, tmp_path):
     assert summary["energy"]["friction_heat"] == run.energy.total_friction_heat[-1]
     assert summary["determinism"]["status"] == "lost"
     assert summary["determinism"]["losses"][0]["kind"] == "grazing_onset"
-    assert list(summary["audit"][0]) == ["check", "ok", "value", "limit", "time"]
+    assert list(summary["audit"][0]) == ["check", "ok", "value", "limit", "time", "kind"]
     assert summary["audit"][1]["value"] == 2.0 / 3.0
     assert summary["quantities"]["onset_time"] == {"value": [0.1, 1.1, None], "unit": "s"}
 

@@ -16,7 +16,7 @@ from stiction.results.store import load, save
 def test_says_what_matters(run):
     text = str(run)
     lines = text.splitlines()
-    assert lines[0] == "SOLVED, AUDIT FAILED Chain by EventDriven, 3 masses, t = 0 ... 8 s"
+    assert lines[0] == "SOLVED, audit FAILED: Chain by EventDriven, 3 masses, t = 0 ... 8 s"
     assert "onset time [s]" in lines[1]
     assert lines[2].split() == ["1", "0.1"]
     assert lines[4].split() == ["3", "never"]

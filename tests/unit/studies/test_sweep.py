@@ -7,6 +7,8 @@ import pytest
 
 import stiction as st
 from stiction.studies import Grid, Paired, Range, Sobol, Study
+from stiction.studies.keep import STATUSES
+from stiction.studies.study import screen
 
 
 def fails_at(run):
@@ -118,6 +120,36 @@ def test_audits_and_lost_determinism_are_counted(tmp_path):
     study = sweep.run(tmp_path / "study", workers=1)
     assert study.counts()["determinism"] == 2
     assert "two_fold" in study.failures["reason"][0]
+
+
+def test_untrusted_members_count_as_failed(tmp_path):
+    chain = st.Chain(mass=[1.0] * 3, stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
+    newton = st.chains.RegularizedTheta(1e-2, 1.0, 1e-3)
+    fields = {"method.line_search": [True, False]}
+    sweep = st.Sweep(chain, fields, t_span=(0.0, 4.0), method=newton)
+    study = sweep.run(tmp_path / "study", workers=1)
+    ends = [STATUSES[code] for code in study.table["status"].tolist()]
+    assert ends == ["solved", "untrusted"]
+    assert study.counts()["failed"] == 1
+    assert study.failures["reason"].str.startswith("untrusted: ").sum() == 1
+    assert "1 untrusted" in screen(study)
+
+
+def test_old_places_of_statuses_stay():
+    """Studies of earlier versions hold places in this list."""
+    assert STATUSES[:11] == (
+        "solved",
+        "stopped",
+        "work_limit",
+        "unconverged",
+        "no_continuation",
+        "not_finite",
+        "accumulation",
+        "interrupted",
+        "refused",
+        "error",
+        "died",
+    )
 
 
 def test_refused_members_are_told(chain, tmp_path):

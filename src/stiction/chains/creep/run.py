@@ -19,7 +19,7 @@ from stiction.chains.theta.setup import STEP_IMBALANCE
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import ForceLaw
 from stiction.methods import EventDriven
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run
 
@@ -221,6 +221,7 @@ def _step_checks(walk: Steps) -> Iterator[Check]:
         0.0,
         float(number[wk.MISSED_AT]) if misses else None,
         "steps that did not converge; the time is that of the first",
+        kind=Kind.CONVERGENCE,
     )
 
 

@@ -204,13 +204,8 @@ def fit_forces(
             for q in range(MU_CHECKS.size):
                 check = MU_CHECKS[q] * tau
                 w = mode[i] * _slip_rate(p, s, i, check)
-                worst = max(
-                    worst,
-                    abs(
-                        _sum(s.fit, check)
-                        - _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
-                    ),
-                )
+                wanted = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
+                worst = max(worst, abs(_sum(s.fit, check) - wanted))
         if change < 1e-15 * size:
             return max(misfit, worst / size)
         if not np.isfinite(change):

@@ -32,7 +32,7 @@ from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.chains.quasistatic.sweeping import Step
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.errors import ModelError, Status, explain
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.determinism import Loss
 from stiction.results.run import Request
 from stiction.results.trust.kept import kept_array, unpacking
@@ -497,6 +497,7 @@ class Slide:
                 0.0,
                 None,
                 f"{what}; below 0 several motions may solve the problem, see determinism",
+                kind=Kind.CONDITION,
             ),
             Check(
                 "branches_searched",
@@ -505,6 +506,7 @@ class Slide:
                 float(MOST_MASSES),
                 None,
                 "masses among which other branches must be searched for; 0 where there are none",
+                kind=Kind.CONDITION,
             ),
         ]
 

@@ -13,7 +13,7 @@ from stiction.chains.theta.march import March
 from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
 from stiction.chains.theta.setup import STEP_IMBALANCE, Scheme
 from stiction.laws.friction import with_stick
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.run import Request, Run
 
 __all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
@@ -97,6 +97,7 @@ def _common_checks(march: March) -> Iterator[Check]:
         0.0,
         float(clock[tk.FIRST_MISS]) if misses else None,
         f"steps that did not converge; the time is that of the first{size}",
+        kind=Kind.CONVERGENCE,
     )
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
@@ -183,7 +184,7 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
     if chain.law.has_jump:
         lost = float(np.max(table.mu_static - table.mu_kinetic))
         note = "static minus kinetic coefficient: a smoothed law has no static friction"
-        yield Check("static_friction_kept", lost == 0.0, lost, 0.0, None, note)
+        yield Check("static_friction_kept", lost == 0.0, lost, 0.0, None, note, kind=Kind.CONDITION)
     if theta >= 0.5:
         return
     steepest = float(method.shape.slope(0.0, method.smoothing))
@@ -196,7 +197,9 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
     created, at = float(clock[march.tk.CREATED]), float(clock[march.tk.CREATED_TIME])
     note = "energy the scheme created [J], of all steps; theta >= 1/2 creates none"
     when = at if created > 0.0 else None
-    yield Check("scheme_creates_no_energy", created <= 0.0, created, 0.0, when, note)
+    yield Check(
+        "scheme_creates_no_energy", created <= 0.0, created, 0.0, when, note, kind=Kind.CONDITION
+    )
 
 
 def _steepest_fall(chain: Chain) -> Floats:

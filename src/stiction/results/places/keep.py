@@ -35,9 +35,18 @@ class Kept:
 
     @property
     def partial(self) -> str:
-        """What to say of a run that failed."""
+        """What to say of a run that ended early."""
+        return f"The partial result is in {self._where}."
+
+    @property
+    def whole(self) -> str:
+        """What to say of a run that is complete and untrusted."""
+        return f"The result is in {self._where}."
+
+    @property
+    def _where(self) -> str:
         rest = f"; {self.instead} keeps what it held" if self.instead is not None else ""
-        return f"The partial result is in {self.folder}{rest}."
+        return f"{self.folder}{rest}"
 
     def __str__(self) -> str:
         """Return the last lines of the summary."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import Status
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.run import Request
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
@@ -590,6 +590,7 @@ class Marcher:
                     0.0,
                     None,
                     "kicks in which the coupled contacts did not converge",
+                    kind=Kind.CONVERGENCE,
                 ),
             ),
             projected=self.projected,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Request, Run, Variable, counted
@@ -440,6 +440,7 @@ class _Walk:
                 0.0,
                 None,
                 "kicks that did not converge",
+                kind=Kind.CONVERGENCE,
             ),
             Check(
                 "no_interpenetration",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, Status, explain
 from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.strings.model import RollingStrings
 
@@ -431,7 +431,9 @@ class Path:
         if self.system.ends == "fixed":
             room, when = float(now[kernels.ROOM]), float(now[kernels.ROOM_AT]) + start
             limit, note = self.method.end_margin, "least distance to an end over the length"
-            checks.append(Check("contact_inside", inside, room, limit, when, note))
+            checks.append(
+                Check("contact_inside", inside, room, limit, when, note, kind=Kind.AT_LEAST)
+            )
         return checks
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.numerics.jit import quiet
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.run import Request, Run
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import StringHistory, build_run, grid
@@ -186,6 +186,7 @@ def _checks(
             LEAST_RATIO,
             None,
             "cells in one width of the bump",
+            kind=Kind.AT_LEAST,
         ),
         Check(
             "data_resolved",
@@ -203,13 +204,19 @@ def _checks(
             1e-12 * motion.given,
             0.0,
             "energy taken at the start to make the initial velocities roll",
+            # the limit is rounding of zero: the motion that follows is as good as any
+            kind=Kind.CONDITION,
         ),
         Check("rolling_kept", lost <= 1e-6, lost, 1e-6, None, "energy taken to keep rolling"),
     ]
     if system.ends == "fixed":
         limit, room, when = TAIL * method.bump_width, motion.room, motion.room_at
         note = "least distance to an end; the bump reaches six widths"
-        found.append(Check("contact_inside", room >= 0.0, limit + room, limit, when, note))
+        found.append(
+            Check(
+                "contact_inside", room >= 0.0, limit + room, limit, when, note, kind=Kind.AT_LEAST
+            )
+        )
     return found
 
 

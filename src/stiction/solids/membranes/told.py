@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.results.audit import Check
+from stiction.results.audit import Check, Kind
 from stiction.results.run import Quantity
 from stiction.solids.membranes.kinematics import principal
 from stiction.solids.membranes.model import Membrane
@@ -110,7 +110,17 @@ def tension_check(record: Recorder) -> list[Check]:
         return []
     note = "smallest principal tension of an element over E T; in compression it would wrinkle"
     ok = least >= -_SLACK
-    return [Check("membrane_in_tension", ok, least, -_SLACK, None if ok else when, note)]
+    return [
+        Check(
+            "membrane_in_tension",
+            ok,
+            least,
+            -_SLACK,
+            None if ok else when,
+            note,
+            kind=Kind.AT_LEAST,
+        )
+    ]
 
 
 def quantities(
@@ -174,5 +184,9 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
         if not isinstance(p.contact.friction, Frictionless):
             stiff = p.contact.tangential_stiffness * float(side.min()) ** 2 / body.tension
             note = "tangential stiffness in stick over that of one surface element, E T/h^2"
-            found.append(Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note))
+            found.append(
+                Check(
+                    "penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note, kind=Kind.AT_LEAST
+                )
+            )
     return found

@@ -15,7 +15,7 @@ which `sensitivity` measures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +98,7 @@ class TyreMotion:
     stored : energy in the patch at the end [J]
     ledger : energies of the tread at `t`; what material carries out of the patch and into it
         counts with the work
-    status : solved, work_limit or not_finite
+    status : solved, work_limit or not_finite; untrusted where the audit says so
     steps : number of time steps
     """
 
@@ -298,21 +298,10 @@ class DynamicTyreWheel(Record):
 
         state, when = _door(start, times)
         step = self.fastest_step if longest_step is None else longest_step
-        step = number(
-            "integrate.longest_step",
-            step,
-            rule="positive",
-            unit="s",
-            why="time goes forward.",
-            try_="leave it out.",
-        )
-        least = whole(
-            "integrate.max_steps",
-            max_steps,
-            least=1,
-            why="the work is bounded.",
-            try_="give a larger number.",
-        )
+        name, why, try_ = "integrate.longest_step", "time goes forward.", "leave it out."
+        step = number(name, step, rule="positive", unit="s", why=why, try_=try_)
+        name, why, try_ = "integrate.max_steps", "the work is bounded.", "give a larger number."
+        least = whole(name, max_steps, least=1, why=why, try_=try_)
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
         out = np.full((when.size, kernels.N_COLUMNS), np.nan)
@@ -321,7 +310,7 @@ class DynamicTyreWheel(Record):
         scale = self.scales[0]
         out = out[:rows]
         slips = np.array([kernels.rolling(p, *row[:3]) for row in out]).reshape(-1, 2)
-        return TyreMotion(
+        motion = TyreMotion(
             t=when[:rows],
             states=out[:, :3],
             force=out[:, kernels.FORCE_AT],
@@ -343,6 +332,8 @@ class DynamicTyreWheel(Record):
             status=(Status.SOLVED, Status.WORK_LIMIT, Status.NOT_FINITE)[code],
             steps=steps,
         )
+        untrusted = motion.status.ok and motion.audit.untrusted
+        return replace(motion, status=Status.UNTRUSTED) if untrusted else motion
 
     @property
     def fastest_step(self) -> float:
