@@ -23,6 +23,7 @@ from stiction.solids import (
 )
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.hourglass import hourglass_of
+from stiction.solids.mesh.model import block
 
 GRADIENT = np.array([[0.3, 0.2], [-0.1, 0.15]])
 ANGLE = 0.7
@@ -224,3 +225,30 @@ def test_large_deflections_of_a_row_are_those_of_many():
     one, two, many = found
     assert abs(one / many - 1.0) < 0.01
     assert abs(two / many - 1.0) < 0.005
+
+
+@pytest.mark.parametrize(
+    ("law", "thin", "load", "known", "less"),
+    [
+        (LinearElastic(1.0, 1.0 / 3.0), True, 1.0 / 16.0, 25.1, 0.03),
+        (NearlyIncompressible(240.565, 0.4999), False, 6.25, 6.85, 0.03),
+    ],
+)
+def test_cooks_membrane(law, thin, load, known, less):
+    """Cells of no special shape: a corner of 8 x 8 of them moves as far as one of many.
+
+    Known are the numbers of 32 x 32 biquadratic cells.
+    """
+    mesh = block(lambda s, t: (48 * s, 44 * s + t * (44 - 28 * s)), (8, 8))
+    pull = st.solids.Traction(Boundary(0, "right"), 1, Program((0.0, 1.0), (0.0, load)))
+    solid = st.Solid(
+        [Body(mesh, QM6(), law, thin)],
+        [],
+        [Fixed(Boundary(0, "left")), pull],
+        dimensionless=True,
+    )
+    run = st.solve(solid, st.Quasistatic(steps=1 if thin else 5))
+    drawn = run.data["drawn_position"].values
+    corner = np.argmin(np.hypot(*(drawn[0] - [48.0, 60.0]).T))
+    moved = float(drawn[-1, corner, 1] - drawn[0, corner, 1])
+    assert known * (1.0 - less) < moved < known
