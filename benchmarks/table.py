@@ -637,14 +637,14 @@ def _seas(lines: list[dict]) -> str:
             f"{p['stress']:.4f}",
             str(p["events"]),
             f"{p['recurrence']:.4e}",
-            _time(p["seconds"]),
+            _time(p["seconds"]) if "seconds" in p else "-",
         )
         for p in lines
         if p["kind"] == "bp1"
     ]
     # all of the submission that is at hand
     earthquakes.append(
-        ("HBI, 10 m", "6.1965193e+09", "37.5159", "-15.1720", "28.5546", "15", "", "")
+        ("HBI, 10 m", "6.1965193e+09", "37.5159", "-15.1720", "28.5546", "15", "-", "-")
     )
     names = ("slip", "speed", "stress", "pressure", "state")
     injected = [
