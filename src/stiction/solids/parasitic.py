@@ -33,6 +33,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SPACE = 3
+# strains below which an energy is better found from them, and below which they are rounding
+_SMALL, _ROUNDING = 1e-5, 1e-13
 
 
 class Modes(NamedTuple):
@@ -151,12 +153,38 @@ class Excess:
         self._bodies = []
         for blocks, table in bodies:
             kinds = [k for block in blocks if (k := modes_in(block, table)) is not None]
-            self._bodies.append((kinds, Bulk([(block, table) for block in blocks])))
+            volume = sum(float(block.weights.sum()) for block in blocks)
+            size = small_moduli(table)[1] * volume
+            self._bodies.append((kinds, Bulk([(block, table) for block in blocks]), size))
 
     def at(self, u: Floats) -> Floats:
-        """Return energy and excess (bodies, 2) [J/m]; zeros where a body has no modes."""
+        """Return energy and excess (bodies, 2) [J/m]; zeros where a body has no modes, or rests.
+
+        Verified by: tests/unit/solids/test_parasitic.py::test_bodies_that_fly_say_nothing
+        """
         found = np.zeros((len(self._bodies), 2))
-        for row, (kinds, bulk) in zip(found, self._bodies, strict=True):
-            if kinds:
-                row[:] = bulk.energy(u), excess(kinds, u)
+        for row, (kinds, bulk, size) in zip(found, self._bodies, strict=True):
+            if not kinds:
+                continue
+            energy = bulk.energy(u)
+            if energy < _SMALL**2 * size:
+                # a law's own energy is rounding there
+                energy = sum(_quadratic(b.elements, b.table, u) for b in bulk.blocks)
+            steep = max(float(np.abs(kind.elements.gradients).max()) for kind in kinds)
+            rounding = _ROUNDING * (1.0 + steep * float(np.abs(u).max()))
+            if energy > rounding**2 * size:
+                row[:] = energy, excess(kinds, u)
         return found
+
+
+def _quadratic(elements: Elements, table: Floats, u: Floats) -> float:
+    """Return the energy of small strains, whatever the rotation [J/m]."""
+    d = u.shape[1]
+    rate = deformation(elements.nodes, elements.gradients, u) - np.eye(d)[:, :, None, None]
+    strain = 0.5 * (rate + rate.swapaxes(0, 1))
+    if table[KIND] != LINEAR:
+        strain = strain + 0.5 * np.einsum("kiqe,kjqe->ijqe", rate, rate)
+    lam, mu = small_moduli(table)
+    square = 0.5 * lam * np.einsum("iiqe->qe", strain) ** 2
+    square = square + mu * np.einsum("ijqe,ijqe->qe", strain, strain)
+    return float(np.sum(elements.weights.T * square))
