@@ -19,6 +19,8 @@ _LOCKS = 10.0
 # part of the energy of a body beyond which bending makes it too stiff, and the part of the largest
 # energy of a run from which a state counts
 _PARASITIC, _COUNTS = 0.1, 0.01
+# part of the largest energy of a run, of motion too, below which a body is not strained
+_RESTS = 1e-12
 
 
 def locking(problem: Problem) -> list[Check]:
@@ -46,12 +48,16 @@ def locking(problem: Problem) -> list[Check]:
     return [Check("volume_does_not_lock", worst <= _LOCKS, worst, _LOCKS, None, note)]
 
 
-def shear_locking(record: Recorder) -> list[Check]:
+def shear_locking(record: Recorder, scale: float) -> list[Check]:
     """Tell whether linear elements of a body hold energy in bending that a beam does not.
 
     It is found from displacements at every step: elements that lock where nothing bends hold no
     such energy, and others are too stiff by about this part. States with little of the energy of
     the run say nothing.
+
+    Parameters
+    ----------
+    scale : largest energy of the run, of motion too [J/m]
 
     Verified by: tests/audit/test_solids.py::test_linear_elements_that_bend
     """
@@ -62,6 +68,8 @@ def shear_locking(record: Recorder) -> list[Check]:
     if not energy.size or not energy.max() > 0.0:
         return []
     counts = (energy >= _COUNTS * energy.max(axis=0)) & (energy >= _COUNTS**2 * energy.max())
+    # bodies that fly have strains of what is left out of balance
+    counts &= energy >= _RESTS * scale
     shares = np.where(counts, more / np.where(counts, energy, 1.0), 0.0)
     step, body = np.unravel_index(int(np.argmax(shares)), shares.shape)
     worst = float(max(0.0, shares[step, body]))
