@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
-from stiction.solids.hourglass import Hourglass, hourglass_of
+from stiction.solids.elements.hourglass import Hourglass, hourglass_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -19,7 +19,7 @@ from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.contact.shrinkage import shrinkage
-from stiction.solids.element_checks import locking, shear_locking, unfolded
+from stiction.solids.elements.audit import locking, shear_locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
+from stiction.solids.elements.hourglass import patterns
 from stiction.solids.elements.splines import curve_functions
-from stiction.solids.hourglass import patterns
 
 __all__ = [
     "Group",
@@ -230,7 +230,7 @@ def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats
     rule, weights : (q,) weights on the reference shape, and (e, q) reference volumes
 
     Source: Taylor, Beresford, Wilson 1976.
-    Verified by: tests/unit/solids/test_hourglass.py::test_linear_fields_have_no_hourglass
+    Verified by: tests/unit/solids/elements/test_hourglass.py::test_linear_fields_have_no_hourglass
     """
     middle = np.matmul(x.transpose(0, 2, 1), dn)
     size = np.linalg.det(middle)

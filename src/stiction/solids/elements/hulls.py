@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.bsplines import bernstein
-from stiction.numerics.jacobians import Bezier, coefficients_from, least_jacobians
 from stiction.solids.elements.functions import Group, functions
+from stiction.solids.elements.jacobians import Bezier, coefficients_from, least_jacobians
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -40,7 +40,7 @@ _FLAT = 1e-10
 
 
 class Hull(NamedTuple):
-    """Elements of one kind in Bezier form; see `numerics.jacobians.Bezier`.
+    """Elements of one kind in Bezier form; see `jacobians.Bezier`.
 
     Parameters
     ----------

@@ -108,8 +108,8 @@ class QM6(Element):
     hexahedron with modes along its three axes.
 
     Source: Taylor, Beresford, Wilson 1976; at large strain after Mueller-Hoeppe, Loehnert,
-    Wriggers 2009, see `solids.hourglass`.
-    Verified by: tests/unit/solids/test_hourglass.py::test_one_row_bends_as_a_beam
+    Wriggers 2009, see `solids.elements.hourglass`.
+    Verified by: tests/unit/solids/elements/test_hourglass.py::test_one_row_bends_as_a_beam
 
     Examples
     --------

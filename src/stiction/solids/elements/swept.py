@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
-from stiction.numerics.jacobians import coefficients_from
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
 from stiction.solids.elements.functions import (
@@ -32,6 +31,7 @@ from stiction.solids.elements.functions import (
     rules,
 )
 from stiction.solids.elements.hulls import Hull, bezier_form, hull_of, refuse_folded
+from stiction.solids.elements.jacobians import coefficients_from
 from stiction.solids.elements.kinds import Element, Laid, laid_out
 from stiction.solids.elements.splines import curve_functions
 from stiction.solids.mesh.model import Mesh

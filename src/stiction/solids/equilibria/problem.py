@@ -18,13 +18,13 @@ from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.hulls import least_of
+from stiction.solids.elements.parasitic import Excess
 from stiction.solids.equilibria.holding import Holding
 from stiction.solids.equilibria.works import LetGo, acting, let_go
 from stiction.solids.many.among import Strays
 from stiction.solids.many.passing import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.parasitic import Excess
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

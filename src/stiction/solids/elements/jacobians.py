@@ -119,7 +119,7 @@ def jacobian_coefficients(mapping: Bezier) -> Floats:
     Of a rational mapping they are those of the determinant times W^(d + 1), of one that is
     collapsed over (1 - eta)/2.
 
-    Verified by: tests/unit/numerics/test_jacobians.py::test_coefficients_are_those_of_the_jacobian
+    Verified by: tests/unit/solids/elements/test_jacobians.py::test_coefficients_are_right
     """
     b, e, d = mapping.controls.shape
     extra = 0 if mapping.weights is None else mapping.weights.shape[1] - 1
@@ -150,7 +150,7 @@ def least_jacobians(mapping: Bezier) -> Floats:
     positive if and only if the Jacobian is, except where the least Jacobian is below 1e-7 of the
     largest: the bound may then be negative.
 
-    Verified by: tests/unit/numerics/test_jacobians.py::test_signs_against_dense_samples
+    Verified by: tests/unit/solids/elements/test_jacobians.py::test_signs_against_dense_samples
     """
     e = mapping.controls.shape[1]
     found = np.empty(e)

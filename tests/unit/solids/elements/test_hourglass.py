@@ -21,8 +21,8 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
+from stiction.solids.elements.hourglass import hourglass_of
 from stiction.solids.elements.kinds import discretise
-from stiction.solids.hourglass import hourglass_of
 from stiction.solids.mesh.model import block
 
 GRADIENT = np.array([[0.3, 0.2], [-0.1, 0.15]])

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from stiction.solids.arrays import Elements
 from stiction.solids.assembly import Bulk, parts_of
 from stiction.solids.dimensions import cofactor
-from stiction.solids.hourglass import condensed
+from stiction.solids.elements.hourglass import condensed
 from stiction.solids.material_laws import KIND, LINEAR, NEO_HOOKEAN, small_moduli
 from stiction.solids.stress_points import deformation
 
@@ -83,7 +83,7 @@ def excess(kinds: list[Modes], u: Floats) -> float:
     ----------
     u : (nodes, d) displacements [m]
 
-    Verified by: tests/unit/solids/test_parasitic.py::test_excess_is_that_of_the_beam
+    Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_the_beam
     """
     total = 0.0
     triangles = []
@@ -160,7 +160,7 @@ class Excess:
     def at(self, u: Floats) -> Floats:
         """Return energy and excess (bodies, 2) [J/m]; zeros where a body has no modes, or rests.
 
-        Verified by: tests/unit/solids/test_parasitic.py::test_bodies_that_fly_say_nothing
+        Verified by: tests/unit/solids/elements/test_parasitic.py::test_bodies_that_fly_say_nothing
         """
         found = np.zeros((len(self._bodies), 2))
         for row, (kinds, bulk, size) in zip(found, self._bodies, strict=True):

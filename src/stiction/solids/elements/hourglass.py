@@ -67,7 +67,7 @@ def patterns(x: Floats, gradients: Floats, weights: Floats) -> tuple[Floats, Flo
     x : (e, n, d) places of the corners [m]; in space the second four lie behind the first
     gradients, weights : (e, q, n, d) and (e, q) at points
 
-    Verified by: tests/unit/solids/test_hourglass.py::test_linear_fields_have_no_hourglass
+    Verified by: tests/unit/solids/elements/test_hourglass.py::test_linear_fields_have_no_hourglass
     """
     n = x.shape[1]
     mean = np.einsum("eq,eqnd->end", weights, gradients) / weights.sum(axis=1)[:, None, None]
@@ -106,7 +106,7 @@ class Hourglass(NamedTuple):
     ) -> None:
         """Add forces and, unless `data` is None, the tangent; see `bulk_kernels.bulk_kernel`.
 
-        Verified by: tests/unit/solids/test_hourglass.py::test_tangent_against_differences
+        Verified by: tests/unit/solids/elements/test_hourglass.py::test_tangent_against_differences
         """
         inverse, y, z = self._strains(u)
         t, c, mean = z, self.gamma, self.mean

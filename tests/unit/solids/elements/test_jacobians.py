@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stiction.numerics.bsplines import bernstein
-from stiction.numerics.jacobians import (
+from stiction.solids.elements.jacobians import (
     Bezier,
     coefficients_from,
     jacobian_coefficients,
@@ -77,7 +77,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("degrees", "rational", "collapsed"), KINDS)
-def test_coefficients_are_those_of_the_jacobian(degrees, rational, collapsed):
+def test_coefficients_are_right(degrees, rational, collapsed):
     mapping = random_mappings(degrees, 1, 20, rational, collapsed)
     points = np.random.default_rng(2).uniform(-1.0, 0.99, (50, len(degrees)))
     made = jacobian_coefficients(mapping)
