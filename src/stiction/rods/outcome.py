@@ -11,10 +11,10 @@ from stiction.results.audit import Check, Kind
 from stiction.results.events import EventLog
 from stiction.results.ledger import Ledger
 from stiction.results.run import Quantity, Run, Variable, counted
-from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik
+from stiction.rods.state import extremes_kernels as xk
 from stiction.rods.state.slides import lost_by_slides
 
 if TYPE_CHECKING:

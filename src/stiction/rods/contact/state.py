@@ -10,13 +10,13 @@ import numpy.typing as npt
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
-from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact.overlap import body_name
 from stiction.rods.model import Rods
 from stiction.rods.section import Section
 from stiction.rods.stability import step_limit
+from stiction.rods.state import extremes_kernels as xk
 
 __all__ = ["ContactState", "wave_speed"]
 

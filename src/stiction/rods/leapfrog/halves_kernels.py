@@ -19,7 +19,6 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.book_kernels import book_half, judge_end
-from stiction.rods.contact.extremes_kernels import note_extremes
 from stiction.rods.contact.kernels import (
     AT_END,
     EMPTY,
@@ -113,6 +112,7 @@ from stiction.rods.rod_kernels import (
     drift,
     kick,
 )
+from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

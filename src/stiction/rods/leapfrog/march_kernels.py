@@ -17,7 +17,6 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.numerics.rows import dot
-from stiction.rods.contact.extremes_kernels import note_extremes
 from stiction.rods.contact.kernels import (
     AT_END,
     DISTANCE,
@@ -56,6 +55,7 @@ from stiction.rods.driving_kernels import (
     power,
 )
 from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
+from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

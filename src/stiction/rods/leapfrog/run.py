@@ -12,7 +12,6 @@ from stiction.results.audit import Check, Kind
 from stiction.results.run import Request
 from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
-from stiction.rods.contact import extremes_kernels as xk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
 from stiction.rods.contact import touch_kernels as tk
@@ -46,6 +45,7 @@ from stiction.rods.rod_kernels import (
     State,
 )
 from stiction.rods.stability import step_limit
+from stiction.rods.state import extremes_kernels as xk
 from stiction.rods.state.record import Inner, StateRecord
 
 __all__ = ["Marcher"]

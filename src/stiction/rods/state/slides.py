@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 
 from stiction.results.audit import Check
-from stiction.rods.contact import extremes_kernels as xk
+from stiction.rods.state import extremes_kernels as xk
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
