@@ -30,6 +30,25 @@ def curve(states, time, heights, gradient):
     )
 
 
+def driven(states, time, heights, gradient):
+    """Slides along x = 0.4 sin 3 t, where the functions take the time."""
+    (a,), (size,) = states, heights
+    known = {}
+    if gradient:
+        known["h_gradient"] = lambda t, x, p: (
+            size / a,
+            -1.2 * size / time * math.cos(3.0 * t / time),
+        )
+    return st.PiecewiseSmooth(
+        h=lambda t, x, p: size * (x[0] / a - 0.4 * math.sin(3.0 * t / time)),
+        f_plus=lambda t, x, p: (-3.0 * a / time,),
+        f_minus=lambda t, x, p: (3.0 * a / time,),
+        x0=[0.5 * a],
+        scale=[a, time],
+        **known,
+    )
+
+
 def edge(states, time, heights, gradient):
     """Slides along the edge x = 0.4 sin 3 z, y = 0.3 cos 2 z of two surfaces, with z = t."""
     (a, b, c), (one, two) = states, heights
@@ -80,14 +99,14 @@ def solved(make, states, time, heights, gradient):
     assert run.status is st.Status.SOLVED
     assert run.audit.ok
     assert not run.determinism.losses
-    each = np.array([run.variables[name].values for name in flow.state_names]).T
+    each = np.array([run.variables[name].values for name in flow.start_names]).T
     return each / np.array(states), np.asarray(run.event_log.time) / time
 
 
 @pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize("make", [curve, edge, block])
+@pytest.mark.parametrize("make", [curve, driven, edge, block])
 def test_sliding_is_the_same_in_all_units(make, gradient):
-    number, surfaces = (3, 2) if make is edge else (2, 1)
+    number, surfaces = {driven: (1, 1), edge: (3, 2)}.get(make, (2, 1))
     ones = (1.0,) * number
     x, events = solved(make, ones, 1.0, ones[:surfaces], gradient)
     assert len(events) >= surfaces

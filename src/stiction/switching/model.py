@@ -329,8 +329,8 @@ class PiecewiseSmooth(SwitchingSystem):
 
     Notes
     -----
-    Where a function takes the time, it is carried as a last state named `clock`, which x0,
-    names and scale leave out.
+    Where a function takes the time, it is carried as a last state named `clock`, which x0 and
+    names leave out. An entry of scale behind those of the states is its size, else 1.
 
     Along the intersection of two surfaces the field is the product combination
     sum over signs of prod (1 + s_i lam_i) / 2 f(x, s), which is the only one for forces
@@ -407,8 +407,9 @@ class PiecewiseSmooth(SwitchingSystem):
         if self.scale is not None:
             why, try_ = "tolerances are relative to it.", "give the usual size of each state."
             where = f"{name}.scale"
+            size = x0.size + (self.functions.clocked and np.size(self.scale) > x0.size)
             scale = numbers(
-                where, self.scale, size=x0.size, per="state", rule="positive", why=why, try_=try_
+                where, self.scale, size=size, per="state", rule="positive", why=why, try_=try_
             )
             object.__setattr__(self, "scale", scale)
         if self.names is not None and len(tuple(self.names)) != x0.size:
@@ -495,7 +496,7 @@ class PiecewiseSmooth(SwitchingSystem):
         from stiction.switching.sizes import sizes_of
 
         if self.scale is not None:
-            return _plain([*np.asarray(self.scale).tolist(), *[1.0] * self.functions.clocked])
+            return _plain([*np.asarray(self.scale).tolist(), 1.0][: self.start_state().size])
         states, surfaces = len(_sized(self.x0)), len(self.surfaces)
         return sizes_of(self.functions.rate, self.start_state(), states, surfaces)
 
