@@ -5,12 +5,14 @@ import pytest
 from audit_lines import check_fails, check_holds, solved
 
 import stiction as st
+from stiction.laws import LennardJones
 from stiction.numerics.direct import factors
 from stiction.numerics.direct.superlu import SuperLUFactors
 from stiction.solids import (
     Q1,
     Body,
     Boundary,
+    Contact,
     Fixed,
     GeneralisedAlpha,
     LinearElastic,
@@ -18,7 +20,9 @@ from stiction.solids import (
     MovingSolid,
     Nearest,
     Program,
+    RigidPlane,
     SuperLU,
+    Traction,
     rectangle,
 )
 
@@ -60,6 +64,22 @@ def test_the_ledger_of_a_motion_has_a_limit_of_its_own(monkeypatch):
     true = balance.MovingProblem.kinetic
     monkeypatch.setattr(balance.MovingProblem, "kinetic", lambda p, v: 1.01 * true(p, v))
     check_fails(thrown(1.0, 12), "ledger_closes", limit=1e-6, beside=("motion_resolved",))
+
+
+def pulled(program):
+    """Return a run of a block that is pulled off a plane without tension."""
+    law = LennardJones.from_strength(0.05, 1e-4, adhesive=False)
+    body = Body(rectangle(1.0, 0.5, (2, 1), (0.0, law.gap_eq)), Q1(), LinearElastic(1.0, 0.0))
+    contact = Contact(Boundary(0, "bottom"), RigidPlane((0.0, 0.0), (0.0, 1.0)), law)
+    pull = Traction(Boundary(0, "top"), 1, program)
+    solid = st.Solid([body], [contact], [pull], dimensionless=True)
+    return st.solve(MovingSolid(solid), GeneralisedAlpha(steps=50), (0.0, 1.0))
+
+
+@pytest.mark.fails_audit("solids", "starts_in_equilibrium")
+def test_a_force_from_the_first_moment_on_that_nothing_resists():
+    check_fails(pulled(Program((0.0,), (1e-3,))), "starts_in_equilibrium", value=1.0, limit=1e-9)
+    check_holds(pulled(Program((0.0, 0.1), (0.0, 1e-3))), "starts_in_equilibrium")
 
 
 @pytest.mark.fails_audit("solids", "linear_solves_accurate")

@@ -234,7 +234,7 @@ def _check(kept: Arrays, march: March) -> None:
     forms |= _record_forms(kept, points)
     forms["strays"] = Form((len(problem.strays), 4), inf=True)
     forms["motion"], forms["motion_rates"] = (
-        Form((4,), needed=False),
+        Form((5,), needed=False),
         Form((2, *points), needed=False),
     )
     forms["path"] = Form((8,), needed=False)

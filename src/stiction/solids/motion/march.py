@@ -10,7 +10,6 @@ import numpy.typing as npt
 from stiction.errors import Status
 from stiction.results.audit import Check
 from stiction.results.determinism import Loss
-from stiction.solids.conditions import bodies_named
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
@@ -19,6 +18,7 @@ from stiction.solids.equilibria.stability import unstable
 from stiction.solids.many.passing import THROUGH
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
+from stiction.solids.motion.starts import find_start
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Motion(March):
         self.moving, self.scheme = problem, method
         self.v, self.a = np.zeros((2, problem.size, problem.dim))
         self.rejected, self.worst, self.farthest, self.bent = 0, 0.0, 0.0, 0.0
+        # forces out of equilibrium at the start, over those in equilibrium
+        self.unbalanced = 0.0
         self.total = float(problem.mass.sum()) / problem.dim
 
     # ------------------------------------------------------------ what a step needs
@@ -114,9 +116,9 @@ class Motion(March):
     # ------------------------------------------------------------ steps
 
     def _begin(self) -> bool:
-        """Find balance at the start, throw what is thrown, and keep the first row."""
+        """Find equilibrium at the start, throw what is thrown, and save the first sample."""
         given = self.moving.moving.velocities
-        first = self._placed(given)
+        first, self.unbalanced = find_start(self, given)
         if first is None:
             return False
         self.trial = first
@@ -129,43 +131,6 @@ class Motion(March):
         self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
         self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
         return True
-
-    def _placed(self, given: Floats | None) -> Trial | None:
-        """Return the state at the start: in balance, but for bodies thrown that nothing holds.
-
-        Bodies that are thrown and that no condition names begin where they are, the others in
-        balance. Where there is none, bodies that no condition holds begin where they are, too.
-        """
-        p, count = self.problem, len(self.problem.parts)
-        ranges = [slice(p.first[i], p.first[i + 1]) for i in range(count)]
-        held = np.zeros(count, dtype=bool)
-        if given is not None:
-            named = bodies_named(self.moving.holding.conditions.values())
-            held[:] = given.any(axis=1)
-            held[sorted(named)] = False
-        loose = np.array([not p.fixed[nodes].any() for nodes in ranges])
-        first = self._settle_but(held, ranges)
-        if first is None and (loose & ~held).any():
-            self.record.status, self.record.reason, self.record.unmet = Status.SOLVED, "", 0.0
-            first = self._settle_but(held | loose, ranges)
-        return first
-
-    def _settle_but(self, held: npt.NDArray[np.bool_], ranges: list[slice]) -> Trial | None:
-        """Find balance at the start while some bodies are held where they are."""
-        problem = self.problem
-        fixed, free = problem.fixed, problem.free
-        if not held.any():
-            return self._settle()
-        problem.fixed = fixed.copy()
-        for nodes in (ranges[i] for i in np.flatnonzero(held)):
-            problem.fixed[nodes] = True
-        problem.free = free[~problem.fixed.ravel()[free]]
-        problem.couple([])
-        try:
-            return self._settle()
-        finally:
-            problem.fixed, problem.free = fixed, free
-            problem.couple([])
 
     def _told(self, trial: Trial, v: Floats, a: Floats) -> Trial:
         """Return a trial with what supports carry, inertia and all, as its residual."""
@@ -382,14 +347,16 @@ class Motion(March):
     def more(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a checkpoint of a motion needs besides."""
         return {
-            "motion": np.array([self.rejected, self.worst, self.farthest, self.bent]),
+            "motion": np.array(
+                [self.rejected, self.worst, self.farthest, self.bent, self.unbalanced]
+            ),
             "motion_rates": np.stack([self.v, self.a]),
         }
 
     def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Take back what `more` returned."""
         self.rejected = int(kept["motion"][0])
-        self.worst, self.farthest, self.bent = (float(v) for v in kept["motion"][1:])
+        self.worst, self.farthest, self.bent, self.unbalanced = map(float, kept["motion"][1:])
         self.v, self.a = kept["motion_rates"].copy()
 
     def close(self) -> None:
@@ -420,6 +387,13 @@ class Motion(March):
         note = "largest local error of a step over the range of adhesion, or over the motion"
         ok = bool(self.worst <= _RESOLVED)
         found.append(Check("motion_resolved", ok, self.worst, _RESOLVED, None, note))
+        note = (
+            "forces out of equilibrium at the start over those in equilibrium, flight left out; "
+            "beyond, no equilibrium was found near the given places: let loads grow from zero"
+        )
+        limit, left = self.scheme.newton_tolerance, self.unbalanced
+        when = path[0].time if path and left > limit else None
+        found.append(Check("starts_in_equilibrium", left <= limit, left, limit, when, note))
         return found
 
 

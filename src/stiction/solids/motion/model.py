@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MovingSolid(SolidSystem):
-    """A solid with inertia, at rest in balance when it starts, or thrown with a velocity.
+    """A solid with inertia, at rest in equilibrium when it starts, or thrown with a velocity.
 
     Parameters
     ----------
@@ -33,10 +33,14 @@ class MovingSolid(SolidSystem):
     normal_viscosity, tangential_viscosity : of the interface in contact, traction over rate of
         gap and of slip [Pa s/m]; they fade with what is left of adhesion
     velocity : at the start, (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A
-        body that is thrown, and that no condition names, begins where it is, all others in balance
+        body that is thrown, and that no condition names, starts where it is
 
     Notes
     -----
+    Loads act from the start on, and bodies start in equilibrium with them, but for bodies in flight:
+    these start where they are. Where a body rests on a contact that cannot carry it, it starts
+    where it is too, and the audit's `starts_in_equilibrium` fails; let its load grow from zero.
+
     Rigid partners have no mass. That of a membrane is density times thickness per unstretched area,
     and its retardation is that of the sheet as it is attached, with the stretch it has there.
 

@@ -9,6 +9,8 @@ with what resists, G = internal forces - loads + dampers, at its end and at its 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -100,6 +102,8 @@ class MovingProblem(Problem):
             self._plain.append(self._undeformed())
         self._weigh()
         self.step: Step | None = None
+        # of a step of the flow towards equilibrium: unknowns at its start, and k [1/s^2]
+        self.flow: tuple[Floats, float] | None = None
         # of the last step, what rounding leaves of it, as a floor of forces [N/m]
         self.moving_floor = 0.0
         blocks = [b.weights.sum(axis=1).min() for part in self.parts for b in part.blocks]
@@ -117,13 +121,16 @@ class MovingProblem(Problem):
 
     def _weigh(self) -> None:
         """Find masses and dampers of the unknowns."""
-        from scipy.sparse import csr_matrix
+        from scipy.sparse import csr_matrix, diags
 
         self.mass, *stiffness = (self._of_unknowns(matrix) for matrix in self._plain)
         self.damping = self.moving.drag * self.mass
         for matrix in stiffness:
             self.damping = csr_matrix(self.damping + self.moving.retardation * matrix)
         self.heavy = self.mass.diagonal() > 0.0
+        # in the flow towards equilibrium rigid partners are as heavy as all bodies together
+        light = np.where(self.heavy, 0.0, self.mass.sum() / self.dim)
+        self.metric = csr_matrix(self.mass + diags(light))
 
     def _of_unknowns(self, matrix: csr_matrix) -> csr_matrix:
         made = self.unknowns.tangent(matrix)
@@ -205,7 +212,7 @@ class MovingProblem(Problem):
         trial, matrix = super().evaluate(state, u, t, helds, data)
         step = self.step
         if step is None:
-            return trial, matrix
+            return (trial, matrix) if self.flow is None else self._flowing(trial, matrix)
         w = step.weights
         v, a = step.rates(u)
         pots = self.dashpots(trial)
@@ -226,6 +233,15 @@ class MovingProblem(Problem):
             self._add(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
         return made, matrix
 
+    def _flowing(self, trial: Trial, matrix: csr_matrix | None) -> tuple[Trial, csr_matrix | None]:
+        """Return residual and tangent of a step of the flow towards equilibrium."""
+        assert self.flow is not None
+        begin, rate = self.flow
+        if matrix is not None:
+            self._add(matrix, "metric", self.metric, rate)
+        drag = rate * np.asarray(self.metric @ (trial.u - begin).ravel()).reshape(begin.shape)
+        return trial._replace(residual=trial.residual + drag), matrix
+
     def _add(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
         """Add a matrix, all of whose places the tangent has; constant ones are found once."""
         if factor == 0.0 or part.nnz == 0:
@@ -245,6 +261,44 @@ class MovingProblem(Problem):
             self._aligned[name] = known = (owner, np.where(there, at, -1))
         at = known[1]
         np.add.at(matrix.data, at[at >= 0], factor * part.data[at >= 0])
+
+    # ------------------------------------------------------------ starts
+
+    def nodes_of_body(self, body: int) -> slice:
+        """Return the nodes and control points of a body."""
+        return slice(self.first[body], self.first[body + 1])
+
+    @contextlib.contextmanager
+    def held_still(self, bodies: npt.NDArray[np.bool_]) -> Iterator[None]:
+        """Hold bodies where they are meanwhile.
+
+        Parameters
+        ----------
+        bodies : (b,) which
+        """
+        fixed, free = self.fixed, self.free
+        if not bodies.any():
+            yield
+            return
+        self.fixed = fixed.copy()
+        for body in np.flatnonzero(bodies):
+            self.fixed[self.nodes_of_body(int(body))] = True
+        self.free = free[~self.fixed.ravel()[free]]
+        self.couple([])
+        try:
+            yield
+        finally:
+            self.fixed, self.free = fixed, free
+            self.couple([])
+
+    def distance(self, moved: Floats) -> float:
+        """Return the size of displacements in the metric of the flow [m]."""
+        weighed = np.asarray(self.metric @ moved.ravel())
+        return float(np.sqrt(moved.ravel() @ weighed * self.dim / self.metric.sum()))
+
+    def drift(self, residual: Floats) -> float:
+        """Return the speed of the flow under forces out of equilibrium [m/s^2]."""
+        return self.distance(self._free_solve(self.metric, self.free, residual))
 
     # ------------------------------------------------------------ steps
 
@@ -284,12 +338,16 @@ class MovingProblem(Problem):
 
     def _free_mass(self, right: Floats) -> Floats:
         """Return M^-1 times forces on what is free and has mass."""
+        return self._free_solve(self.mass, self.free[self.heavy[self.free]], right)
+
+    @staticmethod
+    def _free_solve(matrix: csr_matrix, free: Ints, right: Floats) -> Floats:
+        """Return the solution for some unknowns, zero for the others."""
         from stiction.numerics.linear_solvers import SuperLU
 
         found = np.zeros(right.size)
-        free = self.free[self.heavy[self.free]]
         if free.size and right.ravel()[free].any():
             with SuperLU().start() as space:
-                inside = self.mass[free][:, free].tocsr()
+                inside = matrix[free][:, free].tocsr()
                 found[free] = space.factorise(inside).solve(right.ravel()[free])
         return found.reshape(right.shape)
