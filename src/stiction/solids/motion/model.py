@@ -37,9 +37,9 @@ class MovingSolid(SolidSystem):
 
     Notes
     -----
-    Loads act from the start on, and bodies start in equilibrium with them, but for bodies in flight:
-    these start where they are. Where a body rests on a contact that cannot carry it, it starts
-    where it is too, and the audit's `starts_in_equilibrium` fails; let its load grow from zero.
+    Loads act from the start on, and bodies start in equilibrium with them. Bodies in flight start
+    where they are. So do bodies on a contact that cannot carry them; then the audit's
+    `starts_in_equilibrium` fails: let such loads grow from zero.
 
     Rigid partners have no mass. That of a membrane is density times thickness per unstretched area,
     and its retardation is that of the sheet as it is attached, with the stretch it has there.
