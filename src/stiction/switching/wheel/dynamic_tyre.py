@@ -307,8 +307,7 @@ class DynamicTyreWheel(Record):
         out = np.full((when.size, kernels.N_COLUMNS), np.nan)
         stored = self._stored(q, patch)
         code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
-        scale = self.scales[0]
-        out = out[:rows]
+        scale, out = self.scales[0], out[:rows]
         slips = np.array([kernels.rolling(p, *row[:3]) for row in out]).reshape(-1, 2)
         motion = TyreMotion(
             t=when[:rows],
