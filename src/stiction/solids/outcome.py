@@ -18,10 +18,10 @@ from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
-from stiction.solids.contact.shrinkage import shrinkage
 from stiction.solids.elements.audit import locking, shear_locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
+from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.told import CURVES as SPACE_CURVES
 from stiction.solids.membranes.told import extents, tension_check, units_of
