@@ -92,7 +92,7 @@ def events(record: Record, quick: bool) -> None:
         run = st.solve(system, Cycles(rtol=1e-8 if system is SLIDER else 1e-6), (0.0, end), save=2)
         seconds, cells = time.process_time() - begin, run.data["slip"].shape[-1]
         seen = int(run.quantities["onsets"].value)
-        off, failed = run.energy.imbalance_rel, [c.check for c in run.audit if not c.ok]
+        off, failed = run.energy.imbalance_rel, [c.check for c in run.audit if c.ok is False]
         # the second cycle still remembers the start; of the recurrence, not in seconds
         each = run.quantities["recurrence"].value
         spread = run.quantities["recurrence_spread"].value / each

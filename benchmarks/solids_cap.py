@@ -140,7 +140,7 @@ def sheared(
         "split": split(points[begin], points[-1], rows.limit),
         "full_sliding_at": None if full is None else full.value,
         "ledger": run.energy.imbalance_rel,
-        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+        "audit_failed": [c.check for c in run.audit.checks if c.ok is False],
     }
 
 

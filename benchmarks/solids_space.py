@@ -106,7 +106,7 @@ def sheared(cells: tuple[int, int, int], steps: int) -> dict:
         "force_sliding": 2.0 * float(force[-1]),
         "full_sliding_at": run.quantities["full_sliding_at"].value,
         "ledger": run.energy.imbalance_rel,
-        "audit_failed": [c.check for c in run.audit.checks if not c.ok],
+        "audit_failed": [c.check for c in run.audit.checks if c.ok is False],
         "iterations": run.stats["newton_iterations"],
         "wall": time.perf_counter() - wall,
         "cpu": time.process_time() - cpu,

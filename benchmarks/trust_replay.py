@@ -132,7 +132,7 @@ def main() -> int:
         found = replay_check(chain, history, history.trail, method.rtol)
         spent += time.perf_counter() - begin
         worst = max(worst, found.value) if found.ok else worst
-        if not found.ok:
+        if found.ok is False:
             alarms += 1
             kinds = f"{type(chain.law).__name__}, {type(chain.load).__name__}"
             print(f"{q}: {found.value:.2e} at {found.time}: {found.note[:70]}")

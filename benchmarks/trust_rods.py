@@ -117,7 +117,7 @@ def main() -> int:
             slow.append(seed)
         kept[run.status.name] += 1
         for check in run.audit:
-            if not check.ok:
+            if check.ok is False:
                 failed[check.check].append(seed)
         deep = deepest(run, [rod.section.radius for rod in system.rods], floor)
         line = next(c for c in run.audit if c.check == "no_overlap")

@@ -147,7 +147,7 @@ def errors(
             method = st.ThetaStepper(step=step, theta=case.theta)
             run = st.solve(case.chain, method, (0.0, case.t_end), save=5)
             # a long step under weakening friction is told beforehand
-            named = {check.check for check in run.audit if not check.ok}
+            named = {check.check for check in run.audit if check.ok is False}
             held = held and named <= {"step_below_weakening_limit"}
             worst = max(worst, float(np.max(np.abs(run.variables["x"].values - places))))
         found.append(worst / case.length)

@@ -105,7 +105,7 @@ for name in best.table.index[:2]:
     share = (honest.high - honest.low) / (white.high - white.low)
     print(f"{name}: {white.value:.4g}, interval {share:.1f} times as wide")
 
-failed = [check.check for check in best.audit if not check.ok]
+failed = [check.check for check in best.audit if check.ok is False]
 assert isinstance(best.intervals, Profile)
 assert "residuals_white" in failed
 assert table.index[-1] == "Coulomb"

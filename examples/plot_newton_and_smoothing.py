@@ -73,7 +73,7 @@ for (step, search), values in table.items():
 # iterations goes with seven per cent of failed steps here; healthy runs need about two.
 narrow = st.chains.RegularizedTheta(step=1e-2, theta=1.0, smoothing=1e-5, line_search=False)
 run = st.solve(chain, narrow, t_span=(0.0, 10.0), throw=False)
-print(*(check for check in run.audit if not check.ok), sep="\n")
+print(*(check for check in run.audit if check.ok is False), sep="\n")
 assert run.status is st.Status.UNTRUSTED
 assert table[1e-2, False][-1, 1] > 0.1
 for step in (1e-2, 1e-3):

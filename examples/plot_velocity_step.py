@@ -98,4 +98,4 @@ assert 8e-6 < found["length"].value < 1.2e-5
 assert 2e3 < found["rig.stiffness"].value < 5e3
 assert rigid["a"].value < found["a"].value
 assert rigid.aic > found.aic
-assert "residuals_white" in [check.check for check in found.audit if not check.ok]
+assert "residuals_white" in [check.check for check in found.audit if check.ok is False]

@@ -32,8 +32,8 @@ NAMED = (
     Named(
         "audit-any-for-all",
         "*/results/*",
-        "return all(check.ok for check in self.checks)",
-        "return any(check.ok for check in self.checks)",
+        "return tuple(check for check in self.checks if check.ok is False)",
+        "return tuple(check for check in self.checks if check.ok is True)",
     ),
     Named(
         "audit-names-swapped",
