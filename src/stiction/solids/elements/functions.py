@@ -236,7 +236,7 @@ def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats
     size = np.linalg.det(middle)
     made = np.einsum("qmi,eij->eqmj", rates, np.linalg.inv(middle))
     made *= (size[:, None] * rule / weights)[..., None, None]
-    return made
+    return np.asarray(made)
 
 
 def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) -> Elements:

@@ -32,6 +32,7 @@ __all__ = ["Hourglass", "condensed", "hourglass_of", "patterns"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
 
 # corners of the reference square, counter-clockwise
 _XI, _ETA = np.array([-1.0, 1.0, 1.0, -1.0]), np.array([-1.0, -1.0, 1.0, 1.0])
@@ -51,12 +52,12 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
     for i in range(a.shape[3]):
         made[:, :, i, :, i] += mu * same
     e, k, d, l, _ = made.shape  # noqa: E741
-    return made.reshape(e, k * d, l * d)
+    return np.asarray(made.reshape(e, k * d, l * d))
 
 
 def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
     """Return H^-1 of the modes of every element, (e, m d, m d)."""
-    return np.linalg.inv(stiffness(weights, modes, modes, lam, mu))
+    return np.asarray(np.linalg.inv(stiffness(weights, modes, modes, lam, mu)))
 
 
 def patterns(x: Floats, gradients: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -102,7 +103,7 @@ class Hourglass(NamedTuple):
         return 0.5 * float(np.sum(y * z))
 
     def add(
-        self, u: Floats, residual: Floats, data: Floats | None, places: Ints, row: Ints
+        self, u: Floats, residual: Floats, data: Floats | None, places: Places, row: Places
     ) -> None:
         """Add forces and, unless `data` is None, the tangent; see `bulk_kernels.bulk_kernel`.
 
@@ -119,10 +120,10 @@ class Hourglass(NamedTuple):
             return
         (e, n, k), d = c.shape, u.shape[1]
         # rows of the h_k by the displacements, (e, n d, k d)
-        rows = np.zeros((e, n, d, k, d))
+        wide = np.zeros((e, n, d, k, d))
         for i in range(d):
-            rows[:, :, i, :, i] = c
-        rows = rows.reshape(e, n * d, k * d)
+            wide[:, :, i, :, i] = c
+        rows = wide.reshape(e, n * d, k * d)
         if not self.linear:
             back = np.zeros((e, k, d, k, d))
             for i in range(k):
@@ -152,7 +153,7 @@ class Hourglass(NamedTuple):
         return inverse, y, z
 
 
-def entries(nodes: Ints, places: Ints, row: Ints, d: int) -> Ints:
+def entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
     """Return where the entries of all blocks are in the matrix, (elements n d n d,)."""
     down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
     there: Ints = places[:, :, None, :, None] + down + np.arange(d)
@@ -206,4 +207,4 @@ def _projected(weights: Floats, rates: Floats, basis: Floats) -> Floats:
     root = np.sqrt(weights)
     flat = np.linalg.qr(root[..., None] * basis)[0]
     spread = root[..., None] * rates.reshape(*weights.shape, -1)
-    return np.matmul(flat.transpose(0, 2, 1), spread)
+    return np.asarray(np.matmul(flat.transpose(0, 2, 1), spread))

@@ -110,7 +110,7 @@ def hull_of(
     if table.shape[0] < e:
         # all elements have one table
         element = np.repeat(np.arange(e), values.size)
-        row, column, values = (np.tile(one, e) for one in (row, column, values))
+        row, column, values = np.tile(row, e), np.tile(column, e), np.tile(values, e)
     at = row * e + element, nodes[element, column]
     matrix = coo_matrix((values, at), shape=(e * size, count)).tocsr()
     return Hull(matrix, degrees, weights, collapsed, cells)

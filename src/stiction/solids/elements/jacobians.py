@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class Bezier(NamedTuple):
 def coefficients_from(degree: int) -> tuple[Floats, Floats]:
     """Return points (degree + 1,) and the matrix from values there to Bernstein coefficients."""
     sites = np.asarray(-np.cos(np.pi * np.arange(degree + 1) / max(degree, 1)))
-    return sites, np.linalg.inv(bernstein(degree, sites)[0])
+    return sites, np.asarray(np.linalg.inv(bernstein(degree, sites)[0]), dtype=np.float64)
 
 
 class _Tables(NamedTuple):
@@ -98,7 +98,10 @@ def _tables(degrees: tuple[int, ...], extra: int, collapsed: bool) -> _Tables:
 
     def product(parts: Sequence[Floats]) -> Floats:
         # the last coordinate runs slowest
-        return functools.reduce(lambda made, part: np.kron(part, made), parts)
+        made = parts[0]
+        for part in parts[1:]:
+            made = np.asarray(np.kron(part, made), dtype=np.float64)
+        return made
 
     by = [[slopes[i] if i == k else values[i] for i in range(d)] for k in range(d)]
     ones = [np.ones((x.size, 1)) for x in sites[1:]]
@@ -185,11 +188,11 @@ def _least(coefficients: Floats, sides: Floats) -> Floats:
     owner = np.flatnonzero(~(least > 0.0) & ~thin)
     boxes = coefficients[owner]
     proved = np.full(e, np.inf)
-    corner = np.ix_(*([0, -1] for _ in range(axes)))
+    corner: tuple[Any, ...] = (slice(None), *np.ix_(*([0, -1] for _ in range(axes))))
     for _ in range(_DEPTH):
         if not owner.size or boxes.size > _MOST:
             break
-        values = boxes[(slice(None), *corner)].reshape(owner.size, -1).min(axis=1)
+        values = boxes[corner].reshape(owner.size, -1).min(axis=1)
         folded = np.zeros(e, dtype=bool)
         folded[owner[~(values > 0.0)]] = True
         going = ~folded[owner]

@@ -120,13 +120,13 @@ def _of_triangles(kinds: list[tuple[Modes, Floats]], count: int) -> float:
     if not kinds:
         return 0.0
     d = kinds[0][1].shape[0]
-    total, share = np.zeros((d, d, count)), np.zeros(count)
+    total, share = np.zeros((count, d, d)), np.zeros(count)
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)
         for column in kind.elements.nodes.T:
-            np.add.at(total, (slice(None), slice(None), column), w * f)
+            np.add.at(total, column, (w * f).transpose(2, 0, 1))
             np.add.at(share, column, w)
-    average = total / np.where(share > 0.0, share, 1.0)
+    average = total.transpose(1, 2, 0) / np.where(share > 0.0, share, 1.0)
     found = 0.0
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)

@@ -364,8 +364,8 @@ def _record_back(kept: Arrays, record: Recorder) -> None:
     record.rows = rows[: int(kept["row_kept"])]
     record.path = _rows_back("steps", kept, names)
     numbers = [float(v) for v in kept["extremes"]]
-    dated = [(numbers[i], numbers[i + 1]) for i in range(0, 8, 2)]
-    record.extremes = Extremes(*dated, kept["pulled"], *numbers[8:])
+    pressure, gap, tension, jacobian = ((numbers[i], numbers[i + 1]) for i in range(0, 8, 2))
+    record.extremes = Extremes(pressure, gap, tension, jacobian, kept["pulled"], *numbers[8:])
     record.missed = [(int(count), float(t)) for count, t in kept["missed"]]
     record.bent = list(kept["bent"])
     for i, (t, far, a, b) in enumerate(kept["strays"]):
