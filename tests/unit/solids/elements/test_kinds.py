@@ -125,7 +125,7 @@ def test_linear_fields(name, kind, reduced):
             assert np.abs(found - G).max(initial=0.0) < 1e-12
         assert (b.weights > 0.0).all()
         total, part = total + b.weights.sum(), part + b.volume_weights.sum()
-        for array in b:
+        for array in b[:5]:  # what kernels read
             assert array.flags.c_contiguous
             assert array.flags.writeable
     if reduced:
