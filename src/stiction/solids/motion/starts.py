@@ -13,6 +13,7 @@ equilibrium does not either.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,7 +131,7 @@ def _flow(march: Motion, loose: Bools, flying: Bools) -> tuple[Trial | None, Boo
             continue
         state = state._replace(u=after.u, founds=after.founds)
         astray = _far(problem, after.u - begin, loose)
-        astray |= _sides(problem, _touching(problem, state) & ~touched) & flying
+        astray |= _sides(problem, np.flatnonzero(_touching(problem, state) & ~touched)) & flying
         if astray.any():
             return None, astray, outcome
         rate, failed = rate if failed else rate * _LONGER, False
@@ -140,7 +141,7 @@ def _flow(march: Motion, loose: Bools, flying: Bools) -> tuple[Trial | None, Boo
 
 def _loose(problem: MovingProblem, t: float) -> Bools:
     """Return which bodies could move as if rigid, for all that conditions prescribe."""
-    moved = problem.prescribed(t).any(axis=1)
+    moved = np.asarray(problem.prescribed(t).any(axis=1))
     found = np.zeros(len(problem.parts), dtype=bool)
     for body in range(found.size):
         nodes = problem.nodes_of_body(body)
@@ -164,9 +165,11 @@ def _flying(problem: MovingProblem, state: State, loose: Bools) -> Bools:
     flying = loose.copy()
     flying[sorted(bodies_named(springs))] = False
     touching = np.flatnonzero(_touching(problem, state))
-    for _ in range(flying.size):
+    before = flying.size + 1
+    while flying.sum() < before:
+        before = flying.sum()
         for i in touching:
-            sides = _sides(problem, np.arange(len(problem.passes)) == i)
+            sides = _sides(problem, [int(i)])
             if problem.passes[i].partner.rigid or not flying[sides].all():
                 flying[sides] = False
     return flying
@@ -185,10 +188,10 @@ def _touching(problem: MovingProblem, state: State) -> Bools:
     return found
 
 
-def _sides(problem: MovingProblem, passes: Bools) -> Bools:
+def _sides(problem: MovingProblem, passes: Iterable[int]) -> Bools:
     """Return the bodies whose boundaries these passes concern."""
     found = np.zeros(len(problem.parts), dtype=bool)
-    for i in np.flatnonzero(passes):
+    for i in passes:
         contact = problem.assembled.pairs[problem.contact_of_pass[i]]
         found[contact.boundary.body] = True
         if isinstance(contact.partner, Boundary):
