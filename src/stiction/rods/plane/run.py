@@ -400,13 +400,18 @@ class _Walk:
         )
 
     def _checks(self, energy: Ledger) -> tuple[Check, ...]:
-        scale = max(energy.scale, 1e-290)
-        tally, most = self.tally, max(float(self.tally[pk.MOST_N]), 1e-290)
+        rod, tally = self.system.rod, self.tally
+        most = max(float(tally[pk.MOST_N]), 1e-290)
+        # strains and places are known to rounding, and energies of a rod at rest are made of it
+        pressed = float(np.linalg.norm(self.force, axis=2).sum(axis=1).max(initial=0.0))
+        noise = (1e-26 * rod.section.axial_stiffness + 2.2e-16 * pressed) * rod.rest_length
+        rests = energy.scale <= noise
+        scale = np.inf if rests else max(energy.scale, 1e-290)
         gained, scheme = float(tally[pk.GAVE]) / scale, float(tally[pk.COST]) / scale
         over = float(tally[pk.OVER]) / most
         stuck = float(self.tally[pk.STUCK])
         deep = float(max(0.0, -self.tally[pk.DEPTH])) / float(self.par[pk.RADIUS])
-        closed, mu = energy.imbalance_rel, float(self.par[pk.MU_MOST])
+        closed, mu = 0.0 if rests else energy.imbalance_rel, float(self.par[pk.MU_MOST])
         return (
             Check(
                 "ledger_closes",
