@@ -45,7 +45,7 @@ def cycles(record: Record, quick: bool) -> None:
         record.add(
             "bp1", cells=n, width=4e4 / n, **found, events=len(onsets), last=float(onsets[-1]),
             recurrence=float(np.diff(onsets)[-4:].mean()), seconds=seconds,
-            ledger=run.energy.imbalance_rel, failed=[c.check for c in run.audit if c.ok is False],
+            ledger=run.energy.imbalance_rel, failed=[c.check for c in run.audit.failed],
         )  # fmt: skip
         if n == 3200:
             off = {name: found[name] - HBI[name] for name in HBI}
@@ -119,7 +119,7 @@ def injection(record: Record, quick: bool) -> None:
                 **{name: float(values[late[given]].max()) for name, values in off.items()},
                 **{f"within_{name}": float((v <= 0.01).mean()) for name, v in off.items()},
                 peak=peaks[0], peak_off=peaks[0] / peaks[1] - 1.0, seconds=seconds,
-                ledger=run.energy.imbalance_rel, failed=[c.check for c in run.audit if c.ok is False],
+                ledger=run.energy.imbalance_rel, failed=[c.check for c in run.audit.failed],
             )  # fmt: skip
             if n == 4096:
                 most = max(float(off[name][late[given]].max()) for name in off if name != "state")
