@@ -271,7 +271,7 @@ def test_the_summary_keeps_its_contract(table, name, told):
     assert ("reason" in got.summary) == (status != "solved")
     assert got.summary["system"] == entry.get("system", table["system"])
     for check in got.summary["audit"]:
-        assert set(check) == {"check", "ok", "value", "limit", "time"}
+        assert set(check) == {"check", "ok", "value", "limit", "time", "kind"}
         assert check["ok"] in (True, False)
     for loss in got.summary["determinism"]["losses"]:
         assert {"time", "kind"} <= set(loss)

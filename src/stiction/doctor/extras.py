@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
-from stiction.results.tried import TRIED, is_untried, release
+from stiction.results.trust.tried import TRIED, is_untried, release
 
 __all__ = ["core", "extras", "untried"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from stiction.doctor.extras import core, extras, untried
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
-from stiction.results.tried import is_untried
+from stiction.results.trust.tried import is_untried
 
 __all__ = ["examine"]
 

@@ -377,7 +377,8 @@ class Cycles(Record):
     Examples
     --------
     >>> import stiction as st
-    >>> st.solve(st.faults.SpringSlider(), st.faults.Cycles(rtol=1e-6), t_span=(0.0, 10.0)).status
+    >>> slider = st.faults.SpringSlider(speed_start=2e-6)
+    >>> st.solve(slider, st.faults.Cycles(rtol=1e-6), t_span=(0.0, 10.0)).status
     <Status.SOLVED: 'solved'>
     """
 

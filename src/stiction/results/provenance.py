@@ -11,7 +11,7 @@ import time
 
 from stiction._version import __version__
 from stiction.numerics.jit import mode
-from stiction.results.tried import is_untried
+from stiction.results.trust.tried import is_untried
 
 __all__ = ["provenance"]
 

@@ -9,7 +9,7 @@ import pytest
 from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
 from stiction.numerics.compiling import folders
 from stiction.plot import style
-from stiction.results.tried import TRIED
+from stiction.results.trust.tried import TRIED
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_files_carry_it(partly, tmp_path):
     folder = save(partly, tmp_path / "run")
     written = json.loads((folder / "summary.json").read_text())["audit"][1]
     expected = {"check": "no_overlap", "ok": None, "value": None, "limit": 1e-3, "time": None}
-    assert written == expected
+    assert written == expected | {"kind": "at_most"}
     loaded = load(folder)
     assert tuple(loaded.audit) == tuple(partly.audit)
     assert str(loaded) == str(partly)
@@ -114,7 +114,9 @@ def test_rods_that_have_a_radius_are_checked_beside_one_that_has_none():
     far = dataclasses.replace(BARE, centreline=st.rods.Straight([5.0, 0.0, 0.0], [6.0, 0.0, 0.0]))
     for rods, pair in (([lies, falls], "rod 1 and rod 2"), ([far, lies, falls], "rod 2 and rod 3")):
         for rows in (2, 13):
-            run = st.solve(st.Rods(rods), st.RollingLeapfrog(), (0.0, 0.1), save=rows)
+            method = st.RollingLeapfrog()
+            run = st.solve(st.Rods(rods), method, (0.0, 0.1), save=rows, throw=False)
+            assert run.status is st.Status.UNTRUSTED
             (failed,) = run.audit.failed
             assert failed.check == "no_overlap"
             assert failed.value > 1.8

@@ -60,7 +60,7 @@ class HalvesMarcher(Marcher):
         self._keep_events()
         self.v_old[:], self.p_old[:] = f.v, f.p
         self._observe(0, f.v.copy(), f.p.copy())
-        self._note_extremes(ck.FORCE_C, 1.0, float(self.save[0]))
+        self._note_extremes(0.0, float(self.save[0]))
         refuse_overlap(self.overlap, f.rods)
 
     def history(self) -> RodHistory:
@@ -110,7 +110,7 @@ class HalvesMarcher(Marcher):
                 if code == ck.INSIDE:
                     self.steps += 1
                     left -= 1
-                    self._note_extremes(ck.FORCE_C, 1.0, float(self.clock[mk.NOW]))
+                    self._note_extremes(0.0, float(self.clock[mk.NOW]))
                     far = limit > 0.0 and mk.moved(self.flat.r, self.built, limit)
                     lost = limit > 0.0 and self.todo[mk.LOST] == -2
                     code = mk.SEARCH if far or lost else mk.DONE

@@ -516,7 +516,7 @@ def march_halves(
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
-        note_extremes(touch, state.v, forcing.driven, FORCE_C, 1.0, spare.clock[NOW])
+        note_extremes(touch, state.v, forcing.driven, 0.0, spare.clock[NOW])
         if limit > 0.0:
             far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
             look = int(spare.clock[NOW] / h + 0.5) % LOOKS == 0

@@ -28,7 +28,6 @@ from stiction.rods.contact.kernels import (
     ROLL,
     TOLD_END,
     N,
-    P,
     Touch,
     slip_velocity,
 )
@@ -335,7 +334,7 @@ def march(
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             spare.sums[EXTERNAL, TOTAL] -= 0.5 * w * done
             spare.worst[LAST_KICK] = w
-        note_extremes(touch, v, forcing.driven, P, 1.0 / w, clock[NOW])
+        note_extremes(touch, v, forcing.driven, 1.0 / w, clock[NOW])
         todo[NEXT] = DRIFT
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1

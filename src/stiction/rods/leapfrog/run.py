@@ -199,12 +199,12 @@ class Marcher:
         """Count the forces of the start, which no kick has."""
         before = self.touch.impulse.copy()
         self.touch.impulse[:] = self.touch.force
-        self._note_extremes(ck.P, 1.0, float(self.save[0]))
+        self._note_extremes(1.0, float(self.save[0]))
         self.touch.impulse[:] = before
 
-    def _note_extremes(self, at: int, scale: float, now: float) -> None:
+    def _note_extremes(self, rate: float, now: float) -> None:
         """Keep the worst of every contact, with the forces `scale` times kick[at : at + 3]."""
-        xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, at, scale, now)
+        xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _keep_events(self) -> None:
         """Take the events that the kernels have written."""

@@ -126,7 +126,7 @@ class _Midpoint(Marcher):
             if code != ck.INSIDE:
                 self._stop(code, contact, now + h)
                 return False
-            self._note_extremes(ck.P, 1.0 / h, now + h)
+            self._note_extremes(1.0 / h, now + h)
             self.clock[mk.NOW] = now + h
             if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
                 self._search()

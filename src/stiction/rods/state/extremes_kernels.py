@@ -16,6 +16,7 @@ from stiction.rods.contact.kernels import (
     CROSSING,
     DISTANCE,
     EMPTY,
+    FORCE_C,
     KIND,
     MODE,
     NODE1,
@@ -28,6 +29,7 @@ from stiction.rods.contact.kernels import (
     SLOW,
     TANGENCY,
     N,
+    P,
     Touch,
 )
 from stiction.rods.contact.observe_kernels import contact_rates
@@ -66,16 +68,14 @@ def end_weight(touch: Touch, c: int, side: int, node: int) -> float:
 
 
 @kernel(borrows=True)
-def note_extremes(
-    touch: Touch, v: Matrix, driven: Matrix, at: int, scale: float, now: float
-) -> None:
+def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: float) -> None:
     """Keep the worst of every contact at the end of a step.
 
     Parameters
     ----------
     v : velocities of nodes [m/s]
     driven : clamps that move, as `driving_kernels` has them
-    at, scale : the force on the first rod is kick[at : at + 3] times `scale` [N]
+    rate : what makes a force of the impulses of the step [1/s]; 0 where kick holds forces
     now : time [s]
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
@@ -90,17 +90,19 @@ def note_extremes(
             note(most, PARALLEL, -min(1.0, g[TANGENCY]), now)
         if index[c, MODE] < ROLL:
             continue
-        fx, fy, fz = scale * k[at], scale * k[at + 1], scale * k[at + 2]
+        fx, fy, fz = k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2]
+        if rate > 0.0:
+            fx, fy, fz = rate * k[P], rate * k[P + 1], rate * k[P + 2]
         along = fx * g[N] + fy * g[N + 1] + fz * g[N + 2]
         tx, ty, tz = fx - along * g[N], fy - along * g[N + 1], fz - along * g[N + 2]
         note(most, PULL, along, now)
         # forces that are rounding have no direction
         rub = math.sqrt(tx * tx + ty * ty + tz * tz)
         note(most, RUB, rub / abs(along) if abs(along) > law[c, NOISE] else 0.0, now)
-        rate1, rate2 = contact_rates(v, c, touch.place, index, geom)
+        first, second = contact_rates(v, c, touch.place, index, geom)
         for side in range(2):
-            rate = abs(rate1) if side == 0 else abs(rate2)
-            if note(most, FAST, rate * law[c, SLOW + side], now):
+            speed = abs(first) if side == 0 else abs(second)
+            if note(most, FAST, speed * law[c, SLOW + side], now):
                 most[FAST_ROD] = index[c, ROD1 + side]
         size = math.sqrt(along * along + rub * rub)
         for d in range(driven.shape[0] if size > 0.0 else 0):
