@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stiction.errors import ModelError
 from stiction.solids.arrays import Surface
 from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.sweeps import SLIDES, STATE, STICKS
@@ -40,16 +41,24 @@ def jacobian(function, x, step):
 
 
 def distorted(width=1.5, height=1.0, cells=(4, 3), amount=0.15, seed=0, origin=(0.0, 0.0)):
-    """Return a rectangle whose inner nodes are moved at random, middles included."""
+    """Return a rectangle whose inner nodes are moved at random, middles included.
+
+    Where that folds a cell they are moved anew.
+    """
     plain = rectangle(width, height, cells, origin)
     x = plain.points - np.asarray(origin)
     inner = (x[:, 0] > 1e-9) & (x[:, 0] < width - 1e-9)
     inner &= (x[:, 1] > 1e-9) & (x[:, 1] < height - 1e-9)
     random = np.random.default_rng(seed)
     step = amount * min(width / cells[0], height / cells[1])
-    points = plain.points.copy()
-    points[inner] += step * random.uniform(-1.0, 1.0, (int(inner.sum()), 2))
-    return Mesh(points, plain.cells, plain.boundaries)
+    for _ in range(20):
+        points = plain.points.copy()
+        points[inner] += step * random.uniform(-1.0, 1.0, (int(inner.sum()), 2))
+        try:
+            return Mesh(points, plain.cells, plain.boundaries)
+        except ModelError as refused:
+            assert "folded" in str(refused), refused
+    raise AssertionError("every mesh drawn has a folded cell")
 
 
 def bound(parts, table):

@@ -33,11 +33,11 @@ def stiff(radius, height, young=1e8, motion=(), elements=16, **more):
     return CosseratRod(section, line, elements=elements, motion=motion, **ends, **more)
 
 
-def solved(rod, partner, touch=None, gravity=DOWN, t_end=0.1, **more):
+def solved(rod, partner, touch=None, gravity=DOWN, t_end=0.1, part=0.5, **more):
     """Return the run of one rod and one partner."""
     touches = () if touch is None else [touch]
     system = st.Rods([rod], touches, gravity=gravity, partners=[partner], **more)
-    return st.solve(system, st.RollingLeapfrog(part=0.5), (0.0, t_end), save=21)
+    return st.solve(system, st.RollingLeapfrog(part=part), (0.0, t_end), save=21)
 
 
 def acceleration(run):
@@ -76,7 +76,10 @@ def test_a_tip_bounces_off_a_sphere():
     line = Straight((0.0, 0.0, 0.055), (0.0, 0.0, 0.455))
     rod = CosseratRod(section, line, elements=10, motion=[RigidMotion((0.0, 0.0, -1.0))], **ends)
     search = ContactSearch(friction=st.Coulomb(0.3))
-    run = solved(rod, SpherePartner((0.0, 0.0, 0.0), 0.03), gravity=(0, 0, 0), search=search)
+    ball, free = SpherePartner((0.0, 0.0, 0.0), 0.03), (0.0, 0.0, 0.0)
+    # the impact shakes nodes as fast as they can: 1.9e-3 of the energy are missing at part=0.5
+    run = solved(rod, ball, gravity=free, part=0.03, search=search)
+    assert run.audit.ok
     first = run.events.iloc[0]
     assert first.kind == "close"
     assert first.time == pytest.approx(0.005, abs=1e-9)
