@@ -57,7 +57,8 @@ def distorted(width=1.5, height=1.0, cells=(4, 3), amount=0.15, seed=0, origin=(
         try:
             return Mesh(points, plain.cells, plain.boundaries)
         except ModelError as refused:
-            assert "folded" in str(refused), refused
+            if "folded" not in str(refused):
+                raise
     raise AssertionError("every mesh drawn has a folded cell")
 
 

@@ -10,6 +10,7 @@ from stiction.numerics.direct import factors
 from stiction.numerics.direct.superlu import SuperLUFactors
 from stiction.solids import (
     Q1,
+    Q2,
     Body,
     Boundary,
     Contact,
@@ -85,7 +86,7 @@ def test_a_force_from_the_first_moment_on_that_nothing_resists():
 @pytest.mark.fails_audit("solids", "linear_solves_accurate")
 def test_factors_that_are_off_and_never_refined(monkeypatch):
     def run():
-        body = Body(rectangle(1.0, 1.0, (2, 2)), Q1(), LinearElastic(1.0, 0.0))
+        body = Body(rectangle(1.0, 1.0, (2, 2)), Q2(), LinearElastic(1.0, 0.0))
         load = Loaded(Nearest(0, (1.0, 1.0)), 0, Program((0.0, 1.0), (0.0, 1e-3)))
         solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), load], dimensionless=True)
         return solved(solid, st.Quasistatic(steps=2, solver=SuperLU()))

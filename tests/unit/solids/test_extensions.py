@@ -38,10 +38,12 @@ def sheared(ratio: float) -> st.Run:
                 LAW,
                 st.EA(0.5),
                 stick_ratio=ratio,
+                # as stiff as an element of the block, which the default is not by far
+                penalty=1e4,
             )
         ],
         [
-            st.solids.Driven(top, 0, st.solids.Program((0.0, 1.0), (0.0, 0.01))),
+            st.solids.Driven(top, 0, st.solids.Program((0.0, 1.0), (0.0, 1e-4))),
             st.solids.Fixed(top, (1,)),
         ],
         readings=Readings(displacement=0, support=True),

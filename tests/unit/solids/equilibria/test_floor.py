@@ -16,6 +16,8 @@ from stiction.solids import (
     Contact,
     Driven,
     Fixed,
+    Loaded,
+    Nearest,
     NearlyIncompressible,
     NeoHookean,
     Program,
@@ -72,6 +74,37 @@ def test_nearly_incompressible_bodies_converge_at_the_default(nu):
     assert run.status.ok
     assert run.audit.ok
     np.testing.assert_allclose(run.data["force_y"][-1], reference.data["force_y"][-1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "stress"), [(1.0, 1.0), (1e-9, 1e9), (1e6, 1e-6)])
+@pytest.mark.parametrize("partner", ["none", "plane", "circle", "body"])
+@pytest.mark.parametrize("far", [0.0, 2.0, -10.0])
+def test_bodies_without_forces_are_solved(size, stress, partner, far):
+    """What is carried along, or lies where it is in balance, has forces of rounding alone."""
+    law = LennardJones.from_strength(0.05 * stress, 0.01 * stress * size, adhesive=False)
+    mesh = rectangle(2.0 * size, size, (8, 4), (0.0, law.gap_eq))
+    bodies = [Body(mesh, Q1(), NeoHookean(stress, 0.3))]
+    # the circle and the body are left behind, the plane is not
+    partners = {"plane": RigidPlane(), "circle": RigidCircle((size, -size), size)}
+    way = Program((0, 1), (0, far * size))
+    held = [Driven(Nearest(0, (0.0, size)), 0, way), Fixed(Nearest(0, (0.0, size)), (1,))]
+    held.append(Driven(Nearest(0, (0.0, 0.5 * size)), 0, way))
+    if partner == "body":
+        lower = rectangle(6.0 * size, size, (24, 4), (-2.0 * size, -size))
+        bodies.append(Body(lower, Q1(), NeoHookean(stress, 0.3)))
+        held.append(Fixed(Boundary(1, "bottom")))
+        partners["body"] = Boundary(1, "top")
+    touching = [Contact(Boundary(0, "bottom"), p, law) for n, p in partners.items() if n == partner]
+    run = st.solve(st.Solid(bodies, touching, held), steps(1))
+    assert run.status is st.Status.SOLVED
+    checks = {check.check: check for check in run.audit}
+    assert checks["forces_above_floor"].ok is None
+    assert checks["ledger_closes"].value == 0.0
+    # a force that is given is no rounding, and nothing balances this one
+    push = Loaded(Nearest(0, (2.0 * size, size)), 0, Program((0, 1), (0, 1e-14 * size * stress)))
+    run = st.solve(st.Solid(bodies, touching, [*held, push]), steps(1), throw=False)
+    assert run.status is st.Status.UNTRUSTED
+    assert "forces_above_floor" in run.reason
 
 
 def steps(count, tolerance=1e-9):
