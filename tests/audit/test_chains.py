@@ -102,7 +102,7 @@ def test_a_law_that_pushes_at_high_speed_gives_heat_back(save):
     """All of it counts, whatever is saved."""
     run = solved(PUSHES, st.EventDriven(), (0.0, 0.5), save=save)
     found = check_fails(run, "friction_dissipates")
-    heat = st.solve(PUSHES, st.EventDriven(), (0.0, 0.5), save=20_001).energy.friction_heat
+    heat = solved(PUSHES, st.EventDriven(), (0.0, 0.5), save=20_001).energy.friction_heat
     given = np.sum(np.maximum(-np.diff(heat, axis=0), 0.0))
     # reason: of the step in which the mass comes to 6 m/s the sum counts
     assert found.value == pytest.approx(given, rel=1e-4)

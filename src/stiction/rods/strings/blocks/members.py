@@ -207,7 +207,7 @@ class _Crew:
         sums[:, :, 0] = 0.5 * total + 0.25 * power[:, :, fk.OWN : fk.BOTH].sum(axis=2)
         sums[:, :, 1] = total - sums[:, :, 0]
         energy = ledger_of(sums, np.ascontiguousarray(rows[:, :, kernels.HEAT : kernels.HEAT + 1]))
-        values, holds = self._checks(group, path)
+        values, holds = self._checks(path)
         values["ledger_closes"] = energy.imbalance_rel
         holds &= energy.imbalance_rel <= LEDGER_LIMIT
         for march, method in zip(marches, self.methods, strict=True):
@@ -229,9 +229,7 @@ class _Crew:
         results["stats.steps_of_history"] = path.marks[:, kernels.COUNT].max(axis=1)
         return Block(holds, reached, nothing, energy.imbalance_rel, results)
 
-    def _checks(
-        self, group: Sequence[RollingStrings], path: Marches
-    ) -> tuple[dict[str, Floats], Flags]:
+    def _checks(self, path: Marches) -> tuple[dict[str, Floats], Flags]:
         """Return what the audit's lines on the contact say, and whether they hold."""
         from stiction.rods.strings import characteristics_kernels as kernels
 
@@ -243,10 +241,7 @@ class _Crew:
         linear = np.abs(ratio[:, 0] - ratio[:, 1]) <= 1e-12 * ratio.max(axis=1)
         values = {"contact_subsonic": fast, "cubic_unique": alone}
         if self.system.ends == "fixed":
-            lengths = np.array([one.lengths for one in group])[:, None, :]
-            places = path.rows[:, :, kernels.PLACE : kernels.PLACE + 2]
-            room = np.minimum(places, lengths - places) / lengths
-            values["contact_inside"] = room.min(axis=(1, 2))
+            values["contact_inside"] = now[:, kernels.ROOM].copy()
         return values, np.asarray(linear | (alone < 1.0))
 
     def _results(self, path: Marches, energy: Energies, seen: Fields) -> dict[str, Array]:
