@@ -87,7 +87,8 @@ def test_drift_does_not_grow_with_the_number_of_cycles(system):
 
 
 def test_the_audit_sees_what_was_put_right_between_saved_times():
-    crude = st.solve(LINE, Cycles(rtol=1e-2), (0.0, 3000.0), save=2)
+    crude = st.solve(LINE, Cycles(rtol=1e-2), (0.0, 3000.0), save=2, throw=False)
+    assert crude.status is st.Status.UNTRUSTED
     assert balance(crude).value > 1e-4
     assert balance(crude).time is None
     assert not balance(crude).ok

@@ -110,7 +110,9 @@ class Decider:
         way = m.push[:, 0] + 2e-7 * m.push[:, 1]
         if float(np.max(np.abs(way))) <= m.noise:
             return np.zeros(frame.n, np.int8)
-        ready = ~frame.free & (self._at_bound(m, m.drive) | (m.mode != 0))
+        # where the load jumps back, who slipped is within its bound and sticks
+        slips = (m.mode != 0) & (not m.jumped)
+        ready = ~frame.free & (self._at_bound(m, m.drive) | slips)
         side = np.where(ready, np.sign(m.drive), 0.0).astype(np.int8)
         start = np.where(m.mode != 0, side, 0)
         return self._one_sided(frame.k, frame.plate, way, side, start, frame.free)

@@ -172,13 +172,20 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
 
 
 def _inertia_check(chain: Chain, request: Request) -> Check:
-    """Compare the force with which a mass would overshoot, rate / omega_1, with friction."""
+    """Compare the force with which a mass would overshoot, rate / omega_1, with friction.
+
+    A chain without friction has no bound; there it is compared with the largest load.
+    """
     pieces = chain.load.pieces()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]
     rate = np.max(np.abs(np.multiply.outer(slope(pieces, t), chain.load_shares)), axis=1)
     rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
     fastest = int(np.argmax(rate))
-    carried = float(np.max(chain.stick_bound))
+    drawn = chain.plate_springs * chain.plate_speed
+    pushed = np.multiply.outer(pieces.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
+    carried, what = float(np.max(chain.stick_bound)), "friction bound"
+    if carried == 0.0:
+        carried, what = float(np.max(np.abs(pushed))), "load, as nothing rubs"
     overshoot = float(rate[fastest]) / _slowest_frequency(chain)
     value = 0.0 if overshoot == 0.0 else overshoot / carried if carried > 0.0 else math.inf
     return Check(
@@ -188,7 +195,7 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
         _SLOW_ENOUGH,
         float(t[fastest]),
         "rate of the load over the slowest natural frequency, the force of an overshoot, "
-        "over the largest friction bound; where it is not small, compare with EventDriven",
+        f"over the largest {what}; where it is not small, compare with EventDriven",
     )
 
 

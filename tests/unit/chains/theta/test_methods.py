@@ -410,7 +410,9 @@ def test_a_smoothed_law_reports_no_stick():
 def test_tiny_smoothing_does_not_overflow(shape):
     method = st.chains.RegularizedTheta(1e-2, 1.0, 1e-200, shape=shape)
     run = st.solve(CHAIN, method, (0.0, 1.0), throw=False)
-    assert run.status.ok
+    # no speed that floating point knows lies within such a width: Newton's method says so
+    assert run.status is st.Status.UNTRUSTED
+    assert {check.check for check in run.audit.failed} == {"steps_converged"}
     assert np.isfinite(run.final["x"]).all()
 
 
