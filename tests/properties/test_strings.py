@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+from audit_lines import solved
 from hypothesis import given, settings
 from hypothesis import strategies as st_
 
@@ -150,7 +151,8 @@ def test_time_runs_backwards():
         v_t0=frozen("v_t", "y", -1.0),
         nodes=5,
     )
-    run = st.solve(back, Characteristics(step=5e-3, check=False), (0.0, 1.5), save=2)
+    # and leaves 1e-6 of the energy open: the slope is not the one of the places
+    run = solved(back, Characteristics(step=5e-3, check=False), (0.0, 1.5), save=2)
     # the state is handed over on a grid, which blurs the jump of the slope at the contact
     assert abs(run.data.s1.values[-1] - 2.0) <= 2e-3
     assert np.abs(run.data.u.values[-1] - np.sin(run.data.x.values)).max() <= 5e-3

@@ -7,6 +7,7 @@ the log of events and saved rows are held against the same states.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
-from stiction.chains.replay.forces import MOST_DENSE, Stretches, forces_of
+from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches, forces_of
 from stiction.chains.replay.trail import Trail
 from stiction.numerics import jit
 from stiction.results.audit import Check
@@ -88,12 +89,27 @@ def _spread(size: int, most: int) -> Ints:
     return np.linspace(0, size - 1, most).astype(np.int64)
 
 
+def _resolved(trail: Trail, f: Forces) -> Trail:
+    """Return the states without the ways on which a load changes within rounding of the time.
+
+    On them it is before and after a jump at once: no state can be held against it.
+    """
+    begin, rounding = f.pieces.time, 4.0 * _EPS
+    jumps = begin[1:][np.diff(begin) <= rounding * np.abs(begin[1:])]
+    if jumps.size == 0:
+        return trail
+    end, follows = trail.time[1:], trail.follows.copy()
+    follows[1:] &= (np.diff(trail.time) > rounding * np.abs(end)) | ~np.isin(end, jumps)
+    return dataclasses.replace(trail, follows=follows)
+
+
 class _Replay:
     """One replay: the model, what is compared, and the worst that was met."""
 
     def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
-        self.history, self.trail = history, trail
         self.f = f = forces_of(chain)
+        self.history, self.trail = history, _resolved(trail, f)
+        trail = self.trail
         own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
         # what is fitted to rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
@@ -136,7 +152,9 @@ class _Replay:
         if not f.held:
             # a bound of zero is compared with the forces there are
             hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
-        self.hold = hold + (16.0 * _EPS / self.limit) * force
+        # sines that are fast at a late time: rounding of their angles
+        turns = float((np.abs(p.amplitude) * np.abs(p.angular_frequency)).sum()) * late
+        self.hold = hold + _EPS / self.limit * (16.0 * force + 4.0 * f.share_size * turns)
         # what rounding of forces and of time makes of speeds and places in one stretch
         push = float((force / f.mass).max())
         loose = push * _EPS * (64.0 / rate + 4.0 * late)

@@ -150,6 +150,28 @@ def test_a_jump_of_a_users_load_is_no_disagreement():
     assert replayed(solve(dataclasses.replace(chain, load=kinks), EventDriven(), (0.0, 3.0))).ok
 
 
+def test_a_jump_within_rounding_of_the_time_is_no_disagreement(monkeypatch):
+    """A line so steep that both its ends are one time is a jump; damage beside it is seen."""
+    near = np.nextafter(1.0, 0.0)
+    stairs = PiecewiseLinear([0.0, near, 1.0, 8.0], [0.0, 0.0, 10.0, 10.0])
+    chain = dataclasses.replace(THREE, load=stairs)
+    history = history_of(monkeypatch, chain, 8.0)
+    assert replay_check(chain, history, history.trail, 1e-12).value < 2e-9
+    for what in DAMAGE:
+        wrong = spoiled(history, what)
+        assert not replay_check(chain, wrong, wrong.trail, 1e-12).ok, what
+
+
+@pytest.mark.parametrize("begin", [1e3, 1e6])
+def test_angles_of_fast_sines_are_rounded_at_late_times(monkeypatch, begin):
+    """What stick may hold is uncertain by that; where friction is wrong by more, it is told."""
+    chain = Chain(mass=[1.0], stiffness=20.0, law=StaticKinetic(0.3, 0.25), load=Sine(4.0, 5e4))
+    run = solve(chain, EventDriven(), (begin, begin + 1e-3), save=2)
+    assert replayed(run).value < 1e-8
+    slow = dataclasses.replace(chain, load=Sine(4.0, 5.0))
+    assert replayed(solve(slow, EventDriven(), (begin, begin + 8.0), save=2)).ok
+
+
 def test_who_is_replayed():
     long = dataclasses.replace(THREE, n=51, load=Ramp(1.0))
     assert replayed(solve(long, EventDriven(), (0.0, 0.2))).ok is None
