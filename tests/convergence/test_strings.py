@@ -3,7 +3,6 @@
 import numpy as np
 from audit_lines import solved
 
-import stiction as st
 from stiction.exact.strings import symmetric_contact
 from stiction.rods import RollingStrings, Sine
 from stiction.rods.strings.characteristics import Characteristics
