@@ -18,6 +18,11 @@ mindlin = functools.cache(cases.mindlin)
 peel = functools.cache(cases.peel)
 
 
+# the wall of the law stands for springs, far beyond its T_max: its audit says that it is no
+# Lennard-Jones wall there
+SPRINGS = "UNTRUSTED"
+
+
 def orders(errors, ratio=2.0):
     """Return how errors fall per refinement by `ratio`."""
     e = np.abs(np.asarray(errors))
@@ -30,7 +35,7 @@ def orders(errors, ratio=2.0):
 def test_hertz_with_a_stiffer_law():
     # unilateral springs of stiffness k instead of a wall: first order in E* / (k a)
     found = [hertz(k, 1 / 8, 40) for k in (12.5, 50, 200)]
-    assert all(case.status == "SOLVED" for case in found)
+    assert all(case.status == SPRINGS for case in found)
     for errors in ([case.width for case in found], [case.peak for case in found]):
         assert np.all((orders(errors, 4.0) > 0.8) & (orders(errors, 4.0) < 1.3)), errors
         assert abs(errors[-1]) < 2.5e-3
@@ -85,7 +90,7 @@ def test_jkr_contact_without_load():
 def test_partial_slip_with_a_stiffer_law():
     # normal and tangential springs together, on a mesh that keeps pace with them: k h = 3.1
     found = [mindlin(k, cell) for k, cell in ((12.5, 1 / 4), (25.0, 1 / 8), (50.0, 1 / 16))]
-    assert all(case.status == "SOLVED" for case in found)
+    assert all(case.status == SPRINGS for case in found)
     assert all(case.part[0] < 0.12 and case.part[-1] > 0.82 for case in found)
     # shear traction in the wrong place, of the first order in the springs
     wrong = [case.misplaced for case in found]

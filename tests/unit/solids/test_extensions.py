@@ -87,7 +87,7 @@ def test_points_beyond_a_partner_are_told() -> None:
     )
     run = st.solve(solid, st.Quasistatic(steps=1), throw=False)
     check = next(c for c in run.audit if c.check == "every_point_has_partner")
-    assert not check.ok
+    assert check.ok is False
     assert check.value is not None
     assert check.value > 0
 
