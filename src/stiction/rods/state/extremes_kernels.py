@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
 from stiction.rods.contact.kernels import (
@@ -46,15 +46,6 @@ NEVER = -1e300
 
 
 @kernel(borrows=True)
-def note(extremes: Vector, column: int, value: float, now: float) -> bool:
-    """Keep the largest value and the first time at which it was met; return whether it is new."""
-    if value > extremes[column]:
-        extremes[column], extremes[column + 1] = value, now
-        return True
-    return False
-
-
-@kernel(borrows=True)
 def end_weight(touch: Touch, c: int, side: int, node: int) -> float:
     """Return the weight of a node in the point of contact c on one of its rods."""
     g, first = touch.geom[c], touch.marks[c, NODE1 + side]
@@ -85,9 +76,13 @@ def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: flo
         if index[c, MODE] == EMPTY:
             continue
         g, k, most = geom[c], touch.kick[c], touch.extremes[c]
-        note(most, DEPTH, law[c, REACH] - g[DISTANCE], now)
+        depth = law[c, REACH] - g[DISTANCE]
+        if depth > most[DEPTH]:
+            most[DEPTH], most[DEPTH + 1] = depth, now
         if index[c, KIND] == CROSSING and index[c, AT_END] == 0:
-            note(most, PARALLEL, -min(1.0, g[TANGENCY]), now)
+            sine = min(1.0, g[TANGENCY])
+            if -sine > most[PARALLEL]:
+                most[PARALLEL], most[PARALLEL + 1] = -sine, now
         if index[c, MODE] < ROLL:
             continue
         fx, fy, fz = k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2]
@@ -95,14 +90,18 @@ def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: flo
             fx, fy, fz = rate * k[P], rate * k[P + 1], rate * k[P + 2]
         along = fx * g[N] + fy * g[N + 1] + fz * g[N + 2]
         tx, ty, tz = fx - along * g[N], fy - along * g[N + 1], fz - along * g[N + 2]
-        note(most, PULL, along, now)
+        if along > most[PULL]:
+            most[PULL], most[PULL + 1] = along, now
         # forces that are rounding have no direction
         rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-        note(most, RUB, rub / abs(along) if abs(along) > law[c, NOISE] else 0.0, now)
+        ratio = rub / abs(along) if abs(along) > law[c, NOISE] else 0.0
+        if ratio > most[RUB]:
+            most[RUB], most[RUB + 1] = ratio, now
         first, second = contact_rates(v, c, touch.place, index, geom)
         for side in range(2):
-            speed = abs(first) if side == 0 else abs(second)
-            if note(most, FAST, speed * law[c, SLOW + side], now):
+            speed = law[c, SLOW + side] * (abs(first) if side == 0 else abs(second))
+            if speed > most[FAST]:
+                most[FAST], most[FAST + 1] = speed, now
                 most[FAST_ROD] = index[c, ROD1 + side]
         size = math.sqrt(along * along + rub * rub)
         for d in range(driven.shape[0] if size > 0.0 else 0):
@@ -110,6 +109,7 @@ def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: flo
                 row = driven[d]
                 part = abs(fx * row[SPIN] + fy * row[SPIN + 1] + fz * row[SPIN + 2]) / size
                 for side in range(2):
-                    weight = end_weight(touch, c, side, int(row[SLOT]))
-                    if weight != 0.0 and note(most, IGNORED, abs(weight) * part, now):
+                    weight = abs(end_weight(touch, c, side, int(row[SLOT])))
+                    if weight != 0.0 and weight * part > most[IGNORED]:
+                        most[IGNORED], most[IGNORED + 1] = weight * part, now
                         most[IGNORED_ROD] = index[c, ROD1 + side]
