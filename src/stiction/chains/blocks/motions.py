@@ -14,6 +14,7 @@ from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
+from stiction.chains.replay.compare import jumps_of
 from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
 from stiction.results.run import Request
@@ -63,6 +64,9 @@ def blocks_of(
     pieces = chain.load.pieces()
     plain = pieces.function is None and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
+        return None
+    # a replay leaves out the moment at which a line jumps
+    if jumps_of(pieces.time).size:
         return None
     check_load(chain.load, request.t_start)
     crew = _Crew(chain, method, request)

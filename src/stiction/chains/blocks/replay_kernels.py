@@ -222,10 +222,13 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
     if p.piece_time.size > 1:
         for piece in range(p.piece_time.size):
             load = max(load, abs(p.piece_offset[piece]))
-    waves = 0.0
+    waves = turns = 0.0
     for j in range(p.sine_amplitude.size):
         waves += abs(p.sine_amplitude[j])
+        turns += abs(p.sine_amplitude[j]) * abs(p.sine_frequency[j])
     load += waves
+    # angles of fast sines are rounded at late times
+    turns *= 0.25 * late
     most_force = most_hold = push = 0.0
     damped, held = False, True
     for i in range(n + 1):
@@ -246,7 +249,7 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
         if not held and not hold > 0.0:
             # a bound of zero is compared with the forces there are
             hold = max(most_hold, 1e-3 * most_force)
-        k.hold[i] = hold + (16.0 * _EPS / _LIMIT) * k.hold[i]
+        k.hold[i] = hold + (16.0 * _EPS / _LIMIT) * (k.hold[i] + abs(p.share[i]) * turns)
     # what rounding of forces and of time makes of speeds and places in one stretch
     loose = push * _EPS * (64.0 / rate + 4.0 * late)
     speed += loose / _LIMIT

@@ -26,7 +26,7 @@ from stiction.results.audit import Check
 if TYPE_CHECKING:
     from stiction.chains.outcome import ChainHistory
 
-__all__ = ["MOST_MASSES", "replay_check", "spacing"]
+__all__ = ["MOST_MASSES", "jumps_of", "replay_check", "spacing"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -39,6 +39,8 @@ _FAR, _NEAR = 4.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
 _LONGEST = 256.0
+# two times that differ by less are one, as shares of the time
+_ONE_TIME = 4.0 * _EPS
 _MOTION = "the motion from one state to another"
 # a stretch that disagrees is cut in two up to this many times before it counts
 _CUTS = 6
@@ -89,17 +91,24 @@ def _spread(size: int, most: int) -> Ints:
     return np.linspace(0, size - 1, most).astype(np.int64)
 
 
+def jumps_of(begin: Floats) -> Floats:
+    """Return the times at which pieces of a load end that begin within rounding of their end.
+
+    Verified by: tests/unit/chains/replay/test_compare.py::test_a_jump_in_no_time
+    """
+    return np.asarray(begin[1:][np.diff(begin) <= _ONE_TIME * np.abs(begin[1:])])
+
+
 def _resolved(trail: Trail, f: Forces) -> Trail:
     """Return the states without the ways on which a load changes within rounding of the time.
 
     On them it is before and after a jump at once: no state can be held against it.
     """
-    begin, rounding = f.pieces.time, 4.0 * _EPS
-    jumps = begin[1:][np.diff(begin) <= rounding * np.abs(begin[1:])]
+    jumps = jumps_of(f.pieces.time)
     if jumps.size == 0:
         return trail
     end, follows = trail.time[1:], trail.follows.copy()
-    follows[1:] &= (np.diff(trail.time) > rounding * np.abs(end)) | ~np.isin(end, jumps)
+    follows[1:] &= (np.diff(trail.time) > _ONE_TIME * np.abs(end)) | ~np.isin(end, jumps)
     return dataclasses.replace(trail, follows=follows)
 
 
@@ -152,9 +161,9 @@ class _Replay:
         if not f.held:
             # a bound of zero is compared with the forces there are
             hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
-        # sines that are fast at a late time: rounding of their angles
-        turns = float((np.abs(p.amplitude) * np.abs(p.angular_frequency)).sum()) * late
-        self.hold = hold + _EPS / self.limit * (16.0 * force + 4.0 * f.share_size * turns)
+        # angles of fast sines are rounded at late times
+        turns = float((np.abs(p.amplitude) * np.abs(p.angular_frequency)).sum()) * (0.25 * late)
+        self.hold = hold + (16.0 * _EPS / self.limit) * (force + f.share_size * turns)
         # what rounding of forces and of time makes of speeds and places in one stretch
         push = float((force / f.mass).max())
         loose = push * _EPS * (64.0 / rate + 4.0 * late)

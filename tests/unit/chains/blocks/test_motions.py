@@ -126,3 +126,13 @@ def test_what_no_block_can_do():
     assert blocks_of(chain, METHOD, saves, [mu], []) is None
     assert blocks_of(chain, METHOD, REQUEST, [("n",)], []) is None
     assert blocks_of(chain, METHOD, REQUEST, [mu], ["times.slip"]) is None
+
+
+@needs_compiler
+def test_lines_that_jump_are_left_to_single_runs():
+    chain = st.Chain(mass=1.0, n=2, stiffness=20.0, law=st.Coulomb(0.2))
+    for near, left in ((np.nextafter(1.0, 0.0), True), (1.0 - 1e-9, False)):
+        load = st.chains.PiecewiseLinear([0.0, near, 1.0, 8.0], [0.0, 0.0, 10.0, 10.0])
+        made = dataclasses.replace(chain, load=load)
+        names = ["audit.replay_agrees"]
+        assert (blocks_of(made, METHOD, REQUEST, [("law", "mu")], names) is None) == left

@@ -150,7 +150,7 @@ def test_a_jump_of_a_users_load_is_no_disagreement():
     assert replayed(solve(dataclasses.replace(chain, load=kinks), EventDriven(), (0.0, 3.0))).ok
 
 
-def test_a_jump_within_rounding_of_the_time_is_no_disagreement(monkeypatch):
+def test_a_jump_in_no_time(monkeypatch):
     """A line so steep that both its ends are one time is a jump; damage beside it is seen."""
     near = np.nextafter(1.0, 0.0)
     stairs = PiecewiseLinear([0.0, near, 1.0, 8.0], [0.0, 0.0, 10.0, 10.0])
