@@ -18,11 +18,11 @@ FAR = 100.0
 class Kind(enum.Enum):
     """What a check compares, and when its failure makes the whole run untrusted.
 
-    CONVERGENCE : whether equations were solved; always
-    AT_MOST : a value with the largest it may be; above 100 times that limit
-    AT_LEAST : a value with the smallest it may be; below a hundredth of that limit, or where the
-        limit is negative below 100 times it
-    CONDITION : a count, a sign, a yes or no, which has no ratio; never
+    `CONVERGENCE`: whether equations were solved; always.
+    `AT_MOST`: a value with the largest it may be; above 100 times that limit.
+    `AT_LEAST`: a value with the smallest it may be; below a hundredth of that limit, or where the
+    limit is negative below 100 times it.
+    `CONDITION`: a count, a sign, a yes or no, which has no ratio; never.
     """
 
     CONVERGENCE = "convergence"

@@ -3,7 +3,7 @@
 import pytest
 
 from stiction.results import provenance as module
-from stiction.results import tried
+from stiction.results.trust import tried
 
 
 @pytest.fixture
