@@ -174,7 +174,7 @@ def refuse(least: Floats, cells: Ints, places: Floats) -> None:
     count = int((~good).sum())
     got = f"{count} folded, inverted or flat cells, the worst is number {int(cells[worst])} "
     got += f"near ({here})"
-    why = "the Jacobian of such a cell is not positive everywhere: two of its places are one."
+    why = "the Jacobian of such a cell is not positive everywhere: it maps two points to one place."
     needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
     try_ = "move nodes on edges towards their middles, turn the order of nodes, or mesh finer."
     raise ModelError(explain("Mesh.cells", got, needs, why, try_))
