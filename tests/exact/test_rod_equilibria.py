@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import stiction as st
 from stiction.exact import rods as exact
@@ -212,3 +213,28 @@ def test_slender_rods_take_their_natural_curvature(turn, slenderness):
     assert path.states[0].position[-1] == pytest.approx(
         equilibrium(rods[0]).position[-1], abs=1e-4 * length
     )
+
+
+@pytest.mark.parametrize("natural", [(6.0, 0.0, 0.0), (0.0, 6.0, 0.0), (4.0, 3.0, 5.0)])
+def test_natural_curvature_has_no_frame_unit_or_number_of_steps(natural):
+    def tip(turn, unit, steps):
+        frame, length = Rotation.from_rotvec(turn).as_matrix(), 2.0 * unit
+        section = st.rods.CircularSection(0.01 * unit, 1e7)
+        rod = CosseratRod(
+            section,
+            Straight([0, 0, 0], frame[:, 0] * length),
+            elements=20,
+            right=Free(),
+            first_director=frame[:, 1],
+            natural_curvature=np.array(natural) / length,
+            loads=[PointForce(frame[:, 2] * 1e-6 * section.bending_stiffness / length**2)],
+        )
+        return equilibrium(rod, steps=steps).position[-1] @ frame / unit
+
+    wanted = tip([0, 0, 0], 1.0, 10)
+    for turn, unit, steps in (
+        ([0.3, 1, 0.2], 1.0, 10),
+        ([2, 0, 1], 1e3, 1),
+        ([0, 0, 0], 1e-3, 100),
+    ):
+        assert tip(turn, unit, steps) == pytest.approx(wanted, abs=1e-9)

@@ -174,7 +174,8 @@ def test_other_systems_are_refused():
     ("velocity", "spin"),
     [((0.3, 0.0, 1.0), (0.0, 0.0, 0.0)), ((0.0, 0.0, 0.0), (25.0, 0.0, 0.0))],
 )
-def test_clamps_that_move_from_the_start_have_their_energy(method, damping, velocity, spin):
+@pytest.mark.parametrize("begin", [0.0, -7.0])
+def test_clamps_that_move_from_the_start_have_their_energy(method, damping, velocity, spin, begin):
     """A rod that moves rigidly with both its clamps: no strain, so no heat and no work."""
     ends = Driven(velocity=velocity, angular_velocity=spin)
     rod = CosseratRod(
@@ -186,7 +187,7 @@ def test_clamps_that_move_from_the_start_have_their_energy(method, damping, velo
         motion=[RigidMotion(velocity, spin)],
         internal_damping=damping,
     )
-    run = st.solve(Rods([rod]), method, (0.0, 0.01), save=3)
+    run = st.solve(Rods([rod]), method, (begin, begin + 0.01), save=3)
     section, density = CircularSection(0.01, 1e6), 1000.0
     mass = density * section.area * 0.5
     whole = 0.5 * mass * np.dot(velocity, velocity)
