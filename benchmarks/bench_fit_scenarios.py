@@ -17,7 +17,7 @@ import numpy as np
 from record import Record
 
 from stiction.fits import Curve, Free, Simulated, fit_scenario
-from stiction.scenario import Scenario, read_scenario
+from stiction.io.scenario import Scenario, read_scenario
 from stiction.studies.fields import changed, current, place_of
 
 ROWS = 120

@@ -14,7 +14,7 @@ from record import Record, arguments, load
 import stiction as st
 from stiction.chains.blocks import motion_kernels
 from stiction.chains.blocks.motions import blocks_of
-from stiction.results.run import Request
+from stiction.core.run import Request
 
 # the example of DESIGN.md
 CHAIN = st.Chain(

@@ -27,8 +27,8 @@ import numpy as np
 from memory_child import forget_peak, peak
 
 import stiction as st
+from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso, SuperLU
-from stiction.results.checkpoint import FileCheckpoint
 from stiction.solids import CapSliding3D
 from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria import history

@@ -7,7 +7,7 @@ from functools import cache
 # rooms whose results carry an audit
 SYSTEMS = ("chains", "switching", "rods", "solids", "faults", "fits")
 # a saved run is read back here: its checks were made elsewhere
-READS_BACK = "src/stiction/results/store.py"
+READS_BACK = "src/stiction/io/store.py"
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
+from stiction.core.summary import doubts
 from stiction.numerics.jit import mode
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
-from stiction.results.summary import doubts
 from stiction.studies.keep import Reading, always_of, kept_of
 
 SPAN = (0.0, 6.0)

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from stiction.core.audit import Audit
+from stiction.core.determinism import Determinism
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
-from stiction.results.audit import Audit
-from stiction.results.determinism import Determinism
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable
 
 WORK, TAU = 0.0153, 0.165
 

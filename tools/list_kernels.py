@@ -49,7 +49,7 @@ from stiction.chains.theta.event_kernels import joined
 from stiction.chains.theta.step_kernels import Events
 joined([Events(np.zeros((20_000, 5)), np.zeros((20_000, 3), np.int32), 0)], 1.0, 1)
 from stiction.chains.blocks import motions, steps
-from stiction.results.run import Request
+from stiction.core.run import Request
 chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))
 request = Request(0.0, 2.0, np.array([0.0, 2.0]))
 for blocks, method in ((motions, st.EventDriven()), (steps, st.ThetaStepper(0.01))):
@@ -59,7 +59,7 @@ for blocks, method in ((motions, st.EventDriven()), (steps, st.ThetaStepper(0.01
 import stiction as st
 import numpy as np
 from stiction.faults.members import blocks_of
-from stiction.results.run import Request
+from stiction.core.run import Request
 request, slider = Request(0.0, 9.0, np.array([0.0, 9.0])), st.faults.SpringSlider()
 blocks_of(slider, st.faults.Cycles(), request, [("spring",)], [])([np.array([1e9, 2e9])])
 """,
@@ -68,7 +68,7 @@ import stiction as st
 system = st.read_scenario("rods-crossed").system
 st.solve(system, st.RollingMidpoint(step=1e-4), (0.0, 1e-3), throw=False)
 import numpy as np
-from stiction.results.run import Request
+from stiction.core.run import Request
 from stiction.rods.strings.blocks.members import blocks_of
 strings, method = st.read_scenario("string-offset").system, st.Characteristics(step=0.01)
 request = Request(0.0, 1.0, np.array([0.0, 1.0]))
@@ -82,7 +82,7 @@ import numpy as np
 wheel = st.WheelOnTurntable()
 points = escaping_points(wheel, 20, 0.152, 0.186)
 ensemble(wheel, points, 5.0, sides=np.ones(20), workers=1)
-from stiction.results.run import Request
+from stiction.core.run import Request
 from stiction.switching.ensembles.members import blocks_of
 request = Request(0.0, 1.0, np.array([0.0, 1.0]))
 blocks_of(wheel, st.EventDriven(), request, [("x0", 0)], [])([np.array([0.2, 0.21])])

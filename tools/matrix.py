@@ -11,7 +11,7 @@
 Each environment is made in build/matrix. What README shows is run as a user does, figures
 included, and `stiction doctor` must find no fault. What pip loads is kept in a folder, from which
 the next attempt installs where the index does not answer. When all four passed, the newest are
-written into src/stiction/results/trust/tried.py, after which later ones are named where they run.
+written into src/stiction/core/tried.py, after which later ones are named where they run.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ PART = (
     "tests/unit/rods/strings/test_model.py::test_scenario_round_trip",  # NumPy: roots
     "tests/unit/fits/test_reading.py",  # pandas: tables from files
     "tests/unit/fits/test_comparison.py",  # SciPy: designs and searches; pandas: tables of results
-    "tests/unit/results/test_events.py",  # pandas
-    "tests/unit/results/test_store.py",  # HDF5, NetCDF, xarray, msgspec
+    "tests/unit/core/test_events.py",  # pandas
+    "tests/unit/io/test_store.py",  # HDF5, NetCDF, xarray, msgspec
     "tests/unit/plot/test_style.py",  # Matplotlib
     "tests/unit/chains/figures/test_figures.py",  # Matplotlib
     "tests/unit/test_main.py",  # Typer, Rich

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from stiction.io.store import load
 from stiction.plot.player.page import MOST_BYTES
-from stiction.results.store import load
 from stiction.studies import Study
 from stiction.studies.store import is_study
 

@@ -2,7 +2,7 @@
 
 `python tools/time_scenarios.py [NAME ...]` runs each with compiled kernels and without figures, in
 a process of its own, twice, and writes the lesser time of the processor (children included) to
-`src/stiction/scenario/seconds.toml`. Without a name those are run that have no row yet.
+`src/stiction/io/scenario/seconds.toml`. Without a name those are run that have no row yet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from stiction.scenario.built_in import built_in
+from stiction.io.scenario.built_in import built_in
 from stiction.studies.listing import ready
 
 FILE = Path(__file__).parents[1] / "src" / "stiction" / "scenario" / "seconds.toml"

@@ -30,4 +30,3 @@ from stiction.solve import solve
 __all__ = ["__version__", "solve", *TOP]
 
 __getattr__, __dir__ = _lazy.top_names(__name__, __all__)
-_lazy.install_former_modules()

@@ -19,6 +19,7 @@ from stiction.chains.model import Chain as Chain
 from stiction.chains.reachability import reach as reach
 from stiction.chains.stick_set import StickSet as StickSet
 from stiction.chains.theta.methods import ThetaStepper as ThetaStepper
+from stiction.core.run import Run as Run
 from stiction.errors import ModelError as ModelError
 from stiction.errors import ScenarioError as ScenarioError
 from stiction.errors import SolveError as SolveError
@@ -26,6 +27,8 @@ from stiction.errors import Status as Status
 from stiction.errors import StictionError as StictionError
 from stiction.errors import StoreError as StoreError
 from stiction.fits.fitting import fit as fit
+from stiction.io.scenario import read_scenario as read_scenario
+from stiction.io.store import load as load
 from stiction.laws.adhesion import LennardJones as LennardJones
 from stiction.laws.adhesive_friction import DI as DI
 from stiction.laws.adhesive_friction import EA as EA
@@ -35,14 +38,11 @@ from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
 from stiction.methods import EventDriven as EventDriven
 from stiction.methods import Quasistatic as Quasistatic
-from stiction.results.run import Run as Run
-from stiction.results.store import load as load
 from stiction.rods.leapfrog.method import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.model import Rods as Rods
 from stiction.rods.presets import CrossedRods as CrossedRods
 from stiction.rods.strings.characteristics import Characteristics as Characteristics
 from stiction.rods.strings.model import RollingStrings as RollingStrings
-from stiction.scenario import read_scenario as read_scenario
 from stiction.solids.continuation import Continuation as Continuation
 from stiction.solids.model import Solid as Solid
 from stiction.solids.presets import CapSliding as CapSliding

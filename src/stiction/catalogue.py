@@ -501,9 +501,9 @@ _FIRST = (
 )
 # results and errors, of no kind and in no room
 _CORE = {
-    "Run": "stiction.results.run",
-    "load": "stiction.results.store",
-    "read_scenario": "stiction.scenario",
+    "Run": "stiction.core.run",
+    "load": "stiction.io.store",
+    "read_scenario": "stiction.io.scenario",
     "StictionError": "stiction.errors",
     "ModelError": "stiction.errors",
     "ScenarioError": "stiction.errors",

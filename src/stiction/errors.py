@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stiction.results.run import Run
+    from stiction.core.run import Run
 
 __all__ = [
     "ModelError",

@@ -15,11 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from stiction._lazy import former_names
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
-from stiction.results.run import Request, Run
 
 __all__ = [
     "BranchChoice",
@@ -38,9 +37,6 @@ __all__ = [
 
 # steps of one mass, and of a flow, that take some ten seconds
 _STEPS_OF_ONE, _STEPS_OF_A_FLOW = 2_000_000, 800_000
-
-# the policies moved to the system that has them
-__getattr__ = former_names(__name__)
 
 
 class Policy(Record):

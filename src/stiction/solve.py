@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from stiction.results.run import Checkpoint, Run
+    from stiction.core.run import Checkpoint, Run
 
 __all__ = ["System", "default_method", "solve", "started"]
 
@@ -92,10 +92,10 @@ def solve(
     """
     import numpy as np
 
+    from stiction.core.provenance import provenance
+    from stiction.core.run import Request, silent
     from stiction.methods import runner
     from stiction.numerics.compiling.clock import spent
-    from stiction.results.provenance import provenance
-    from stiction.results.run import Request, silent
 
     _check_kinds(system, method)
     system = started(system, x0=x0, mode=mode)

@@ -102,14 +102,14 @@ def test_every_mark_names_a_check_that_exists(package_sources, test_sources):
 # ---- the rules see what they should
 
 
-IMPORT = "from stiction.results.audit import Check\n"
+IMPORT = "from stiction.core.audit import Check\n"
 
 
 def test_the_rules_see_checks_by_any_name(make_source):
     sample = make_source(
         "src/stiction/chains/sample.py",
-        "import stiction.results.audit as audit\n"
-        "from stiction.results.audit import Check as Line\n"
+        "import stiction.core.audit as audit\n"
+        "from stiction.core.audit import Check as Line\n"
         "Made = Line\n"
         "def f() -> Line:\n"
         "    a = Made('one', x < 1, x, 1)\n"
@@ -146,12 +146,12 @@ def test_the_rules_see_checks_that_are_handed_on(make_source):
 def test_a_saved_run_may_be_read_back_in_one_place(make_source):
     text = IMPORT + "def load(kept):\n    return Check(**kept)\n"
     assert checks_made(make_source(READS_BACK, text)) == []
-    assert len(checks_made(make_source("src/stiction/results/other.py", text))) == 1
+    assert len(checks_made(make_source("src/stiction/core/other.py", text))) == 1
 
 
 def test_a_shared_check_counts_for_each_system_that_calls_for_it(make_source):
     shared = make_source(
-        "src/stiction/results/shared.py",
+        "src/stiction/core/shared.py",
         IMPORT
         + "def closes(e):\n    return Check('closes', e < 1, e, 1)\n"
         + "def both(e):\n    return [closes(e), closes(2 * e)]\n"
@@ -161,7 +161,7 @@ def test_a_shared_check_counts_for_each_system_that_calls_for_it(make_source):
     )
     sources = [
         shared,
-        make_source("src/stiction/chains/a.py", "from stiction.results.shared import closes\n"),
+        make_source("src/stiction/chains/a.py", "from stiction.core.shared import closes\n"),
         make_source("src/stiction/rods/inner/b.py", "import shared\nx = shared.both(1)\n"),
         make_source("src/stiction/solids/c.py", "x = ledger.check()\n"),
         make_source("src/stiction/plot/d.py", "x = closes(1)\n"),

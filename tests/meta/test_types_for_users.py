@@ -122,7 +122,7 @@ def said(answer, start):
 
 
 def test_what_is_revealed(answer):
-    assert '"stiction.results.run.Run"' in said(answer, "reveal_type(run)")
+    assert '"stiction.core.run.Run"' in said(answer, "reveal_type(run)")
     assert '"stiction.chains.model.Chain"' in said(answer, "reveal_type(chain)")
     assert "stiction.solids.conditions.Fixed" in said(answer, "reveal_type(st.solids.Fixed)")
     assert "stiction.switching.funnel.Funnel" in said(answer, "reveal_type(st.switching.futures)")

@@ -11,7 +11,7 @@ from pathlib import Path
 from audit_pairs import argument, made_by_pair, pairs_made
 
 from stiction import Status
-from stiction.results.audit import Kind
+from stiction.core.audit import Kind
 from stiction.switching.event_driven import _KINDS
 
 # what notes a loss of a flow

@@ -146,7 +146,7 @@ def test_saved_runs_that_are_damaged(refused, stiction, here):
 
 
 def test_checkpoints_of_another_problem(refused, stiction, here):
-    from stiction.results.checkpoint import FileCheckpoint
+    from stiction.io.checkpoint_file import FileCheckpoint
 
     (here / "out").mkdir()
     FileCheckpoint(here / "out" / ".slip-wave.checkpoint", "another problem").save({})

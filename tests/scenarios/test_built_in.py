@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.scenario import built_in, read_scenario
+from stiction.io.scenario import built_in, read_scenario
 
 CHAINS = sorted(n for n, path in built_in().items() if path.parents[1].name == "chains")
 

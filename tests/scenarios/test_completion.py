@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from stiction.scenario.built_in import built_in
+from stiction.io.scenario.built_in import built_in
 from stiction.studies.listing import ready
 
 ASK = """

@@ -9,7 +9,7 @@ from fit_cases import cases
 from typer.testing import CliRunner
 
 from stiction.cli.main import app
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 
 RUN = CliRunner()
 

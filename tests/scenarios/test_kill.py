@@ -205,7 +205,7 @@ def test_interrupted_runs_say_how_to_go_on(command, here, how, code):
         ("numpy", "fit curve.csv --law Coulomb", "as it is"),
         ("numpy", "fit curve.csv --law Coulomb", "as another error"),
         ("scipy", "fit curve.csv --law Coulomb --no-figures", "as it is"),
-        ("stiction.scenario.built_in", "list", "as it is"),
+        ("stiction.io.scenario.built_in", "list", "as it is"),
         ("numpy", "verify curve.csv", "as another error"),
         ("stiction.doctor", "doctor", "as another error"),
         ("numpy", "run slip-wave", "as it is"),

@@ -13,8 +13,8 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.io.scenario.reader import read_scenario
 from stiction.numerics import jit
-from stiction.scenario.reader import read_scenario
 from stiction.switching.ensembles.study import ensemble
 from stiction.switching.funnel import futures
 from stiction.switching.noise import noise_study

@@ -4,11 +4,11 @@ import csv
 
 import pytest
 
+from stiction.io.scenario import read_scenario
+from stiction.io.store import load
 from stiction.papers.chains import _table_2
 from stiction.papers.items import Row
 from stiction.papers.making import PAPERS
-from stiction.results.store import load
-from stiction.scenario import read_scenario
 
 
 def rows_of(folder):

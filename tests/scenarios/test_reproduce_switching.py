@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from references import reference
 
+from stiction.io.scenario import read_scenario
 from stiction.papers import switching as paper
-from stiction.scenario import read_scenario
 
 
 def rows_of(folder):

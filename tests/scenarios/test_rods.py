@@ -6,7 +6,7 @@ import json
 import pytest
 from references import reference
 
-from stiction.scenario import built_in, read_scenario
+from stiction.io.scenario import built_in, read_scenario
 
 NAMES = sorted(name for name in built_in() if name.startswith("rods-"))
 # perfect rolling holds in tension, and the audit says where it does

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from references import reference
 
-from stiction.scenario import built_in, read_scenario
+from stiction.io.scenario import built_in, read_scenario
 
 NAMES = sorted(name for name in built_in() if name.startswith("string-"))
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.results.staging import claimed
-from stiction.scenario import entries
-from stiction.scenario.listing import duration
+from stiction.io.scenario import entries
+from stiction.io.scenario.listing import duration
+from stiction.io.staging import claimed
 from stiction.studies.listing import ready_entries
 
 FOLDER = ["events.csv", "run.nc", "scenario.toml", "summary.json"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from references import reference
 
-from stiction.scenario import built_in, read_scenario
+from stiction.io.scenario import built_in, read_scenario
 
 NAMES = sorted(name for name, path in built_in().items() if path.parts[-3] == "switching")
 STOPS = {

@@ -9,9 +9,9 @@ import pytest
 
 from stiction.chains import Chain, Constant, Ramp
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.core.ledger import Ledger
+from stiction.core.run import Request
 from stiction.laws import Coulomb
-from stiction.results.ledger import Ledger
-from stiction.results.run import Request
 
 
 def march(chain, t_end, steps, every):

@@ -25,7 +25,7 @@ def test_a_run_knows_its_version_without_an_installation():
         "        raise m.PackageNotFoundError(name)\n"
         "    return found(name)\n"
         "m.version = version\n"
-        "from stiction.results.provenance import provenance\n"
+        "from stiction.core.provenance import provenance\n"
         "print(provenance(1.0)['stiction'])\n"
     )
     words = [sys.executable, "-c", code]

@@ -17,9 +17,9 @@ from hypothesis import strategies as some
 import stiction as st
 from stiction.catalogue import CATALOGUE
 from stiction.errors import ModelError, nearest
-from stiction.scenario import Scenario, built_in, entries, read_scenario, write_scenario
-from stiction.scenario.classes import KINDS, find
-from stiction.scenario.source import parse
+from stiction.io.scenario import Scenario, built_in, entries, read_scenario, write_scenario
+from stiction.io.scenario.classes import KINDS, find
+from stiction.io.scenario.source import parse
 
 DESIGN = """
 [system]
@@ -140,7 +140,7 @@ def test_listing_builds_nothing():
     assert names == sorted(built_in())
     assert all(entry.title and entry.paper for entry in entries())
     code = (
-        "import sys; from stiction.scenario import entries; assert entries()\n"
+        "import sys; from stiction.io.scenario import entries; assert entries()\n"
         "assert not {'numpy', 'stiction.chains', 'stiction.laws'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,8 +10,8 @@ import pytest
 
 import stiction as st
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError, Status
-from stiction.results.ledger import Ledger
 from stiction.solve import started
 
 NONE = np.empty(0)

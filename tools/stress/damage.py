@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import stiction as st
+from stiction.core.summary import screen
 from stiction.errors import StictionError
-from stiction.results.summary import screen
 
 KINDS = ("slip-wave", "wheel-through-plus", "rods-crossed", "string-offset", "strip-peeling")
 MOST_S = 40

@@ -26,7 +26,7 @@ from damage import HOWS, apart
 
 import stiction as st
 from stiction.errors import StictionError
-from stiction.results.checkpoint import FileCheckpoint
+from stiction.io.checkpoint_file import FileCheckpoint
 
 FAMILIES: dict[str, tuple[str, list[str]]] = {
     "chains": ("burridge-knopoff", ["solve.t_end=40", "solve.save=21"]),

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import stiction as st
-from stiction.results import store
-from stiction.results.places import images
-from stiction.results.trust import digests
+from stiction.core import digests
+from stiction.io import images, store
 
 NAME, SETS = "detachment-wave", ["solve.save=58000"]
 ALLOWED = 0.02

@@ -38,9 +38,9 @@ from typing import Any
 import numpy as np
 
 import stiction as st
+from stiction.io.scenario import read_scenario, write_scenario
+from stiction.io.scenario.built_in import built_in
 from stiction.numerics.checks import MOST_WORK
-from stiction.scenario import read_scenario, write_scenario
-from stiction.scenario.built_in import built_in
 
 SECONDS, BYTES, SLOW = 10.0, 6 << 30, "BEYOND 10 S"
 WORK, MORE = "method.max_steps", 4

@@ -25,8 +25,8 @@ import numpy as np
 
 import stiction as st
 from stiction.cli.run import Job, run_job
-from stiction.results.checkpoint import FileCheckpoint
-from stiction.results.determinism import Loss
+from stiction.core.determinism import Loss
+from stiction.io.checkpoint_file import FileCheckpoint
 
 THETA = "method={type='ThetaStepper', step=1e-5, theta=0.6}"
 CASES = {

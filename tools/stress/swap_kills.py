@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import stiction as st
-from stiction.results.places import swap
-from stiction.results.staging import staged
+from stiction.io import swap
+from stiction.io.staging import staged
 
 STEPS = ("rename", "fsync", "unlink", "rmdir")
 

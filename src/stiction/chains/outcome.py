@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay.trail import Trail
+from stiction.core.audit import Check
+from stiction.core.determinism import Loss
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Request, Run, Variable, counted
 from stiction.errors import Status
 from stiction.methods import EventDriven
-from stiction.results.audit import Check
-from stiction.results.determinism import Loss
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Request, Run, Variable, counted
 
 __all__ = ["ChainHistory", "LateEvents", "RawEvents", "build_run"]
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.event_driven.run import refuse as refuse_chain
 from stiction.chains.model import Chain
+from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError, explain
 from stiction.methods import EventDriven
-from stiction.results.run import Request
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Saved

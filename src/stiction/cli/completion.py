@@ -77,7 +77,7 @@ def _values(metavar: str, command: str) -> tuple[str, ...]:
 
         return (*systems(), *(("studies",) if command == "list" else ()))
     if word.startswith("NAME-or-FILE"):
-        from stiction.scenario.built_in import built_in
+        from stiction.io.scenario.built_in import built_in
         from stiction.studies.listing import ready
 
         return (*(ready() if command == "sweep" else built_in()), _FILES)

@@ -11,12 +11,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from stiction.cli.output import open_streams, put, put_json, silence, width
+from stiction.core.interrupts import end_at_once, exit_code, hearing, times_heard
 from stiction.errors import StictionError, explain
 from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
 from stiction.numerics.direct.heap import say_ours
-from stiction.results.interrupts import end_at_once, exit_code, hearing, times_heard
 
 __all__ = ["app", "main"]
 
@@ -146,8 +146,8 @@ def list_(
     """The built-in scenarios and studies by system, with the processor time of a run."""
     import dataclasses
 
-    from stiction.scenario.built_in import entries
-    from stiction.scenario.listing import chosen, table
+    from stiction.io.scenario.built_in import entries
+    from stiction.io.scenario.listing import chosen, table
     from stiction.studies.listing import ready_entries
 
     every = chosen([*entries(), *ready_entries()], systems or ())

@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from stiction.errors import ModelError, explain, nearest
+from stiction.io.contents import FIGURES
+from stiction.io.store import load
 from stiction.plot.files import check_looks
-from stiction.results.places.contents import FIGURES
-from stiction.results.store import load
 
 __all__ = ["check_films", "draw"]
 

@@ -14,15 +14,15 @@ import typer
 
 from stiction.cli.output import put, put_json
 from stiction.cli.progress import Bar
+from stiction.core.provenance import provenance
+from stiction.core.run import Run
 from stiction.errors import ModelError, explain
+from stiction.io.staging import claimed
 from stiction.papers.items import watched
 from stiction.papers.judged import Made, judged, report
 from stiction.papers.making import PAPERS, items_of, key_of, solved, write_item
 from stiction.papers.tables import plain, screen
 from stiction.plot.files import written
-from stiction.results.provenance import provenance
-from stiction.results.run import Run
-from stiction.results.staging import claimed
 
 __all__ = ["Wanted", "reproduce"]
 

@@ -15,18 +15,18 @@ import typer
 from stiction.cli.output import check_stream, put, put_json
 from stiction.cli.progress import Bar
 from stiction.cli.saved import saved_summary
+from stiction.core.interrupts import Interrupts, exit_code
+from stiction.core.run import Run
+from stiction.core.summary import doubts, screen
 from stiction.errors import Status, StictionError
+from stiction.io.checkpoint_file import EVERY, FileCheckpoint, checkpoint_path
+from stiction.io.keep import keep
+from stiction.io.scenario import Scenario, read_scenario, write_scenario
+from stiction.io.staging import Claim, claimed
 from stiction.methods import place_of_runner
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.jit import use
 from stiction.plot.files import check_looks
-from stiction.results.checkpoint import EVERY, FileCheckpoint, checkpoint_path
-from stiction.results.interrupts import Interrupts, exit_code
-from stiction.results.places.keep import keep
-from stiction.results.run import Run
-from stiction.results.staging import Claim, claimed
-from stiction.results.summary import doubts, screen
-from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method, solve
 
 __all__ = ["DOUBTED", "FAILED", "SOLVED", "Job", "run_job"]

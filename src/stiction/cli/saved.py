@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from stiction.cli.output import put, put_json
+from stiction.core.summary import screen
 from stiction.errors import StoreError, explain, nearest
 from stiction.fits.folder import verified_fit
-from stiction.results.places.contents import FIT, MARK
-from stiction.results.places.swap import whereabouts
-from stiction.results.store import load
-from stiction.results.summary import screen
-from stiction.results.trust.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
+from stiction.io.contents import FIT, MARK
+from stiction.io.store import load
+from stiction.io.swap import whereabouts
+from stiction.io.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
 from stiction.studies.store import is_study
 from stiction.studies.study import verified as verified_study
 

@@ -6,8 +6,8 @@ import importlib.metadata
 import re
 from collections.abc import Iterator
 
+from stiction.core.tried import TRIED, is_untried, release
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
-from stiction.results.trust.tried import TRIED, is_untried, release
 
 __all__ = ["core", "extras", "untried"]
 

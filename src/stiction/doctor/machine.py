@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from stiction.core.tried import is_untried
 from stiction.doctor.extras import core, extras, untried
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
-from stiction.results.trust.tried import is_untried
 
 __all__ = ["examine"]
 

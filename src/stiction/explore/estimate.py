@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stiction.errors import ModelError, explain
-from stiction.scenario.built_in import built_in, seconds
-from stiction.scenario.listing import duration
-from stiction.scenario.source import Table
+from stiction.io.scenario.built_in import built_in, seconds
+from stiction.io.scenario.listing import duration
+from stiction.io.scenario.source import Table
 
 __all__ = ["LIVE_S", "MOST_BYTES", "MOST_S", "Estimate", "Known", "estimate", "known_of"]
 

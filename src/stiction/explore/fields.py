@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario.source import Table
+from stiction.io.scenario.source import Table
 
 __all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stiction.errors import StoreError, explain
-from stiction.results.places.contents import MARK
+from stiction.io.contents import MARK
 
 __all__ = ["Place", "WorkingFolder"]
 

@@ -21,8 +21,8 @@ from stiction.explore.hub import Hub, Job
 from stiction.explore.parts import HEAD, make
 from stiction.explore.places import WorkingFolder
 from stiction.explore.session import FIRST, Session
-from stiction.scenario.built_in import built_in
-from stiction.scenario.source import parse
+from stiction.io.scenario.built_in import built_in
+from stiction.io.scenario.source import parse
 
 __all__ = ["Server"]
 

@@ -16,8 +16,8 @@ from stiction.explore.estimate import Estimate, Known, estimate, known_of
 from stiction.explore.fields import Field, fields_of, value_of, with_values
 from stiction.explore.hub import Hub, Job
 from stiction.explore.places import WorkingFolder
-from stiction.scenario.built_in import built_in, entries
-from stiction.scenario.source import Table, parse
+from stiction.io.scenario.built_in import built_in, entries
+from stiction.io.scenario.source import Table, parse
 
 __all__ = ["FIRST", "Session"]
 

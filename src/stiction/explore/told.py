@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Run
+from stiction.core.summary import doubts, screen
 from stiction.errors import ModelError, Status
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Run
-from stiction.results.summary import doubts, screen
 
 __all__ = ["told_of_run", "told_of_study"]
 

@@ -19,16 +19,16 @@ from typing import IO, Any
 
 import numpy as np
 
+from stiction.core.run import Run
 from stiction.errors import ModelError, Status, StictionError, explain
 from stiction.explore.told import told_of_run, told_of_study
+from stiction.io.scenario import Scenario, scenario_text, write_scenario
+from stiction.io.scenario.reader import scenario_of
+from stiction.io.store import load
 from stiction.methods import place_of_runner
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.compiling.folders import is_ready
 from stiction.numerics.jit import GIVEN, use
-from stiction.results.run import Run
-from stiction.results.store import load
-from stiction.scenario import Scenario, scenario_text, write_scenario
-from stiction.scenario.reader import scenario_of
 from stiction.solve import default_method, solve
 
 __all__ = ["Worker", "main"]

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import Block, Energies, Solve, ledger_of
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cycles, SpringSlider
 from stiction.faults.outcome import BALANCE_LIMIT, EXTREMES, LEAST_APART, LEDGER_LIMIT
 from stiction.faults.run import march_of, numbers_of
 from stiction.numerics.jit import mode
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.results.trust.ledgers import Energies, ledger_of
 
 if TYPE_CHECKING:
     from stiction.faults.member_kernels import Found, Starts

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable, counted
 from stiction.errors import Status
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, Cycles, Fault, FaultSystem, SpringSlider
-from stiction.results.audit import Check, Kind
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable, counted
 
 __all__ = [
     "BALANCE_LIMIT",

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import Form, check_arrays, check_count, like, put_back, refused
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
@@ -15,8 +17,6 @@ from stiction.faults.model import Cells, Cycles, FaultSystem
 from stiction.faults.outcome import History, build_run
 from stiction.laws.rate_and_state import SLIP
 from stiction.numerics.checks import MOST_WORK
-from stiction.results.run import Request, Run
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, put_back, refused
 
 __all__ = ["march_of", "numbers_of", "run_cycles"]
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Audit, Check, Kind
 from stiction.errors import ModelError, explain
 from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profile_ends
@@ -17,7 +18,6 @@ from stiction.fits.problem import Problem
 from stiction.fits.rigs import ImposedSlip, Rig
 from stiction.fits.search import ALIKE, Found, best
 from stiction.numerics.checks import MOST_SEED, whole
-from stiction.results.audit import Audit, Check, Kind
 
 __all__ = ["checked", "fit", "fitted"]
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stiction._version import __version__
+from stiction.core.audit import Audit
+from stiction.core.digests import DIGEST, FILES, digest_of, file_digest, sealed
 from stiction.errors import StoreError, explain
 from stiction.fits.parameters import law_name
+from stiction.io.contents import FIT as MARK
+from stiction.io.staging import staged
 from stiction.numerics.shown import table_html
-from stiction.results.audit import Audit
-from stiction.results.places.contents import FIT as MARK
-from stiction.results.staging import staged
-from stiction.results.trust.digests import DIGEST, FILES, digest_of, file_digest, sealed
 
 if TYPE_CHECKING:
     from stiction.fits.outcome import Fit
@@ -48,7 +48,7 @@ def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
 
 
 def _scenario_text(fit: Fit) -> str:
-    from stiction.scenario.writer import write_scenario
+    from stiction.io.scenario.writer import write_scenario
 
     return write_scenario(fit.scenario())
 

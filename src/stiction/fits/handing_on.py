@@ -9,8 +9,8 @@ import numpy as np
 
 from stiction.fits.parameters import law_name
 from stiction.fits.rigs import Simulated, SpringDrive
+from stiction.io.scenario import Scenario
 from stiction.laws.rate_and_state import RateAndState
-from stiction.scenario import Scenario
 
 if TYPE_CHECKING:
     from stiction.fits.outcome import Fit

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Audit
 from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import Intervals
 from stiction.fits.parameters import Law, law_name
 from stiction.fits.rigs import Rig
 from stiction.numerics.shown import table_html
-from stiction.results.audit import Audit
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from stiction.fits.figures import FitFigures
     from stiction.fits.problem import Problem
-    from stiction.scenario import Scenario
+    from stiction.io.scenario import Scenario
 
 __all__ = ["Estimate", "Fit", "criteria", "screen"]
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check
 from stiction.errors import ModelError, explain, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip, Rig
-from stiction.results.audit import Check
 
 __all__ = ["Held", "Problem", "noise_known"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stiction.errors import ModelError, explain
+from stiction.io.scenario import Scenario, read_scenario
 from stiction.numerics.checks import Record, number, whole
-from stiction.scenario import Scenario, read_scenario
 
 __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.run import Run
+from stiction.core.summary import doubts
 from stiction.errors import ModelError, ScenarioError, SolveError, explain, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.fitting import checked, fitted
@@ -18,10 +21,7 @@ from stiction.fits.outcome import Fit
 from stiction.fits.parameters import OF_CURVES, Coordinates, Parameter
 from stiction.fits.problem import Problem, noise_known
 from stiction.fits.rigs import PLACE, Free, Simulated
-from stiction.results.audit import Check, Kind
-from stiction.results.run import Run
-from stiction.results.summary import doubts
-from stiction.scenario import Scenario
+from stiction.io.scenario import Scenario
 from stiction.studies.fields import Place, changed, current, place_of, unit_of
 
 __all__ = ["RunProblem", "fit_scenario"]

@@ -35,7 +35,7 @@ def export_command(
     from stiction.errors import ModelError, explain
     from stiction.fmi.export import export_fmu
     from stiction.fmi.parameters import parameters_of
-    from stiction.scenario import read_scenario
+    from stiction.io.scenario import read_scenario
 
     if format_ != "fmu":
         why, try_ = "nothing else is written.", "stiction export fmu slip-wave."

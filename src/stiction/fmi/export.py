@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stiction.errors import ModelError, explain
 
 if TYPE_CHECKING:
-    from stiction.scenario import Scenario
+    from stiction.io.scenario import Scenario
 
 __all__ = ["MOST_MASSES", "export_fmu"]
 
@@ -64,7 +64,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     ...     print(str(error).partition(";")[0])
     export_fmu.path: got 'chain.txt'
     """
-    from stiction.scenario import Scenario, read_scenario, write_scenario
+    from stiction.io.scenario import Scenario, read_scenario, write_scenario
 
     made = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     path = Path(path)

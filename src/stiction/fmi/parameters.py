@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stiction.scenario import Scenario
+from stiction.io.scenario import Scenario
 from stiction.studies.fields import changed, place_of
 
 __all__ = ["parameters_of", "with_parameters"]

@@ -16,7 +16,7 @@ import numpy as np
 from stiction.chains.stepping import KINDS, ChainStepper
 from stiction.errors import ModelError, StictionError, explain
 from stiction.fmi.parameters import parameters_of, with_parameters
-from stiction.scenario import Scenario, read_scenario
+from stiction.io.scenario import Scenario, read_scenario
 
 __all__ = ["SCENARIO", "ChainUnit"]
 

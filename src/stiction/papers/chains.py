@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from stiction.core.run import Run
 from stiction.papers.items import LOST, Item, Row, Runs
-from stiction.results.run import Run
 
 __all__ = ["ITEMS"]
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from stiction.results.run import Run
+from stiction.core.run import Run
 
 __all__ = ["LOST", "Item", "Row", "Runs", "Watch", "text", "watch", "watched"]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from stiction.core.run import Run
 from stiction.errors import ModelError, explain, nearest
+from stiction.io.scenario import read_scenario, write_scenario
+from stiction.io.staging import TABLE, Claim, staged
+from stiction.io.store import save
 from stiction.papers.items import Item, Row, watch
 from stiction.papers.tables import markdown, write_csv
-from stiction.results.run import Run
-from stiction.results.staging import TABLE, Claim, staged
-from stiction.results.store import save
-from stiction.scenario import read_scenario, write_scenario
 from stiction.solve import solve
 
 __all__ = ["PAPERS", "items_of", "key_of", "solved", "write_item"]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.papers.items import LOST, Item, Row, Runs
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.rods.strings.growth import Growth, Spectrum

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.papers.items import LOST, Item, Row, Runs
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.laws.tyre import StretchedString

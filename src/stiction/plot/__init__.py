@@ -6,9 +6,6 @@ system (``run.plot.phase(mass=3)``). ``write_figures`` writes files.
 
 from __future__ import annotations
 
-from stiction._lazy import former_names
 from stiction.plot.figures import Figures, figures_of, write_figures
 
 __all__ = ["Figures", "figures_of", "write_figures"]
-
-__getattr__ = former_names(__name__)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.ledger import Ledger
+from stiction.core.run import Run
 from stiction.plot import style
-from stiction.results.ledger import Ledger
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
 
 from stiction.catalogue import CATALOGUE, room_of
+from stiction.core.run import Run
 from stiction.errors import ModelError, StoreError, explain, nearest
 from stiction.plot.files import check_looks, written
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure

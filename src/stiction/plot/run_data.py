@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.errors import ModelError, explain
-from stiction.results.run import Run
 
 __all__ = ["RunData"]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.audit import Check, Kind
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable, counted
+from stiction.core.audit import Check, Kind
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable, counted
 from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import kept_array, put_back
+from stiction.core.determinism import Loss
+from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
 from stiction.numerics.jit import quiet
-from stiction.results.determinism import Loss
-from stiction.results.run import Checkpoint
-from stiction.results.trust.kept import kept_array, put_back
 from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import (
     clamp_frame,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.run import Variable
+from stiction.core.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
 from stiction.solids.space.pictures import in_space

@@ -2,7 +2,7 @@
 
 A system says in `solved_in_blocks` for which methods it can, as {name: "module:function"}. The
 function takes the system, the method, what is asked for, the paths that are varied and the names
-that are kept, and returns a `results.trust.block.Solve`, or None where it cannot; members are then
+that are kept, and returns a `core.block.Solve`, or None where it cannot; members are then
 solved one by one. So are those of a block that are not sound: a run by itself says in words why.
 """
 
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import Block, Solve
+from stiction.core.run import Request
 from stiction.errors import ModelError
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.scenario import Scenario
+from stiction.io.scenario import Scenario
 from stiction.solve import saved_times
 from stiction.studies.keep import ALWAYS, parted, reduced
 

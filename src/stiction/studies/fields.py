@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario import Scenario
-from stiction.scenario.reader import field_value
+from stiction.io.scenario import Scenario
+from stiction.io.scenario.reader import field_value
 
 __all__ = ["Place", "changed", "current", "place_of", "unit_of"]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.errors import ScenarioError, Status, explain, nearest
-from stiction.results.run import Run
 
 __all__ = [
     "ABSENT",

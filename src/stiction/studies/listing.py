@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stiction.scenario.built_in import Entry, entry_of
+from stiction.io.scenario.built_in import Entry, entry_of
 
 __all__ = ["ready", "ready_entries"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.errors import ModelError, StictionError
+from stiction.io.scenario import Scenario
 from stiction.numerics.jit import mode
-from stiction.results.run import Run
-from stiction.scenario import Scenario
 from stiction.studies.blocks import block_of
 from stiction.studies.fields import Place, changed
 from stiction.studies.keep import (

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.scenario import built_in, read_scenario
-from stiction.scenario.reader import build, scenario_of
-from stiction.scenario.source import Table, parse, read_table
+from stiction.io.scenario import built_in, read_scenario
+from stiction.io.scenario.reader import build, scenario_of
+from stiction.io.scenario.source import Table, parse, read_table
 from stiction.studies.designs import Grid, Range
 from stiction.studies.listing import ready
 from stiction.studies.sweep import Sweep

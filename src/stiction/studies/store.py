@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.digests import DIGEST, digest_of, regular_bytes
 from stiction.errors import StoreError, explain
-from stiction.results.places.locks import Busy, Lock, in_use, take
-from stiction.results.trust.digests import DIGEST, digest_of, regular_bytes
+from stiction.io.locks import Busy, Lock, in_use, take
 from stiction.studies.keep import ABSENT
 
 __all__ = ["MANIFEST", "Batch", "Held", "Note", "Store", "Stored", "is_study"]

@@ -162,7 +162,7 @@ class Study:
         ----------
         member : its number, from 0, as in `failures`
         """
-        from stiction.scenario import read_scenario
+        from stiction.io.scenario import read_scenario
         from stiction.studies.fields import changed, place_of
 
         scenario = read_scenario(str(self.held.told["scenario"]))

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from stiction._version import __version__
 from stiction.errors import ScenarioError, StoreError, explain
+from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.users import fingerprint
 from stiction.numerics.jit import mode
-from stiction.scenario import Scenario, read_scenario, write_scenario
 from stiction.solve import default_method
 from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import unpacking
+from stiction.core.determinism import Loss
+from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
-from stiction.results.determinism import Loss
-from stiction.results.run import Request, Run, Variable
-from stiction.results.trust.kept import unpacking
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of

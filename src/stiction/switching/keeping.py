@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
+from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused
 from stiction.switching.flow.records import Flow
 from stiction.switching.flow.rows import (
     KIND,

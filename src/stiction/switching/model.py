@@ -434,7 +434,7 @@ class PiecewiseSmooth(SwitchingSystem):
 
     def _check_names(self) -> None:
         """Refuse names that other columns of the results have already."""
-        from stiction.results.run import RESERVED
+        from stiction.core.run import RESERVED
 
         given = self.state_names
         taken = [

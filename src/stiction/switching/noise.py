@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Request
 from stiction.errors import ModelError, explain
 from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
-from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["NoiseStudy", "UnresolvedWarning", "noise_study"]

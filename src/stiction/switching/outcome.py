@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check
+from stiction.core.determinism import Loss
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable, counted
 from stiction.errors import Status
-from stiction.results.audit import Check
-from stiction.results.determinism import Loss
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.switching.flow.records import KINDS
 from stiction.switching.model import SwitchingSystem
 

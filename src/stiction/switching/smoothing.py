@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.results.run import Request
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["SmoothingStudy", "smoothed_run", "smoothing_study"]

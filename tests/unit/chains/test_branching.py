@@ -25,7 +25,7 @@ from stiction.chains import PiecewiseLinear, Sine
 from stiction.chains.branching import BranchSet, SlideFrom, StayStuck, branches
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.exact import chains as exact
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 
 LAW = ExponentialWeakening(0.3, 0.1, 0.1)
 ONE = Chain(mass=[1.0], stiffness=1.0, damping=0.2, normal_force=1.0, load=Constant(0.25), law=LAW)

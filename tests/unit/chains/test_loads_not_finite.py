@@ -61,7 +61,7 @@ def test_the_way_there_is_that_of_a_sound_load(method):
 
 def test_energies_that_are_not_finite_are_no_solution(monkeypatch):
     """Whatever a method claims, a run is not solved whose energies are NaN."""
-    from stiction.results.ledger import Ledger
+    from stiction.core.ledger import Ledger
 
     monkeypatch.setattr(Ledger, "imbalance_rel", np.nan)
     run = run_of("EventDriven", np.nan, 9.0)

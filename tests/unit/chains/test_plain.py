@@ -10,9 +10,9 @@ import pytest
 from slip_memory import SlipMemory
 
 import stiction as st
+from stiction.io.scenario import built_in, read_scenario
 from stiction.numerics import jit
 from stiction.numerics.callback import Callback, call
-from stiction.scenario import built_in, read_scenario
 
 SCENARIOS = sorted(n for n, path in built_in().items() if path.parents[1].name == "chains")
 # the others are short enough to be run whole
@@ -173,7 +173,7 @@ def test_a_users_function_divides_by_zero_in_both_modes():
 def test_it_needs_no_compiler():
     code = (
         "import sys\n"
-        "from stiction.scenario import read_scenario\n"
+        "from stiction.io.scenario import read_scenario\n"
         "for name in ('slip-wave', 'theta-half', 'baseline-weakening', 'stick-set'):\n"
         "    read_scenario(name).solve()\n"
         "print('numba' in sys.modules)"

@@ -10,8 +10,8 @@ import stiction as st
 from stiction.chains import PiecewiseLinear, SumOf
 from stiction.chains.blocks.motions import blocks_of
 from stiction.chains.stepping import ChainStepper
+from stiction.core.run import Request
 from stiction.numerics import jit
-from stiction.results.run import Request
 
 LAWS = {
     "coulomb": st.Coulomb(0.3),

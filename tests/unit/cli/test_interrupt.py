@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from stiction.cli import run as cli_run
-from stiction.results.interrupts import Interrupts, end_at_once, exit_code, hearing
+from stiction.core.interrupts import Interrupts, end_at_once, exit_code, hearing
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_other_errors_go_through():
 @pytest.fixture
 def ending(monkeypatch):
     """A process that signals end at once; the exit codes with which it would have ended."""
-    monkeypatch.setattr("stiction.results.interrupts._heard", [])
+    monkeypatch.setattr("stiction.core.interrupts._heard", [])
     codes = []
     monkeypatch.setattr("os._exit", codes.append)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -116,7 +116,7 @@ def test_figures_may_be_lost_and_numbers_may_not(monkeypatch, tmp_path, capsys, 
 
     monkeypatch.setattr("stiction.plot.write_figures", interrupted)
     if not drawing:
-        monkeypatch.setattr("stiction.results.store.write_netcdf", interrupted)
+        monkeypatch.setattr("stiction.io.store.write_netcdf", interrupted)
     folder = tmp_path / "out"
     assert cli_run.run_job(cli_run.Job("slip-wave", out=str(folder))) == 130
     told = f"{folder} is complete but for its figures" if drawing else "nothing was written"

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from stiction.core.tried import TRIED
 from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
 from stiction.numerics.compiling import folders
 from stiction.plot import style
-from stiction.results.trust.tried import TRIED
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from stiction.errors import ModelError
 from stiction.explore.estimate import LIVE_S, MOST_S, Estimate, Known, estimate, known_of
 from stiction.explore.fields import with_values
-from stiction.scenario.built_in import built_in, seconds
+from stiction.io.scenario.built_in import built_in, seconds
 
 
 def table(name="slip-wave"):

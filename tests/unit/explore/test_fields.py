@@ -7,8 +7,8 @@ import pytest
 
 from stiction.errors import ScenarioError
 from stiction.explore.fields import comments, fields_of, value_of, with_values
-from stiction.scenario.built_in import built_in
-from stiction.scenario.reader import scenario_of
+from stiction.io.scenario.built_in import built_in
+from stiction.io.scenario.reader import scenario_of
 
 WAVE = built_in()["slip-wave"].read_text(encoding="utf-8")
 

@@ -14,7 +14,7 @@ import time
 import pytest
 from explorer import FIND, Tab, lacks, serving
 
-from stiction.scenario import read_scenario, write_scenario
+from stiction.io.scenario import read_scenario, write_scenario
 
 pytestmark = pytest.mark.skipif(bool(lacks()), reason=lacks() or "there is all that is needed")
 

@@ -16,8 +16,8 @@ from stiction.errors import StoreError
 from stiction.explore.fields import fields_of
 from stiction.explore.hub import WORKER
 from stiction.explore.worker import Worker
-from stiction.scenario import read_scenario, write_scenario
-from stiction.scenario.built_in import built_in
+from stiction.io.scenario import read_scenario, write_scenario
+from stiction.io.scenario.built_in import built_in
 from stiction.studies import Sweep
 
 HOSTILE = """<script>alert(1)</script><img src=x onerror=alert(1)>"'&`${1}"""

@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from stiction.core.audit import Audit, Check
 from stiction.explore.told import told_of_run
-from stiction.results.audit import Audit, Check
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 
 
 @pytest.fixture(scope="module")

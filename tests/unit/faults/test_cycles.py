@@ -124,8 +124,8 @@ def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
         def load(self):
             return self.start
 
+    from stiction.core.run import Request
     from stiction.faults.run import run_cycles
-    from stiction.results.run import Request
 
     method, saves = Cycles(rtol=1e-7), np.linspace(0.0, 2000.0, 4)
     whole = run_cycles(system, method, Request(0.0, 2000.0, saves, checkpoint=Kept()))

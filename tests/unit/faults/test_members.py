@@ -7,11 +7,11 @@ import pytest
 from block_cases import check_runs, needs_compiler
 
 import stiction as st
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
 from stiction.faults import Cycles, SpringSlider, members
 from stiction.faults.members import blocks_of
 from stiction.laws import AgeingLaw, SlipLaw
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
 from stiction.studies import Paired
 
 LAW = AgeingLaw(a=0.01, b=0.02, length=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction.faults.figures.player import movie_of, times_of
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 from stiction.solve import solve
 
 

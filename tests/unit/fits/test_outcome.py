@@ -25,7 +25,7 @@ def test_a_fit_runs_on(name, dahl):
     case = cases(80)[name]
     found = dahl if name == "Dahl" else st.fit(case.drawn(0), type(case.law), case.rig)
     scenario = found.scenario()
-    from stiction.scenario.writer import write_scenario
+    from stiction.io.scenario.writer import write_scenario
 
     again = st.read_scenario(write_scenario(scenario))
     assert again.system.law == found.law

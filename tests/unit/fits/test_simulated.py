@@ -9,7 +9,7 @@ import stiction as st
 from stiction.errors import ModelError, ScenarioError
 from stiction.fits import Curve, Free, Simulated, fit_scenario
 from stiction.fits.simulated import RunProblem
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 
 CHAIN = dataclasses.replace(read_scenario("slip-wave"), t_end=8.0)
 T = np.linspace(0.1, 7.9, 120)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.numerics.direct.pardiso import library_path
 from stiction.numerics.iterative import kept
 from stiction.numerics.iterative.kept import gmres
@@ -16,7 +17,6 @@ from stiction.numerics.linear_solvers import (
     Pardiso,
     SuperLU,
 )
-from stiction.results.checkpoint import FileCheckpoint
 
 
 def band(n, seed):

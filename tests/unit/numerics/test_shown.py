@@ -67,8 +67,8 @@ def test_notebooks_show_summaries_and_tables():
 
 
 def test_failures_stand_first_and_warn():
-    from stiction.results.audit import Audit, Check
-    from stiction.results.determinism import Determinism, Loss
+    from stiction.core.audit import Audit, Check
+    from stiction.core.determinism import Determinism, Loss
 
     audit = Audit((Check("held_one", True, 0.0, 1.0), Check("broken", False, 2.0, 1.0, 0.5)))
     assert repr(audit) == "<Audit: 1 held, FAILED: broken>"

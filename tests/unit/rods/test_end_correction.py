@@ -8,8 +8,9 @@ from scipy.optimize import brentq
 from scipy.special import j0, j1, jn_zeros
 
 import stiction as st
+from stiction.core.run import Request
 from stiction.errors import ModelError
-from stiction.results.run import Request
+from stiction.io.scenario import scenario_text, write_scenario
 from stiction.rods import (
     CircularSection,
     Clamped,
@@ -33,7 +34,6 @@ from stiction.rods.assembly import assemble, end_shares
 from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.rod_kernels import MASS
 from stiction.rods.section import GivenSection
-from stiction.scenario import scenario_text, write_scenario
 
 # next to no bending stiffness, a hundredth of strain at the pin under its own weight
 CABLE = GivenSection(1.0, 12.5, 1e-9, 1e-9, mass=0.0125, inertia=1e-8)

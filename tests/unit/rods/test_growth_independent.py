@@ -15,7 +15,7 @@ def private():
     folder = strings.submodule_search_locations is not None
     home = "stiction.rods.strings" if folder else "stiction.rods"
     growth = importlib.import_module(f"{home}.growth")
-    return growth, importlib.import_module("stiction.results.run").Variable
+    return growth, importlib.import_module("stiction.core.run").Variable
 
 
 def spectrum_of(signal, step):

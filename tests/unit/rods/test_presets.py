@@ -8,6 +8,9 @@ import pytest
 from references import reference
 
 import stiction as st
+from stiction.io.scenario import read_scenario
+from stiction.io.scenario.scenario import Scenario
+from stiction.io.scenario.writer import write_scenario
 from stiction.rods import (
     Arc,
     Clamped,
@@ -28,9 +31,6 @@ from stiction.rods import (
 from stiction.rods.assembly import assemble
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE, axis_point
 from stiction.rods.contact.curve.nodes import curve_nodes
-from stiction.scenario import read_scenario
-from stiction.scenario.scenario import Scenario
-from stiction.scenario.writer import write_scenario
 
 GRAVITY = 9.81
 

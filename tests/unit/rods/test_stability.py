@@ -5,8 +5,8 @@ import pytest
 from rod_spectrum import spectrum
 
 import stiction as st
+from stiction.core.run import Request
 from stiction.errors import ModelError
-from stiction.results.run import Request
 from stiction.rods.centreline import Straight
 from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher

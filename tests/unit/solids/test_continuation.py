@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 import stiction as st
-from stiction.results.checkpoint import FileCheckpoint
+from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.solids.conditions import Program
 from stiction.solids.model import Readings
 

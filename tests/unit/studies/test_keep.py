@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 from stiction.studies.keep import Reading, kept_of, trajectories_of
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.results.checkpoint import FileCheckpoint
+from stiction.io.checkpoint_file import FileCheckpoint
 
 
 class Stopped(FileCheckpoint):

@@ -3,7 +3,7 @@
 import pytest
 
 import stiction as st
-from stiction.results.run import RESERVED
+from stiction.core.run import RESERVED
 
 
 def flow(*names):

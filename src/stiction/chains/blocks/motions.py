@@ -15,11 +15,10 @@ from stiction.chains.event_driven.run import Solver
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.replay.compare import jumps_of
+from stiction.core.block import Block, Solve, ledger_of
+from stiction.core.run import Request
 from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.results.trust.ledgers import ledger_of
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.motion_kernels import Many

@@ -16,10 +16,9 @@ from stiction.chains.model import Chain
 from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import callbacks, make_law, make_problem
+from stiction.core.block import Block, Solve, ledger_of
+from stiction.core.run import Request
 from stiction.numerics.jit import mode
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.results.trust.ledgers import ledger_of
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.step_kernels import Lot

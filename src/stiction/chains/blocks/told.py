@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
-from stiction.results.ledger import COLUMNS
-from stiction.results.trust.block import Block
-from stiction.results.trust.ledgers import Energies
+from stiction.core.block import Block, Energies
+from stiction.core.ledger import COLUMNS
 
 __all__ = ["Told", "in_parts", "named", "onsets"]
 

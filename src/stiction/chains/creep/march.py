@@ -28,8 +28,8 @@ from stiction.chains.creep.walk import (
     WORK,
     Walk,
 )
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.run import Request
 
 __all__ = ["March"]
 

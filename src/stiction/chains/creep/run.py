@@ -16,12 +16,12 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.setup import STEP_IMBALANCE
+from stiction.core.audit import Check, Kind
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import ForceLaw
 from stiction.methods import EventDriven
-from stiction.results.audit import Check, Kind
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Request, Run
 
 __all__ = ["solve_creep"]
 

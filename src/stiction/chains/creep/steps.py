@@ -33,8 +33,8 @@ from stiction.chains.creep.walk import (
 )
 from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.setup import number_of_steps
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.run import Request
 
 __all__ = ["Steps"]
 

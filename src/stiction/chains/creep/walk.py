@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.creep.motion import Motion
+from stiction.core.checkpoint import check_arrays, check_count, like
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.run import Request
-from stiction.results.trust.kept import check_arrays, check_count, like
 
 __all__ = ["ALMOST", "Tables", "Walk"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
-from stiction.results.audit import Check
-from stiction.results.determinism import Loss
+from stiction.core.audit import Check
+from stiction.core.determinism import Loss
 
 __all__ = ["response", "state_checks", "touch_losses"]
 

@@ -20,12 +20,12 @@ from stiction.chains.policies import SlipAtTouch
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trail import TrailKeeper
+from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import EventDriven
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Request, Run
-from stiction.results.trust.kept import Form, check_arrays, check_count, like
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from stiction.chains.figures.data import ChainData
 from stiction.chains.figures.film import Film, film_of, window_of
 from stiction.chains.figures.player import movie_of
+from stiction.core.run import Run
 from stiction.errors import ModelError
 from stiction.plot.pictures import find_ffmpeg, unknown_suffix, write_film
 from stiction.plot.pictures import frame_times as frame_times_of
 from stiction.plot.player.movie import Movie
 from stiction.plot.player.page import write_page
 from stiction.plot.player.sampling import frame_times
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
+from stiction.core.run import Run
 from stiction.errors import ModelError, explain
 from stiction.plot import style
-from stiction.results.run import Run
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure

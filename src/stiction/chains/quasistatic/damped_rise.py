@@ -19,8 +19,8 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import breakpoints
-from stiction.results.ledger import Ledger
-from stiction.results.run import Request
+from stiction.core.ledger import Ledger
+from stiction.core.run import Request
 
 __all__ = ["applies", "rise_history"]
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.quasistatic.slip_frame import Recorder
-from stiction.results.determinism import Loss
-from stiction.results.trust.kept import check_count, kept_array, refused, unpacking
+from stiction.core.checkpoint import check_count, kept_array, refused, unpacking
+from stiction.core.determinism import Loss
 
 __all__ = [
     "numbers_of",

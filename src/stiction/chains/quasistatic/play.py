@@ -17,12 +17,12 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import LoadPath, slope
+from stiction.core.checkpoint import check_count, kept_array, put_back
+from stiction.core.determinism import Loss
+from stiction.core.ledger import Ledger
+from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.checks import MOST_WORK
-from stiction.results.determinism import Loss
-from stiction.results.ledger import Ledger
-from stiction.results.run import Request
-from stiction.results.trust.kept import check_count, kept_array, put_back
 
 __all__ = ["is_play", "play_history"]
 

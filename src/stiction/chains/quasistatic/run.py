@@ -17,11 +17,11 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
 from stiction.chains.quasistatic.load_path import LoadPath, finite_until, slope
 from stiction.chains.quasistatic.weakening import Weakening
+from stiction.core.audit import Check
+from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
 from stiction.methods import Quasistatic
-from stiction.results.audit import Check
-from stiction.results.run import Quantity, Request, Run
 
 __all__ = ["solve_chain"]
 

@@ -31,11 +31,11 @@ from stiction.chains.quasistatic.slip_branch import Arc, Dense, SlipBranch
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.chains.quasistatic.sweeping import Step
 from stiction.chains.quasistatic.weakening import Weakening
+from stiction.core.audit import Check, Kind
+from stiction.core.checkpoint import kept_array, unpacking
+from stiction.core.determinism import Loss
+from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
-from stiction.results.audit import Check, Kind
-from stiction.results.determinism import Loss
-from stiction.results.run import Request
-from stiction.results.trust.kept import kept_array, unpacking
 
 if TYPE_CHECKING:
     from stiction.methods import Quasistatic

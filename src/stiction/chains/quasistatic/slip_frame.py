@@ -21,10 +21,10 @@ from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.polynomials import FIT, FIT_NODES, fitted, value
 from stiction.chains.quasistatic.load_path import left_value, slope
+from stiction.core.determinism import Loss
+from stiction.core.ledger import Ledger
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.determinism import Loss
-from stiction.results.ledger import Ledger
-from stiction.results.run import Request
 
 __all__ = ["Frame", "Recorder", "Span", "load_series"]
 

@@ -33,10 +33,10 @@ from stiction.chains.quasistatic.keeping import (
 )
 from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
+from stiction.core.checkpoint import kept_array, unpacking
+from stiction.core.determinism import Loss
+from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
-from stiction.results.determinism import Loss
-from stiction.results.run import Request
-from stiction.results.trust.kept import kept_array, unpacking
 
 if TYPE_CHECKING:
     from stiction.methods import Quasistatic

@@ -20,8 +20,8 @@ from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
 from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches, forces_of
 from stiction.chains.replay.trail import Trail
+from stiction.core.audit import Check
 from stiction.numerics import jit
-from stiction.results.audit import Check
 
 if TYPE_CHECKING:
     from stiction.chains.outcome import ChainHistory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.trust.kept import Form
+from stiction.core.checkpoint import Form
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Problem

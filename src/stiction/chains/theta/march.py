@@ -23,11 +23,11 @@ from stiction.chains.theta.setup import (
     make_saved,
     make_work,
 )
+from stiction.core.audit import Check
+from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.ledger import Ledger
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.audit import Check
-from stiction.results.ledger import Ledger
-from stiction.results.run import Request
-from stiction.results.trust.kept import Form, check_arrays, check_count, like
 
 if TYPE_CHECKING:
     from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work

@@ -12,9 +12,9 @@ from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
 from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
 from stiction.chains.theta.setup import STEP_IMBALANCE, Scheme
+from stiction.core.audit import Check, Kind
+from stiction.core.run import Request, Run
 from stiction.laws.friction import with_stick
-from stiction.results.audit import Check, Kind
-from stiction.results.run import Request, Run
 
 __all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
 

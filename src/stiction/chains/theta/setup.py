@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
+from stiction.core.run import Request
 from stiction.errors import ModelError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
-from stiction.results.run import Request
 
 if TYPE_CHECKING:
     from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.plot import style
 from stiction.plot.figure import PaperFigure
 from stiction.plot.figures import Figures
 from stiction.plot.player.movie import Movie
-from stiction.results.run import Run
 
 __all__ = ["FaultFigures", "figures_of"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.plot.player.movie import (
     BLUE,
     GREY,
@@ -23,7 +24,6 @@ from stiction.plot.player.movie import (
     View,
 )
 from stiction.plot.player.sampling import between, marks_of
-from stiction.results.run import Run
 
 __all__ = ["movie_of", "times_of"]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.laws import DI, EA, Frictionless
 from stiction.laws.adhesive_friction import AdhesiveFriction
 from stiction.methods import Quasistatic
-from stiction.results.run import Run
 from stiction.solids.materials import LinearElastic
 from stiction.solids.model import SolidSystem
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders

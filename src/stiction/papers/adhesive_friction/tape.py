@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
+from stiction.io.scenario import read_scenario
 from stiction.laws import DI, EA
 from stiction.papers.adhesive_friction.strip import verdict
 from stiction.papers.items import Item, Row, Runs, watch
-from stiction.results.run import Run
-from stiction.scenario import read_scenario
 from stiction.solve import solve
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.plot.player.movie import RED, Mark
-from stiction.results.run import Run
 
 __all__ = ["between", "frame_times", "held", "hermite", "marks_of", "slopes", "unit_of"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.run import Request, Run
+from stiction.core.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.overlap import refuse_overlap

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check
+from stiction.core.run import Variable
 from stiction.errors import Status
-from stiction.results.audit import Check
-from stiction.results.run import Variable
 
 __all__ = ["RodHistory"]
 

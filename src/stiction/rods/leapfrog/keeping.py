@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.trust.kept import refused
+from stiction.core.checkpoint import refused
 from stiction.rods.contact import kernels as ck
 
 __all__ = ["check_open_contacts"]

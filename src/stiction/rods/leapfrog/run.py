@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused
+from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.results.audit import Check, Kind
-from stiction.results.run import Request
-from stiction.results.trust.kept import Form, check_arrays, check_count, like, refused
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok

@@ -1,7 +1,1 @@
 """The implicit midpoint rule for very slender rods."""
-
-from __future__ import annotations
-
-from stiction._lazy import former_names
-
-__getattr__ = former_names(__name__)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
-from stiction.results.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.contact.touch_kernels import locate_all

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.checkpoint import check_count, kept_array, put_back, refused
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Request, Run, Variable, counted
 from stiction.errors import ModelError, Status, explain
-from stiction.results.audit import Check, Kind
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Request, Run, Variable, counted
-from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods

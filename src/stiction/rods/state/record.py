@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.run import Variable
+from stiction.core.run import Variable
 from stiction.rods.assembly import Flat, third_directors
 from stiction.rods.contact.kernels import PLANE, SPHERE
 from stiction.rods.driving_kernels import IS_MOMENT, add_loads

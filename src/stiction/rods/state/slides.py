@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
 
-from stiction.results.audit import Check
+from stiction.core.audit import Check
 from stiction.rods.state import extremes_kernels as xk
 
 if TYPE_CHECKING:

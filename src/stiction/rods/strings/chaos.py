@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
-from stiction.results.run import Quantity, Request, Run
 from stiction.rods.strings.characteristics import Characteristics, Path
 from stiction.rods.strings.model import RollingStrings
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.checkpoint import check_count, kept_array, put_back, refused
 from stiction.errors import ModelError, Status, explain
 from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
-from stiction.results.audit import Check, Kind
-from stiction.results.trust.kept import check_count, kept_array, put_back, refused
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
-    from stiction.results.run import Request, Run
+    from stiction.core.run import Request, Run
     from stiction.rods.strings.outcome import StringHistory
 
 __all__ = ["AGREE", "Characteristics", "Path", "gauss_points", "parameters_of"]

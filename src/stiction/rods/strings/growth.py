@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, explain
 from stiction.methods import runner
 from stiction.numerics.checks import Record, number, whole
-from stiction.results.run import Request, Run
 from stiction.rods.strings.characteristics import Characteristics
 from stiction.rods.strings.model import RollingStrings
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable, counted
 from stiction.errors import Status
-from stiction.results.audit import Check
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Quantity, Run, Variable, counted
 from stiction.rods.strings.model import RollingStrings
 
 __all__ = ["LEDGER_LIMIT", "StringHistory", "build_run", "grid"]

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.results.run import Checkpoint
 
 __all__ = ["StrandMotion", "StrandPair", "strand_motion", "to_zero_width"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.trust.kept import kept_array, put_back
+from stiction.core.checkpoint import kept_array, put_back
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.strand_motion import (
     LEAST_RATIO,

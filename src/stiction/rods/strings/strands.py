@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.numerics.jit import quiet
-from stiction.results.audit import Check, Kind
-from stiction.results.run import Request, Run
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import StringHistory, build_run, grid
 from stiction.rods.strings.shapes import Shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stiction.results.audit import Check, Kind
+from stiction.core.audit import Check, Kind
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane

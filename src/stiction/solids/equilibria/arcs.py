@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.determinism import Loss
 from stiction.errors import Status
 from stiction.methods import FollowBranch, Quasistatic, StayOnPath, StopThere
 from stiction.numerics.vectors import size_of
-from stiction.results.determinism import Loss
 from stiction.solids.equilibria.bordered import (
     BEYOND,
     Arc,
@@ -33,7 +33,7 @@ from stiction.solids.membranes.told import extents
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from stiction.results.run import Request, Run
+    from stiction.core.run import Request, Run
     from stiction.solids.continuation import Continuation
     from stiction.solids.model import SolidSystem
 

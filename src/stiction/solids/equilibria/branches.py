@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.determinism import Loss
 from stiction.methods import BranchPolicy, FollowBranch, StopThere
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
-from stiction.results.determinism import Loss
 from stiction.solids.equilibria.bordered import Arc, Bordered, ByLength, Point
 from stiction.solids.equilibria.newton import Limits, Solving, solve_step
 from stiction.solids.equilibria.problem import Problem, State

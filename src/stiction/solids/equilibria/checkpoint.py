@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import Form, check_arrays, check_count, refused, unpacking
+from stiction.core.determinism import Loss
 from stiction.numerics.checks import MOST_WORK
-from stiction.results.determinism import Loss
-from stiction.results.trust.kept import Form, check_arrays, check_count, refused, unpacking
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.sweeps import OUT
 from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row, Stray

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.determinism import Loss
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.results.determinism import Loss
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary

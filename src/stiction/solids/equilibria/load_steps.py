@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import check_count
+from stiction.core.determinism import Loss
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
-from stiction.results.determinism import Loss
-from stiction.results.trust.kept import check_count
 from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
 from stiction.solids.equilibria.history import (
@@ -33,8 +33,8 @@ from stiction.solids.many.passing import THROUGH, Ways
 from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
+    from stiction.core.run import Request, Run
     from stiction.methods import Quasistatic
-    from stiction.results.run import Request, Run
     from stiction.solids.model import SolidSystem
     from stiction.solids.motion.method import GeneralisedAlpha
 

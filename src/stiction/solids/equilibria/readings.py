@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Quantity
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.results.run import Quantity
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.cutting import Cut

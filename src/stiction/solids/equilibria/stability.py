@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.determinism import Loss
 from stiction.numerics.linear_solvers import LinearSolveError, LinearSolver
-from stiction.results.determinism import Loss
 from stiction.solids.equilibria.history import Energies, missing_energy, step_energies
 from stiction.solids.equilibria.newton import Limits, Outcome, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial

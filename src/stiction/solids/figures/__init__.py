@@ -1,7 +1,7 @@
 """Figures of solids: they read a run's data, live or loaded, never a model."""
 
+from stiction.core.run import Run
 from stiction.plot.figures import Figures
-from stiction.results.run import Run
 
 __all__ = ["figures_of"]
 

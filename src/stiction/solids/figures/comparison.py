@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.errors import ModelError, explain, nearest
 from stiction.plot import style
-from stiction.results.run import Run
 from stiction.solids.figures.curves import (
     DASH_DOT,
     UNSTABLE,

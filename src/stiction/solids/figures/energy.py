@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stiction.core.ledger import Ledger
+from stiction.core.run import Run
 from stiction.plot import style
 from stiction.plot.energy import ledger_handles, ledger_panel
-from stiction.results.ledger import Ledger
-from stiction.results.run import Run
 from stiction.solids.figures.curves import page
 from stiction.solids.figures.data import SolidData
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.trust.kept import Form, check_arrays, refused
+from stiction.core.checkpoint import Form, check_arrays, refused
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary

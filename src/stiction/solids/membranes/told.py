@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check, Kind
+from stiction.core.run import Quantity
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.results.audit import Check, Kind
-from stiction.results.run import Quantity
 from stiction.solids.membranes.kinematics import principal
 from stiction.solids.membranes.model import Membrane
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.trial import read_in_child
 from stiction.errors import ModelError, explain
-from stiction.results.trust.trial import read_in_child
 from stiction.solids.mesh.checks import EdgeTable, edge_table
 
 __all__ = ["read"]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Check
+from stiction.core.determinism import Loss
 from stiction.errors import Status
-from stiction.results.audit import Check
-from stiction.results.determinism import Loss
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
@@ -24,8 +24,8 @@ from stiction.solids.outcome import build_run
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
+    from stiction.core.run import Request, Run
     from stiction.numerics.linear_solvers import Workspace
-    from stiction.results.run import Request, Run
     from stiction.solids.motion.method import GeneralisedAlpha
     from stiction.solids.motion.model import MovingSolid
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.results.run import Variable
+from stiction.core.run import Variable
 from stiction.solids.arrays import Discretisation
 from stiction.solids.assembly import mean_stresses
 from stiction.solids.equilibria.problem import Problem

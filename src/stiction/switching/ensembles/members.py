@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import Block, Solve, ledger_of
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.results.trust.ledgers import ledger_of
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:

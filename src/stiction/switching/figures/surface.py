@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Run
 from stiction.plot import style
-from stiction.results.run import Run
 from stiction.switching.figures.data import FlowData
 from stiction.switching.figures.over_time import LINES
 from stiction.switching.figures.phase import path

@@ -18,9 +18,9 @@ from scipy import integrate
 from scipy.interpolate import CubicHermiteSpline
 from scipy.optimize import OptimizeResult
 
+from stiction.core.determinism import Determinism
+from stiction.core.run import Request, Run
 from stiction.methods import EventDriven
-from stiction.results.determinism import Determinism
-from stiction.results.run import Request, Run
 from stiction.switching.event_driven import solve_event_driven
 from stiction.switching.model import PiecewiseSmooth
 

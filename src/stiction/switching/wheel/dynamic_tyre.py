@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.audit import Audit, Check
+from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.tyre import StretchedString
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
-from stiction.results.audit import Audit, Check
-from stiction.results.ledger import Ledger
 
 __all__ = [
     "DynamicTyreWheel",

@@ -8,7 +8,7 @@ from block_cases import REQUEST, SPAN, check_block, needs_compiler
 
 import stiction as st
 from stiction.chains.blocks.motions import blocks_of
-from stiction.results.run import Request
+from stiction.core.run import Request
 
 METHOD = st.EventDriven()
 MORE = (

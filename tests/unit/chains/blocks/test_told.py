@@ -8,7 +8,7 @@ import pytest
 import stiction as st
 from stiction.chains.blocks.stack import stack_of
 from stiction.chains.blocks.told import Told
-from stiction.results.trust.ledgers import ledger_of
+from stiction.core.block import ledger_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from stiction.chains import PiecewiseLinear, SumOf
 from stiction.chains.blocks.motions import blocks_of
 from stiction.chains.replay.compare import MOST_MASSES
 from stiction.chains.stepping import ChainStepper
-from stiction.results.run import Request
+from stiction.core.run import Request
 
 # from 2 s on the load is 1.5 N, and friction holds 1.962 N; at 1 s it is 4 N
 FELL = PiecewiseLinear([0.0, 1.0, 2.0], [4.0, 4.0, 1.5])

@@ -7,9 +7,9 @@ import pytest
 
 from stiction.chains import Chain, Constant, Ramp
 from stiction.chains.figures.data import ChainData
+from stiction.core.events import EventLog
 from stiction.errors import ModelError
 from stiction.laws import Coulomb
-from stiction.results.events import EventLog
 
 
 def inside(intervals, time):

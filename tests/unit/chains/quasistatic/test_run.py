@@ -29,9 +29,9 @@ from stiction.chains.polynomials import first_fall
 from stiction.chains.quasistatic import damped_rise, play
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.chains.quasistatic.sweeping import Sweep
+from stiction.core.run import Request
 from stiction.exact import chains as exact
 from stiction.laws import RandomCoulomb
-from stiction.results.run import Request
 
 LOADS = {
     "ramp": (Ramp(1.0), 10.0),

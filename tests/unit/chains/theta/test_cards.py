@@ -50,7 +50,7 @@ def launch(p, pieces, sines, f, m, clock, counter, steps, made):
 """
 SIMULATED = """
 from stiction.chains.blocks import steps as blocks
-from stiction.results.run import Request
+from stiction.core.run import Request
 
 chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.05))
 span = (0.0, 2.0)

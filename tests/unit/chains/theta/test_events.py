@@ -10,8 +10,8 @@ from stiction.chains.theta import event_kernels
 from stiction.chains.theta import march as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta.step_kernels import Events
+from stiction.core.run import Request
 from stiction.numerics.jit import mode
-from stiction.results.run import Request
 
 CHAIN = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
 

@@ -12,9 +12,9 @@ from stiction.chains.theta import exact_kernels as exact
 from stiction.chains.theta import march as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
+from stiction.core.run import Request
 from stiction.laws import SmoothSign
 from stiction.numerics import tridiagonal as tri
-from stiction.results.run import Request
 
 CHAIN = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
 ONE = st.Chain(mass=[2.0], stiffness=30.0, load=st.Ramp(1.0), law=st.StaticKinetic(0.5, 0.3))

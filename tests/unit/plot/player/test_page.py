@@ -103,21 +103,21 @@ def _blocks():
 
 
 def _strings():
-    from stiction.scenario import read_scenario
+    from stiction.io.scenario import read_scenario
 
     s = read_scenario("string-offset", ())
     return st.solve(s.system, s.method, (0.0, 4.0), save=101)
 
 
 def _rods():
-    from stiction.scenario import read_scenario
+    from stiction.io.scenario import read_scenario
 
     s = read_scenario("rods-crossed", ())
     return st.solve(s.system, s.method, (0.0, 0.02), save=21)
 
 
 def _slider():
-    from stiction.scenario import read_scenario
+    from stiction.io.scenario import read_scenario
 
     s = read_scenario("spring-slider", ())
     return st.solve(s.system, s.method, s.t_span, save=s.save)

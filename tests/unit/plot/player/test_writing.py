@@ -4,7 +4,7 @@ import pytest
 from PIL import Image
 
 from stiction.errors import ModelError
-from stiction.scenario import read_scenario
+from stiction.io.scenario import read_scenario
 from stiction.solve import solve
 
 

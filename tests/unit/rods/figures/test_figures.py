@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from stiction.core.audit import Audit, Check
+from stiction.core.determinism import Determinism
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Run, Variable
 from stiction.errors import ModelError, Status
+from stiction.io.store import load, save
 from stiction.plot import figures_of, write_figures
-from stiction.results.audit import Audit, Check
-from stiction.results.determinism import Determinism
-from stiction.results.events import EventLog
-from stiction.results.ledger import Ledger
-from stiction.results.run import Run, Variable
-from stiction.results.store import load, save
 from stiction.rods.figures import paint as rod_paint
 from stiction.rods.figures.data import RodData
 from stiction.rods.figures.view import view_of

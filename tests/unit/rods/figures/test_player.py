@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from stiction.io.scenario import read_scenario
 from stiction.plot.player.movie import Lines
 from stiction.rods.figures.data import RodData
 from stiction.rods.figures.player import movie_of
-from stiction.scenario import read_scenario
 from stiction.solve import solve
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from stiction.core.run import Variable
 from stiction.errors import ModelError
-from stiction.results.run import Variable
 from stiction.rods import RollingStrings, Sine
 from stiction.rods.strings.growth import fitted, growth, spectrum
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.io.scenario import read_scenario
+from stiction.io.scenario.scenario import Scenario
+from stiction.io.scenario.writer import write_scenario
 from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
-from stiction.scenario import read_scenario
-from stiction.scenario.scenario import Scenario
-from stiction.scenario.writer import write_scenario
 from stiction.solve import default_method
 
 

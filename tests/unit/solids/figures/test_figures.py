@@ -9,11 +9,11 @@ from PIL import Image
 from solid_runs import WORK, cap, grid_of, strip
 
 import stiction as st
+from stiction.core.determinism import Loss
+from stiction.core.run import Variable
 from stiction.errors import ModelError
+from stiction.io.store import load, save
 from stiction.plot import figures_of, write_figures
-from stiction.results.determinism import Loss
-from stiction.results.run import Variable
-from stiction.results.store import load, save
 from stiction.solids import Q1, Body, Boundary, Fixed, LinearElastic, Program, Traction, rectangle
 from stiction.solids.figures.data import SolidData
 from stiction.solids.figures.outline import borders, loops, outline

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from solid_runs import strip
 
-from stiction.results.run import Variable
+from stiction.core.run import Variable
 from stiction.solids.figures.data import SolidData
 from stiction.solids.figures.player import SolidFrames, movie_of, times_of, tractions
 

@@ -190,8 +190,8 @@ def test_a_strip_is_pulled_by_the_solver():
     assert run.data["force_x"].attrs["units"] == "N"
     assert run.audit.ok
     # from a solid to a file and back
-    from stiction.scenario import Scenario, read_scenario
-    from stiction.scenario.writer import write_scenario
+    from stiction.io.scenario import Scenario, read_scenario
+    from stiction.io.scenario.writer import write_scenario
 
     again = read_scenario(write_scenario(Scenario(solid, st.Quasistatic(steps=4), t_end=1.0)))
     assert again.system == solid

@@ -8,8 +8,8 @@ import meshio
 import numpy as np
 import pytest
 
+from stiction.core import trial
 from stiction.errors import ModelError
-from stiction.results.trust import trial
 from stiction.solids.mesh import files
 from stiction.solids.mesh.model import Mesh, rectangle
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import eigh
 
-from stiction.results.run import Request
+from stiction.core.run import Request
 from stiction.solids import (
     Boundary,
     Fixed,

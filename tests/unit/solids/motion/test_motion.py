@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.results.run import Request
+from stiction.core.run import Request
 from stiction.solids import (
     Q2,
     Body,

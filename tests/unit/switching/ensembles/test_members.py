@@ -7,8 +7,8 @@ import pytest
 from block_cases import check_runs, needs_compiler
 
 import stiction as st
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
 from stiction.switching.ensembles.members import blocks_of
 
 LOOSE = st.EventDriven(rtol=1e-8)

@@ -6,8 +6,8 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
+from stiction.io.store import load, save
 from stiction.plot import figures_of, write_figures
-from stiction.results.store import load, save
 from stiction.switching.figures.data import FlowData, symbol
 from stiction.switching.presets import BeltOscillator, NormalForm, TwoBlockStickSlip
 from stiction.switching.wheel.model import WheelOnTurntable

@@ -696,7 +696,7 @@ def test_string_wheel_runs_and_closes_its_ledger():
 
 
 def test_string_from_a_file_and_back():
-    from stiction.scenario import read_scenario, write_scenario
+    from stiction.io.scenario import read_scenario, write_scenario
 
     text = (
         '[system]\ntype = "WheelOnTurntable"\n[system.tyre]\ntype = "StretchedString"\n'

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stiction.core.run import Run
 from stiction.plot.figures import Figures
-from stiction.results.run import Run
 from stiction.rods.figures.strings.data import StringData
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from stiction.rods.figures.strings.data import STRINGS, StringData
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from stiction.core.run import Run
     from stiction.plot.figure import PaperFigure
-    from stiction.results.run import Run
 
 __all__ = ["contact", "energy", "growth", "growths", "paths"]
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import Block, Energies, Solve, ledger_of
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.numerics.jit import mode
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
-from stiction.results.trust.block import Block, Solve
-from stiction.results.trust.ledgers import Energies, ledger_of
 from stiction.rods.strings.characteristics import (
     AGREE,
     Characteristics,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from stiction.io.scenario import read_scenario
 from stiction.rods.figures.strings.data import StringData
 from stiction.rods.figures.strings.player import movie_of
-from stiction.scenario import read_scenario
 from stiction.solve import solve
 
 

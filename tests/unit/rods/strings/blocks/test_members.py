@@ -7,14 +7,14 @@ import pytest
 from block_cases import check_runs, needs_compiler
 
 import stiction as st
-from stiction.results.ledger import COLUMNS
-from stiction.results.run import Request
+from stiction.core.ledger import COLUMNS
+from stiction.core.run import Request
+from stiction.io.scenario import Scenario
 from stiction.rods.strings.blocks import members
 from stiction.rods.strings.blocks.members import blocks_of
 from stiction.rods.strings.characteristics import Characteristics
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.shapes import Pluck, Sine
-from stiction.scenario import Scenario
 from stiction.solve import saved_times
 from stiction.studies import Paired
 

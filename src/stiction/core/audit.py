@@ -1,0 +1,147 @@
+"""The audit: whether the assumptions of the model held while it was solved."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from stiction.numerics.shown import table_html
+
+__all__ = ["FAR", "Audit", "Check", "Kind"]
+
+FAR = 100.0
+"""Beyond so many times its limit a value makes the whole run untrusted."""
+
+
+class Kind(enum.Enum):
+    """What a check compares, and when its failure makes the whole run untrusted.
+
+    `CONVERGENCE`: whether equations were solved; always.
+    `AT_MOST`: a value with the largest it may be; above 100 times that limit.
+    `AT_LEAST`: a value with the smallest it may be; below a hundredth of that limit, or where the
+    limit is negative below 100 times it.
+    `CONDITION`: a count, a sign, a yes or no, which has no ratio; never.
+    """
+
+    CONVERGENCE = "convergence"
+    AT_MOST = "at_most"
+    AT_LEAST = "at_least"
+    CONDITION = "condition"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One assumption.
+
+    Parameters
+    ----------
+    check : name of the assumption
+    ok : whether it held; None where it was not made, which `note` says why
+    value, limit : the worst value met and the limit it must keep
+    time : when the worst value was met [s]; None when it concerns the whole run
+    note : what it means with its [unit] where it has one, and what to do when it failed
+    kind : what it compares
+    """
+
+    check: str
+    ok: bool | None
+    value: float | None
+    limit: float | None
+    time: float | None = None
+    note: str = ""
+    kind: Kind = Kind.AT_MOST
+
+    @property
+    def verdict(self) -> str:
+        """One of "held", "FAILED" and "not checked"."""
+        return "not checked" if self.ok is None else "held" if self.ok else "FAILED"
+
+    @property
+    def unit(self) -> str:
+        """The unit of value and limit, as the note says it; "1" where it says none."""
+        found = re.search(r"\[([^\[\]]{1,16})\]", self.note)
+        return found[1] if found else "1"
+
+    @property
+    def untrusted(self) -> str:
+        """Why this failure makes the whole run untrusted; "" where it does not.
+
+        Verified by: tests/unit/core/test_audit.py::test_a_run_is_untrusted
+        """
+        if self.ok is not False or self.kind is Kind.CONDITION:
+            return ""
+        if self.kind is Kind.CONVERGENCE:
+            value = "" if self.value is None else f" ({self.value:.3g})"
+            return f"{self.check} failed{value}, which is a check of convergence"
+        if self.value is None or not self.limit:
+            return ""
+        ratio = self.value / self.limit
+        # a value that is no number is beyond any limit
+        if self.kind is Kind.AT_LEAST and self.limit > 0.0:
+            near, side = ratio >= 1.0 / FAR, "below a hundredth of its limit"
+        else:
+            near, side = ratio <= FAR, f"beyond {FAR:g} times its limit"
+        return "" if near else f"{self.check} {self.value:.3g} is {side} {self.limit:.3g}"
+
+
+@dataclass(frozen=True, repr=False)
+class Audit:
+    """All checks of a run."""
+
+    checks: Sequence[Check] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every assumption that was checked held."""
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.ok is False)
+
+    @property
+    def held(self) -> tuple[Check, ...]:
+        """The checks that held."""
+        return tuple(check for check in self.checks if check.ok)
+
+    @property
+    def not_checked(self) -> tuple[Check, ...]:
+        """The checks that were not made: nobody knows whether these assumptions held.
+
+        Verified by: tests/unit/core/test_verdicts.py::test_what_is_not_checked_is_told
+        """
+        return tuple(check for check in self.checks if check.ok is None)
+
+    @property
+    def by_verdict(self) -> tuple[Check, ...]:
+        """The checks that failed, those that were not made, and those that held."""
+        return (*self.failed, *self.not_checked, *self.held)
+
+    @property
+    def untrusted(self) -> str:
+        """Why the numbers of the run cannot be trusted at all; "" where they can."""
+        return "; ".join(why for check in self.checks if (why := check.untrusted))
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __repr__(self) -> str:
+        """Return how many checks held, and which did not or were not made."""
+        parts = [f"{len(self.held)} held"]
+        for word, checks in (("FAILED", self.failed), ("not checked", self.not_checked)):
+            parts += [f"{word}: {', '.join(check.check for check in checks)}"] if checks else []
+        return f"<Audit: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the checks as a table, those that failed first."""
+        rows = [
+            (c.check, c.verdict, c.value, c.limit, c.unit, c.time, c.note) for c in self.by_verdict
+        ]
+        head = ("check", "", "value", "limit", "unit", "time", "meaning")
+        title = "assumptions were violated"
+        if self.ok:
+            title = f"every assumption{' that was checked' if self.not_checked else ''} held"
+        return table_html(head, rows, title=title, bad=not self.ok)

@@ -1,0 +1,239 @@
+"""Arrays of a checkpoint, checked before a kernel sees them.
+
+A kernel trusts shapes and counts: it would read beyond an array that is too short, and go on with
+NaN. So each system says which arrays it keeps, and `check_arrays` compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import StoreError, explain
+
+__all__ = [
+    "Form",
+    "check_arrays",
+    "check_count",
+    "kept_array",
+    "like",
+    "put_back",
+    "refused",
+    "unpacking",
+]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """What an array of a checkpoint must be.
+
+    Parameters
+    ----------
+    shape : length of each axis; a word stands for a length that all axes of that name share
+    dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
+        for text of any length
+    inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis where it may
+    least, most : what its numbers must lie between; None for anything
+    needed : False for an array that need not be there
+    """
+
+    shape: tuple[int | str, ...] = ()
+    dtype: str = "f8"
+    inf: bool | tuple[int, ...] = False
+    nan: bool | tuple[int, ...] = False
+    least: float | None = None
+    most: float | None = None
+    needed: bool = True
+
+    def __str__(self) -> str:
+        """Return the form in words."""
+        sizes = " x ".join(str(n) for n in self.shape)
+        barred = [word for word, may in (("NaN", self.nan), ("infinity", self.inf)) if not may]
+        without = (
+            f" without {' and '.join(barred)}" if barred and self.dtype.startswith("f") else ""
+        )
+        return f"{sizes or 'one'} of {self.dtype}{without}"
+
+    def fault(self, array: Array, sizes: dict[str, int]) -> str:
+        """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
+        kind = _dtype(array)
+        if kind != self.dtype and kind[:1] != self.dtype:
+            return f"numbers of type {kind}"
+        if array.ndim != len(self.shape) or any(
+            size != (want if isinstance(want, int) else sizes.setdefault(want, size))
+            for size, want in zip(array.shape, self.shape, strict=True)
+        ):
+            return f"an array of shape {array.shape}"
+        if self.dtype.startswith("f") and _outside(np.isnan(array), self.nan):
+            return "NaN"
+        if self.dtype.startswith("f") and _outside(np.isinf(array), self.inf):
+            return "infinity"
+        low, high = self.least, self.most
+        if array.size and low is not None and not (array >= low).all():
+            return f"{array.min()}, below {low}"
+        if array.size and high is not None and not (array <= high).all():
+            return f"{array.max()}, above {high}"
+        return ""
+
+
+def _outside(found: npt.NDArray[np.bool_], allowed: bool | tuple[int, ...]) -> bool:
+    """Return whether something was found where it may not be."""
+    if isinstance(allowed, bool) or not found.size:
+        return not allowed and bool(found.any())
+    barred = np.ones(found.shape[-1], dtype=bool)
+    barred[list(allowed)] = False
+    return bool(found[..., barred].any())
+
+
+def like(
+    array: Array,
+    rows: str = "",
+    *,
+    inf: bool | tuple[int, ...] = False,
+    nan: bool | tuple[int, ...] = False,
+    within: tuple[float, float] | None = None,
+) -> Form:
+    """Return the form of an array that is there.
+
+    Parameters
+    ----------
+    array : of the right shape and type
+    rows : name of the length of the first axis; "" takes that of `array`
+    inf, nan : see `Form`
+    within : what its numbers lie between
+    """
+    shape: tuple[int | str, ...] = (rows, *array.shape[1:]) if rows else array.shape
+    low, high = (None, None) if within is None else within
+    return Form(shape, _dtype(array), inf, nan, low, high)
+
+
+def _dtype(array: Array) -> str:
+    """Return the type of numbers without the order of their bytes."""
+    return array.dtype.str.lstrip("<>=|")
+
+
+def check_arrays(
+    kept: Mapping[str, Array], forms: Mapping[str, Form], **sizes: int
+) -> dict[str, int]:
+    """Refuse a checkpoint whose arrays are not those that a method keeps.
+
+    Parameters
+    ----------
+    kept : what `Checkpoint.load` returned
+    forms : what must be there, by name; nothing else may be there
+    sizes : lengths that are known already, by the names that stand in forms
+
+    Returns
+    -------
+    The lengths of all named axes.
+
+    Raises
+    ------
+    StoreError : naming the first array that is missing, unknown, or of another form.
+
+    Verified by: tests/unit/core/test_checkpoint.py::test_wrong_arrays_are_named
+    """
+    known = dict(sizes)
+    for name, form in forms.items():
+        if name not in kept:
+            if form.needed:
+                raise refused(name, "no such array", str(form))
+            continue
+        if fault := form.fault(np.asarray(kept[name]), known):
+            lengths = [f"{n} = {known[n]}" for n in form.shape if n in known]
+            told = f" ({', '.join(lengths)})" if lengths else ""
+            raise refused(name, fault, f"{form}{told}")
+    for name in kept:
+        if name not in forms:
+            raise refused(name, "an array that is not known", "the arrays of this method alone")
+    return known
+
+
+def kept_array(
+    kept: Mapping[str, Array],
+    name: str,
+    shape: tuple[int | None, ...],
+    dtype: str = "f8",
+    *,
+    inf: bool = False,
+    nan: bool = False,
+    within: tuple[float, float] | None = None,
+) -> Array:
+    """Return an array of a checkpoint, or refuse it.
+
+    Parameters
+    ----------
+    shape : None stands for any length
+    dtype, inf, nan : see `Form`
+    within : what its numbers lie between
+
+    Raises
+    ------
+    StoreError : if it is missing or of another form.
+
+    Verified by: tests/unit/core/test_checkpoint.py::test_single_arrays_are_checked
+    """
+    low, high = (None, None) if within is None else within
+    lengths = tuple(f"any {k}" if n is None else n for k, n in enumerate(shape))
+    form = Form(lengths, dtype, inf, nan, low, high)
+    if name not in kept:
+        raise refused(name, "no such array", str(form))
+    if fault := form.fault(np.asarray(kept[name]), {}):
+        raise refused(name, fault, str(form))
+    return kept[name]
+
+
+def put_back(
+    arrays: Mapping[str, Array], kept: Mapping[str, Array], *, inf: bool = False, nan: bool = False
+) -> None:
+    """Fill `arrays`, in place, with those of the same names of a checkpoint.
+
+    Parameters
+    ----------
+    inf, nan : see `Form`
+
+    Raises
+    ------
+    StoreError : if one is missing or of another form.
+
+    Verified by: tests/unit/core/test_checkpoint.py::test_single_arrays_are_checked
+    """
+    for name, array in arrays.items():
+        array[...] = kept_array(kept, name, array.shape, _dtype(array), inf=inf, nan=nan)
+
+
+def check_count(name: str, count: int, least: int, most: int) -> int:
+    """Return a number of rows from a checkpoint; refuse one outside its bounds.
+
+    Raises
+    ------
+    StoreError : naming the array that holds it.
+    """
+    if not least <= count <= most:
+        raise refused(name, f"a count of {count}", f"{least} ... {most}")
+    return count
+
+
+@contextlib.contextmanager
+def unpacking() -> Iterator[None]:
+    """Let what a checkpoint's content runs into, such as text that is no JSON, be a refusal."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+        got = f"content that does not fit together ({type(error).__name__}: {error})"
+        raise refused("", got.splitlines()[0], "the state of a run of this scenario") from error
+
+
+def refused(name: str, got: str, needs: str) -> StoreError:
+    """Return the error for an array of a checkpoint."""
+    where = f"checkpoint, array {name!r}" if name else "checkpoint"
+    why = "it is damaged, or was written by another version, and a run from it would go astray."
+    try_ = "leave --resume out to start afresh."
+    return StoreError(explain(where, got, needs, why, try_))

@@ -1,0 +1,384 @@
+"""A Run: everything that came out of one solve, frozen.
+
+Arrays stay plain NumPy until somebody asks for a table; pandas, xarray and matplotlib
+are imported only when `events`, `data`, `ledger` or `plot` are touched.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.catalogue import CATALOGUE
+from stiction.core.audit import Audit, Check
+from stiction.core.determinism import Determinism, Loss
+from stiction.core.events import EventLog
+from stiction.core.ledger import COLUMNS, Ledger
+from stiction.errors import Status, advice_in, nearest
+from stiction.numerics.shown import brief, table_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = [
+    "NUMBERED",
+    "RESERVED",
+    "Checkpoint",
+    "Quantity",
+    "Request",
+    "Run",
+    "Variable",
+    "counted",
+    "plural",
+    "silent",
+]
+
+
+# axes whose members are numbered from 1
+NUMBERED = ("mass", "contact", "link", "node", "future")
+
+# names in tables and files that no variable of a system may have
+_COLUMNS_OF_EVENTS = ("from", "to", "kind")
+RESERVED = frozenset(
+    ("time", "asked", "ledger_time", "friction_heat_each", *_COLUMNS_OF_EVENTS, *NUMBERED, *COLUMNS)
+)
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun: masses, nodes."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(size: int, noun: str) -> str:
+    """Return a number of things in words: "1 mass", "3 masses"."""
+    return f"{size} {noun if size == 1 else plural(noun)}"
+
+
+class Checkpoint(Protocol):
+    """Where a long run leaves what it needs to go on after it was killed."""
+
+    def due(self) -> bool:
+        """Return whether enough wall time has passed since the last save."""
+
+    def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keep `state`, replacing the last one in one step."""
+
+    def load(self) -> dict[str, npt.NDArray[Any]] | None:
+        """Return the last state, or None when the run starts afresh."""
+
+
+def silent(fraction: float, note: str) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked of a method besides the system: when to start, stop, save and report.
+
+    Parameters
+    ----------
+    t_start, t_end : [s]
+    save : (t,) rising times at which the state is kept [s]; first t_start, last t_end
+    progress : called now and then with the fraction done and a short note
+    checkpoint : where to leave the state of a long run; None for nowhere
+    every_step : keep the state at every step of the method as well
+    """
+
+    t_start: float
+    t_end: float
+    save: npt.NDArray[np.float64]
+    progress: Callable[[float, str], None] = silent
+    checkpoint: Checkpoint | None = None
+    every_step: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A named array: values, the names of its axes, unit and meaning.
+
+    Axes are called `time`, `mass` (or `contact`, `node`, ...); one without `time` is a
+    constant of the run, such as the masses.
+    """
+
+    values: npt.NDArray[Any]
+    dims: tuple[str, ...]
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A named result: a number, a list (None where there is none), or a word.
+
+    Parameters
+    ----------
+    value, unit, meaning : what it is
+    absent : what to say where there is none; "" says nothing
+    label : how the summary calls it; "" takes the name
+    """
+
+    value: object
+    unit: str
+    meaning: str = ""
+    absent: str = ""
+    label: str = ""
+
+
+class Quantities(Mapping[str, Quantity]):
+    """The named results of a run: a mapping that shows itself as a table.
+
+    Parameters
+    ----------
+    named : results by name
+    """
+
+    def __init__(self, named: Mapping[str, Quantity]) -> None:
+        self._named = dict(named)
+
+    def __getitem__(self, name: str) -> Quantity:
+        """Return a result; KeyError names the nearest one that there is."""
+        try:
+            return self._named[name]
+        except KeyError as error:
+            raise KeyError(f"{name!r}: {nearest(name, self._named)}") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __repr__(self) -> str:
+        """Return names and values, one a line."""
+        lines = (f"  {name} = {brief(q.value)} {q.unit}".rstrip() for name, q in self.items())
+        return "\n".join([f"<{len(self)} quantities>", *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the results as a table."""
+        rows = [(name, q.value, q.unit, q.meaning) for name, q in self.items()]
+        return table_html(("quantity", "value", "unit", "meaning"), rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """The result of one solve, live or loaded.
+
+    Parameters
+    ----------
+    system, method : what was solved and how; None for a loaded run whose scenario is gone
+    system_name, method_name : their class names
+    status : how the run ended; `reason` says why in one line
+    t_end : the time reached [s]
+    time : (t,) saved times [s]
+    variables : saved arrays by name
+    final : the state at `t_end` by name: arrays, or numbers where a name stands for one
+    event_log, energy, determinism, audit : see those classes
+    quantities : named results
+    stats : counts of work (steps, iterations, events)
+    provenance : versions, machine, date, cost
+    citations : keys for `cite`
+    asked : (s,) times [s] at which the state was asked for, first the start, last the end
+        that was wanted; None when it is not known
+    time_unit : unit of every time above, "1" for a dimensionless system
+    energy_unit : unit of every energy: "J", "J/m" in a plane, "1" for a dimensionless system
+    size : how large the system is, in words: "3 masses"
+    unverified : why the files that it was loaded from are not known to be what was saved; ""
+        for a live run, and for one whose digests fit
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> chain = st.Chain(mass=[1.0], stiffness=1.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))
+    >>> run = st.solve(chain, t_span=(0.0, 1.0))
+    >>> isinstance(run, st.Run), run.status.value
+    (True, 'solved')
+    """
+
+    system: object | None
+    method: object | None
+    system_name: str
+    method_name: str
+    status: Status
+    reason: str
+    t_end: float
+    time: npt.NDArray[np.float64]
+    variables: Mapping[str, Variable]
+    final: Mapping[str, Any]
+    event_log: EventLog
+    energy: Ledger
+    determinism: Determinism
+    audit: Audit
+    quantities: Mapping[str, Quantity]
+    stats: Mapping[str, int | float]
+    provenance: Mapping[str, object] = field(default_factory=dict)
+    citations: Sequence[str] = ()
+    asked: npt.NDArray[np.float64] | None = None
+    time_unit: str = "s"
+    energy_unit: str = "J"
+    size: str = ""
+    unverified: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quantities", Quantities(self.quantities))
+
+    @classmethod
+    def of(
+        cls,
+        system: object,
+        method: object,
+        *,
+        time: npt.NDArray[np.float64],
+        event_log: EventLog,
+        checks: Iterable[Check],
+        losses: Iterable[Loss] = (),
+        margin: float = math.inf,
+        unseen: str = "",
+        loss_units: Mapping[str, str] = MappingProxyType({}),
+        stats: Mapping[str, int | float],
+        **rest: Any,
+    ) -> Run:
+        """Return the run of what a method computed: the head that all systems share.
+
+        Parameters
+        ----------
+        time : (t,) saved times; the last one is the time reached
+        checks, losses : lines of the audit and of determinism
+        margin, unseen : smallest distance to a split of futures over the error, and what was not
+            looked for; see `Determinism`
+        loss_units : unit of each number that is told of the place of a loss
+        rest : the other fields of `Run`
+        """
+        return cls(
+            system=system,
+            method=method,
+            system_name=type(system).__name__,
+            method_name=type(method).__name__,
+            t_end=float(time[-1]),
+            time=time,
+            event_log=event_log,
+            determinism=Determinism(
+                tuple(dataclasses.replace(loss, units=loss_units) for loss in losses),
+                margin,
+                unseen,
+            ),
+            audit=Audit(tuple(checks)),
+            stats=stats,
+            **rest,
+        )
+
+    def told(self, provenance: Mapping[str, object], asked: npt.NDArray[np.float64] | None) -> Run:
+        """Return this run with what its cost and origin were, and the times that were asked for."""
+        run: Run = object.__new__(type(self))
+        # far cheaper than `dataclasses.replace`, and runs of 0.2 ms are many
+        run.__dict__.update(self.__dict__, provenance=provenance, asked=asked)
+        return run
+
+    @functools.cached_property
+    def events(self) -> pd.DataFrame:
+        """The events as a pandas table."""
+        return self.event_log.table(self.time_unit)
+
+    @functools.cached_property
+    def ledger(self) -> xr.Dataset:
+        """The energy ledger as an xarray Dataset, with `.imbalance`."""
+        return self.energy.table(self.time_unit, self.energy_unit)
+
+    @functools.cached_property
+    def data(self) -> xr.Dataset:
+        """The saved arrays as an xarray Dataset with units in attrs."""
+        import xarray as xr
+
+        arrays = {
+            name: (v.dims, v.values, {"units": v.unit, "long_name": v.meaning})
+            for name, v in self.variables.items()
+        }
+        sizes: dict[str, int] = {}
+        for v in self.variables.values():
+            sizes.update(zip(v.dims, v.values.shape, strict=True))
+        coords: dict[str, Any] = {"time": ("time", self.time, {"units": self.time_unit})}
+        for dim, size in sizes.items():
+            if dim in NUMBERED:
+                coords[dim] = np.arange(1, size + 1)
+        return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
+
+    @property
+    def advice(self) -> str:
+        """What the status means for such a system, and what to try."""
+        homes = (kind.names.get(self.system_name, "") for kind in CATALOGUE.values())
+        rooms = {home.split(".")[1] for home in homes if home}
+        return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
+
+    @property
+    def plot(self) -> Any:
+        """Figures of this run: `run.plot.energy()` and others; its `NAMES` lists them."""
+        # looked up by name: results lie below plots, which read them
+        return importlib.import_module("stiction.plot.figures").figures_of(self)
+
+    def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
+        """Return a player of this run for a notebook, or write an animation and return its path.
+
+        Parameters
+        ----------
+        path : ends in .html (a page that needs no network), .gif, or .mp4 (needs ffmpeg); None
+            for a player, which a notebook shows
+        looks : what `run.plot.animate` takes, such as `seconds`
+        """
+        if path is None:
+            return self.plot.player(**looks)
+        return self.plot.animate(path, **looks)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the run to a new folder `path` and return it.
+
+        Raises
+        ------
+        StoreError : if the folder exists (unless `overwrite`) or cannot be written.
+        """
+        store = importlib.import_module("stiction.io.store")
+        written: Path = store.save(self, Path(path), overwrite=overwrite)
+        return written
+
+    def cite(self) -> str:
+        """Return BibTeX entries of the papers behind this run."""
+        from stiction.core.citations import bibtex
+
+        return bibtex(self.citations)
+
+    def __repr__(self) -> str:
+        """Return one line: what was solved, how it ended, and whether to trust it."""
+        unit = "" if self.time_unit == "1" else f" {self.time_unit}"
+        failed, unknown = len(self.audit.failed), len(self.audit.not_checked)
+        parts = [
+            f"{self.system_name} by {self.method_name}",
+            f"{self.status.value} at t = {self.t_end:.6g}{unit}",
+            f"{len(self.event_log)} events",
+            f"ledger {self.energy.imbalance_rel:.1e}" if self.energy.defined else "no energy",
+            self.determinism.status,
+            f"audit: {failed} failed" if failed else "audit held",
+            *([f"{unknown} not checked"] if unknown else []),
+            *(["UNVERIFIED"] if self.unverified else []),
+        ]
+        return f"<Run: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return the one-screen summary for notebooks; events and results open below it."""
+        from stiction.core.summary import shown_html
+
+        return shown_html(self)
+
+    def __str__(self) -> str:
+        """Return the one-screen summary."""
+        from stiction.core.summary import screen
+
+        return screen(self)

@@ -1,0 +1,391 @@
+"""One screen that says what was solved, what happened, and how far to trust it."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from stiction.core.audit import Check
+from stiction.core.run import NUMBERED, Quantity, Run, plural
+from stiction.errors import Status
+from stiction.numerics.shown import table_html
+
+__all__ = ["doubts", "screen", "shown_html"]
+
+_WIDTH = 92
+# lines for the last state
+_MOST_OF_STATE = 2
+_MOST_WIDTH = 100
+_MOST_ROWS = 6
+_OF_SCALED = " of scaled time"
+_MOST_LOSSES = 3
+_MOST_FAILED = 2
+_MOST_RESULTS = 4
+_MOST_EVENTS = 20
+_INDENT = "  "
+# counts of a solve that are times
+_TIMES = ("step", "step_limit", "shortest_step", "longest_step")
+
+
+def screen(run: Run) -> str:
+    """Return the one-screen summary of a run.
+
+    Verified by: tests/unit/core/test_summary.py::test_fits_on_one_screen
+    """
+    lines = [
+        *_head(run),
+        *_unverified(run),
+        *_table(run),
+        *_words(run),
+        *_final(run),
+        _events(run),
+        *_ledger(run),
+        *_determinism(run),
+        *_audit(run),
+        *_cost(run),
+    ]
+    return "\n".join(lines)
+
+
+def shown_html(run: Run) -> str:
+    """Return the summary as HTML: its first line in green, or in red where there is doubt.
+
+    The first events, all results and the audit are folded below it. Text is escaped.
+
+    Verified by: tests/unit/core/test_summary.py::test_notebooks_show_what_is_folded
+    """
+    first, _, rest = screen(run).partition("\n")
+    sound = run.status is Status.SOLVED and not doubts(run)
+    # both are read on white and on black
+    colour = "#1a8754" if sound else "#d6336c"
+    log, unit = run.event_log, _unit(run.time_unit)
+    rows = [
+        (f"{log.time[k]:.9g}{unit}", str(log.contact[k]), log.before[k], log.after[k], log.kind[k])
+        for k in range(min(len(log), _MOST_EVENTS))
+    ]
+    more = f", the first {len(rows)}" if len(rows) < len(log) else ""
+    folded = [
+        (f"{len(log)} events{more}", table_html(("time", "contact", "from", "to", "kind"), rows)),
+        (f"{len(run.quantities)} results", _results(run)),
+        (f"{len(tuple(run.audit))} checks", run.audit._repr_html_()),
+    ]
+    details = "".join(
+        f"<details><summary>{html.escape(what)}</summary>{inside}</details>"
+        for what, inside in folded
+    )
+    head = f'<strong style="color:{colour}">{html.escape(first)}</strong>'
+    return f"<div><pre>{head}\n{html.escape(rest)}</pre>{details}</div>"
+
+
+def _results(run: Run) -> str:
+    rows = [(name, q.value, q.unit, q.meaning) for name, q in run.quantities.items()]
+    return table_html(("quantity", "value", "unit", "meaning"), rows)
+
+
+def doubts(run: Run) -> list[str]:
+    """Return what of a finished run is not to be trusted: failed checks, lost determinism.
+
+    Verified by: tests/scenarios/test_strict.py::test_strict_runs_exit_with_three
+    """
+    found = [f"the audit line {check.check} failed" for check in run.audit.failed]
+    if run.determinism.losses:
+        found.append("determinism was lost")
+    return found
+
+
+def _head(run: Run) -> list[str]:
+    span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
+    size = f"{run.size}, " if run.size else ""
+    what = f"{run.system_name} by {run.method_name}, {size}{span}{_scaled(run)}"
+    word = run.status.value.upper().replace("_", " ")
+    # how it was solved and what the audit says are two things
+    head = _cut(f"{word}, audit {'held' if run.audit.ok else 'FAILED'}: {what}")
+    if run.status is Status.SOLVED:
+        return [head]
+    wanted = ""
+    if run.asked is not None:
+        wanted = f"; wanted until {_short(run.asked[-1])}{_unit(run.time_unit)}"
+    return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
+
+
+def _scaled(run: Run) -> str:
+    """Return that time is scaled, or that nothing has a unit; nothing where time is in seconds."""
+    if run.time_unit != "1":
+        return ""
+    scaled = any(_unit(variable.unit) for variable in run.variables.values())
+    return _OF_SCALED if scaled else ", dimensionless"
+
+
+def _clock(run: Run) -> str:
+    """Return what follows a time: its unit, that it is scaled, or nothing."""
+    return " (scaled)" if _scaled(run) == _OF_SCALED else _unit(run.time_unit)
+
+
+def _unverified(run: Run) -> list[str]:
+    """Return a warning for a run from files that are not known to be what was saved."""
+    return _wrapped("UNVERIFIED", run.unverified)[:3] if run.unverified else []
+
+
+def _dims(run: Run) -> dict[str, int]:
+    """Return the length of every axis of the data."""
+    sizes: dict[str, int] = {}
+    for variable in run.variables.values():
+        sizes.update(zip(variable.dims, variable.values.shape, strict=True))
+    return sizes
+
+
+def _unit(unit: str) -> str:
+    """Return ` unit`, nothing where there is none."""
+    return "" if unit in ("", "1") else f" {unit}"
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<12} {text}".rstrip()
+
+
+def _kept(label: str, text: str) -> list[str]:
+    """Return a list as lines on which a number and its unit stay together."""
+    # a space that does not break keeps them on one line
+    bound = re.sub(r"(?<=[\d.]) (?=[^\d\s])|(?<=[a-z]) (?=[-\d])", "\xa0", text)
+    return [line.replace("\xa0", " ") for line in _wrapped(label, bound)]
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    first, *rest = textwrap.wrap(text, _WIDTH - 13) or [""]
+    return [_row(label, first), *(_row("", line) for line in rest)]
+
+
+# ---- the table: one row per mass, contact, ...
+
+
+def _table(run: Run) -> list[str]:
+    columns = {
+        name: q
+        for name, q in run.quantities.items()
+        if isinstance(q.value, (list, tuple)) and q.value and _is_flat(q.value)
+    }
+    if not columns:
+        return []
+    count = len(_listed(next(iter(columns.values()))))
+    picks, skipped = _picks(count)
+    noun = _noun(run, count)
+    titles, widths, shown = [noun], [max(5, len(noun))], []
+    for name, q in columns.items():
+        title = f"{name.replace('_', ' ')} [{q.unit}]"
+        width = max(len(title), 13)
+        fits = sum(widths) + 2 * len(widths) + width <= _WIDTH
+        if fits and len(_listed(q)) == count:
+            titles.append(title)
+            widths.append(width)
+            shown.append(_listed(q))
+    lines = [_aligned(titles, widths)]
+    for i in picks:
+        cells = [str(i + 1), *(_cell(column[i]) for column in shown)]
+        lines.append(_aligned(cells, widths))
+    if skipped:
+        at = _MOST_ROWS // 2 + 1
+        more = f"{skipped} more {plural(noun)}: events.csv, summary.json"
+        lines.insert(at, f"{_INDENT}{'...':>{widths[0]}}  {more}")
+    missed = sum(1 for value in shown[0] if value is None)
+    if missed and skipped:
+        what = next(iter(columns.values())).absent or "without a value"
+        lines.append(f"{_INDENT}{missed} of {count} {plural(noun)} {what}")
+    return lines
+
+
+def _noun(run: Run, count: int) -> str:
+    """Return what the rows are: the numbered axis of the data that has as many members."""
+    sizes = _dims(run)
+    return next((dim for dim in NUMBERED if sizes.get(dim) == count), "part")
+
+
+def _is_flat(values: Sequence[object]) -> bool:
+    return all(value is None or isinstance(value, int | float) for value in values)
+
+
+def _listed(quantity: Quantity) -> Sequence[object]:
+    value = quantity.value
+    return value if isinstance(value, (list, tuple)) else ()
+
+
+def _picks(count: int) -> tuple[list[int], int]:
+    if count <= _MOST_ROWS + 1:
+        return list(range(count)), 0
+    half = _MOST_ROWS // 2
+    return [*range(half), *range(count - half, count)], count - _MOST_ROWS
+
+
+def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return _INDENT + "  ".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)).rstrip()
+
+
+def _cell(value: object) -> str:
+    return "never" if value is None else _short(value, 7)
+
+
+# ---- the lines
+
+
+def _words(run: Run) -> list[str]:
+    lines = []
+    for name, q in run.quantities.items():
+        if isinstance(q.value, (list, tuple)) or (q.value is None and not q.absent):
+            continue
+        if q.value is None:
+            lines.append(_row(q.label or name, q.absent))
+            continue
+        shown = _short(q.value, 9) if isinstance(q.value, int | float) else str(q.value)
+        unit = _unit(q.unit)
+        meaning = f": {q.meaning}" if q.meaning else ""
+        text = f"{shown}{unit}{meaning}" if q.label else f"{name} = {shown}{unit}{meaning}"
+        lines.append(_cut(_row(q.label or "result", text)))
+    return lines[:_MOST_RESULTS]
+
+
+def _final(run: Run) -> list[str]:
+    """Return the last state where it is a few single numbers."""
+    single = {
+        name: float(np.ravel(values)[-1])
+        for name, values in run.final.items()
+        if name in run.variables and run.variables[name].dims == ("time",)
+    }
+    if not single:
+        return []
+    parts = (
+        f"{name} = {_short(value, 9)}{_unit(run.variables[name].unit)}".replace(" ", "\xa0")
+        for name, value in single.items()
+    )
+    lines = _wrapped("last state", ", ".join(parts))
+    if len(lines) > _MOST_OF_STATE:
+        lines = [*lines[: _MOST_OF_STATE - 1], f"{lines[_MOST_OF_STATE - 1]} ..."]
+    return [line.replace("\xa0", " ") for line in lines]
+
+
+def _events(run: Run) -> str:
+    if not len(run.event_log):
+        return _row("events", "none")
+    counts = Counter(run.event_log.kind)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    return _row("events", f"{len(run.event_log)} ({kinds})")
+
+
+def _ledger(run: Run) -> list[str]:
+    energy, unit = run.energy, _unit(run.energy_unit)
+    if not energy.defined:
+        return [_row("ledger", "this system has no energy")]
+    closes = f"closes to {energy.imbalance_rel:.1e} of {_short(energy.scale)}{unit}"
+    if energy.step_imbalance_rel is not None:
+        closes += f", each step to {energy.step_imbalance_rel:.1e} of it"
+    columns = energy.columns()
+    parts = [
+        f"{label} {_short(columns[name][-1])}{unit}"
+        for name, label in (
+            ("external_work", "work"),
+            ("friction_heat", "friction"),
+            ("viscous_heat", "dampers"),
+            ("algorithmic", "scheme"),
+        )
+        if columns[name][-1] != 0.0
+    ]
+    return _kept("ledger", "; ".join([closes, ", ".join(parts)]) if parts else closes)
+
+
+def _determinism(run: Run) -> list[str]:
+    losses = run.determinism.losses
+    if not losses:
+        return _wrapped("determinism", run.determinism.words + _nearest(run))
+    times = "once" if len(losses) == 1 else f"{len(losses)} times"
+    lines = [_row("DETERMINISM", f"lost {times}: the model allows more than one future")]
+    unit = _clock(run)
+    for loss in losses[:_MOST_LOSSES]:
+        units = {key: _unit(loss.units.get(key, "")) for key in loss.where}
+        places = {key: text + units[key] for key, x in loss.where.items() if (text := _few(x))}
+        choice = f"; taken: {loss.choice}" if loss.choice else ""
+        what = f"{_INDENT}t = {_short(loss.time)}{unit}  {loss.kind}"
+        # the choice says more than the last place
+        while len(what + _listing(places) + choice) > _MOST_WIDTH and len(places) > 1:
+            places.pop(next(reversed(places)))
+        lines.append(_cut(what + _listing(places) + choice))
+    if len(losses) > _MOST_LOSSES:
+        lines.append(f"{_INDENT}... {len(losses) - _MOST_LOSSES} more in summary.json")
+    return lines
+
+
+def _nearest(run: Run) -> str:
+    """Return how near the run came to a split of futures, in units of its error."""
+    margin = run.determinism.margin
+    return f", splits at least {_short(margin)} errors away" if margin < math.inf else ""
+
+
+def _listing(places: Mapping[str, str]) -> str:
+    return "".join(f", {key} {text}" for key, text in places.items())
+
+
+def _few(value: object) -> str:
+    """Return up to four numbers as text; nothing for what is longer or no number."""
+    if isinstance(value, (list, tuple)):
+        parts = [_few(entry) for entry in value]
+        return " | ".join(parts) if all(parts) and len(parts) <= 4 else ""
+    return _short(value) if isinstance(value, int | float) else ""
+
+
+def _audit(run: Run) -> list[str]:
+    failed = run.audit.failed
+    lines = [line for check in failed[:_MOST_FAILED] for line in _failure(check, _clock(run))]
+    if len(failed) > _MOST_FAILED:
+        lines.append(_row("AUDIT FAILED", f"{len(failed) - _MOST_FAILED} more in summary.json"))
+    held, unknown = run.audit.held, run.audit.not_checked
+    parts = [f"{len(held)} held: {', '.join(check.check for check in held)}"] if held else []
+    if unknown:
+        why = ", ".join(f"{check.check} ({check.note})" for check in unknown)
+        parts.append(f"{len(unknown)} not checked: {why}")
+    if parts:
+        lines.extend(_wrapped("audit", "; ".join(parts)))
+    return lines or [_row("audit", "nothing was checked")]
+
+
+def _failure(check: Check, clock: str) -> list[str]:
+    unit = _unit(check.unit)
+    value = "" if check.value is None else f" {check.value:.3g}{unit}"
+    limit = "" if check.limit is None else f" (limit {check.limit:.3g}{unit})"
+    when = "" if check.time is None else f" at t = {_short(check.time)}{clock}"
+    note = f": {check.note}" if check.note else ""
+    return _wrapped("AUDIT FAILED", f"{check.check}{value}{limit}{when}{note}")[:2]
+
+
+def _cost(run: Run) -> list[str]:
+    times = {name: _unit(run.time_unit) for name in _TIMES}
+    # what did not happen is left out first: the line has room for some
+    counts = [
+        f"{name.replace('_', ' ')} {_short(value)}{times.get(name, '')}"
+        for name, value in run.stats.items()
+        if value or name in ("events", "steps")
+    ]
+    told = run.provenance
+    # runs of earlier versions tell the wall time alone
+    solving, compiling = told.get("solve_s", told.get("wall_s")), told.get("compile_s")
+    spent = [f"{_short(solving, 3)} s"] if isinstance(solving, int | float) else []
+    if isinstance(compiling, int | float) and compiling >= 0.1:
+        spent = [*spent[:1], f"and {_short(compiling, 3)} s to compile"]
+    head = "; ".join(part for part in (" ".join(spent), ", ".join(counts)) if part)
+    lines = _kept("cost", head)
+    while len(lines) > 2:
+        counts.pop()
+        lines = _kept("cost", "; ".join([" ".join(spent), ", ".join(counts)]))
+    return lines
+
+
+def _short(value: object, digits: int = 6) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{float(value):.{digits}g}"  # type: ignore[arg-type]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _MOST_WIDTH else f"{line[: _MOST_WIDTH - 3]}..."

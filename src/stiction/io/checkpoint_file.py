@@ -1,0 +1,221 @@
+"""A checkpoint on disk: what a long run needs to go on after it was killed."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import os
+import secrets
+import struct
+import time as clock
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction._version import __version__
+from stiction.core.digests import regular
+from stiction.errors import StoreError, explain
+from stiction.io.locks import in_use, mark_in_use
+from stiction.numerics.jit import Mode, mode
+
+__all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
+
+EVERY = 10.0
+_KEY, _KERNELS = "__scenario__", "__kernels__"
+
+
+def checkpoint_path(folder: Path) -> Path:
+    """Return where the checkpoint of a run lies that will be saved as `folder`."""
+    return folder.with_name(f".{folder.name}.checkpoint")
+
+
+class FileCheckpoint:
+    """Keeps the state of a run in one file, replaced in one step.
+
+    Parameters
+    ----------
+    path : the file
+    scenario : text that tells problems apart; a checkpoint of another one is refused
+    resume : whether `load` gives back what is there
+    every : wall time between two saves [s]
+    told : is told, once, that the file cannot be written, and the run goes on; without it that
+        is an error
+
+    Verified by: tests/unit/io/test_checkpoint_file.py::test_state_survives
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        scenario: str,
+        *,
+        resume: bool = False,
+        every: float = EVERY,
+        told: Callable[[str], None] | None = None,
+    ) -> None:
+        self.path, self.resume, self.every, self._told = path, resume, every, told
+        self._failed = False
+        digest = hashlib.sha256(f"{__version__}\n{scenario}".encode()).hexdigest()
+        self._key = np.array(digest)
+        self._last = clock.monotonic()
+
+    def due(self) -> bool:
+        """Return whether enough wall time has passed since the last save."""
+        return clock.monotonic() - self._last >= self.every
+
+    def save(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Keep `state`, replacing the last one in one step.
+
+        Raises
+        ------
+        StoreError : if the file cannot be written and nobody is to be told.
+        """
+        # a name of its own: another process may keep its state in the same place
+        fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with fresh.open("x+b") as file:
+                mark_in_use(file.fileno())
+                kept = {_KEY: self._key, _KERNELS: np.array(mode())}
+                np.savez(file, allow_pickle=False, **kept, **state)
+                _seal(file)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, self.path)
+        except OSError as error:
+            got, needs = error.strerror or str(error), "a file that can be written"
+            why = "a long run leaves its state there, so that it can go on after a kill."
+            if self._told is None:
+                try_ = "make room on the disk; --resume goes on from the last checkpoint."
+                raise StoreError(explain(str(self.path), got, needs, why, try_)) from error
+            if not self._failed:
+                try_ = "make room meanwhile: the run goes on, and tries again."
+                self._told(explain(str(self.path), got, needs, why, try_))
+            self._failed = True
+        finally:
+            with contextlib.suppress(OSError):
+                fresh.unlink()
+        self._last = clock.monotonic()
+
+    def load(self) -> dict[str, npt.NDArray[Any]] | None:
+        """Return the last state, or None when the run starts afresh.
+
+        Raises
+        ------
+        StoreError : if the file is damaged or belongs to another problem.
+        """
+        if not self.resume or not os.path.lexists(self.path):
+            return None
+        state = self._arrays()
+        key, kernels = str(state.pop(_KEY)), str(state.pop(_KERNELS))
+        if key != str(self._key):
+            got = "the checkpoint of another problem"
+            why = "a run goes on only from a state of the same scenario and version."
+            raise self._refused(got, why)
+        if kernels != mode():
+            got = f"the checkpoint of a run with {kernels} kernels"
+            why = f"this process runs {mode()} kernels, which round differently."
+            raise self._refused(got, why)
+        return state
+
+    def kernels(self) -> Mode | None:
+        """Return the mode of the kernels that left the file; None for no file, or a damaged one."""
+        if not self.resume or not os.path.lexists(self.path):
+            return None
+        with contextlib.suppress(StoreError):
+            kept = str(self._arrays()[_KERNELS])
+            return cast(Mode, kept) if kept in ("compiled", "plain") else None
+        return None
+
+    def remove(self) -> None:
+        """Remove the file, if there is one, and what killed runs left half-written."""
+        self.path.unlink(missing_ok=True)
+        for half in self.path.parent.glob(glob.escape(self.path.name) + ".new*"):
+            if not in_use(half):
+                half.unlink(missing_ok=True)
+
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all arrays of the file, whose digest is compared before anything is unpacked."""
+        try:
+            if not regular(self.path):
+                raise OSError("no file")
+            # opened here, because np.load leaves a damaged file open
+            with self.path.open("rb") as raw:
+                if (fault := _fault(raw)) is not None:
+                    raise self._refused(*fault)
+                with np.load(raw, allow_pickle=False) as file:
+                    found = {name: file[name] for name in file.files}
+        except StoreError:
+            raise
+        except _UNREADABLE as error:
+            got = f"a file that cannot be read ({type(error).__name__})"
+            raise self._refused(got, _DAMAGED) from error
+        if not {_KEY, _KERNELS} <= found.keys():
+            raise self._refused("a file that cannot be read (no key)", _DAMAGED)
+        return found
+
+    def _refused(self, got: str, why: str) -> StoreError:
+        needs = "a checkpoint of this run"
+        try_ = "leave --resume out to start afresh, or give another --out."
+        return StoreError(explain(str(self.path), got, needs, why, try_))
+
+
+# at the end of the file, where ZIP has its comment
+_LABEL = b"sha256 "
+_SEAL = len(_LABEL) + 64
+_DAMAGED = "it is damaged."
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    SyntaxError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
+
+
+def _seal(file: BinaryIO) -> None:
+    """Append the SHA-256 of all bytes of a ZIP file that has no comment, as its comment."""
+    file.seek(-2, os.SEEK_END)
+    file.write(_SEAL.to_bytes(2, "little"))
+    digest = _digest(file, file.seek(0, os.SEEK_END))
+    file.seek(0, os.SEEK_END)
+    file.write(digest)
+
+
+def _fault(file: BinaryIO) -> tuple[str, str] | None:
+    """Return what was got and why it is refused if the digest is not that of the content."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _SEAL, 0))
+    seal = file.read()
+    if len(seal) < _SEAL or not seal.startswith(_LABEL):
+        got = "a file that cannot be read (no digest)"
+        return got, "it is damaged, or was written by an earlier version."
+    if seal != _digest(file, size - _SEAL):
+        return "a file that cannot be read (another digest)", _DAMAGED
+    file.seek(0)
+    return None
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    """Return the label and the SHA-256 of the first bytes of a file."""
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (block := file.read(min(size, _BLOCK))):
+        digest.update(block)
+        size -= len(block)
+    return _LABEL + digest.hexdigest().encode("ascii")
+
+
+_BLOCK = 1 << 20

@@ -1,0 +1,186 @@
+"""Files of HDF5, which does not survive a full disk: it never meets one here.
+
+A refused write leaves HDF5 with a file that it can neither finish nor close, and the process
+crashes when it ends. So a file is built in memory, once its size, and put down with plain
+writes. Beyond `MOST_IN_MEMORY` that would cost as much memory again as the run holds: there HDF5
+writes to the disk through an object that remembers the first refusal and goes on in appearance.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from stiction.core.interrupts import uninterrupted
+
+__all__ = ["MOST_IN_MEMORY", "Image", "Sink", "put_down"]
+
+MOST_IN_MEMORY = 256 * 2**20
+"""Bytes of arrays up to which a file is built in memory."""
+
+# what HDF5 may read again is small: its own tables, never the arrays
+_SMALL = 2**16
+
+
+class Image(io.BytesIO):
+    """A file in memory; `digest` is the SHA-256 of what was put down, once it was."""
+
+    digest = ""
+
+
+@contextlib.contextmanager
+def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
+    """Give an object for HDF5 to write into; afterwards the file `path` holds it.
+
+    What was in memory is on the disk then, and its digest was taken while the disk was busy.
+
+    Parameters
+    ----------
+    path : the file
+    size : about how many bytes there will be
+
+    Raises
+    ------
+    OSError : if the file cannot be written; never inside HDF5.
+
+    Verified by: tests/unit/io/test_images.py::test_a_full_disk_is_an_error
+    """
+    if size <= MOST_IN_MEMORY:
+        memory = Image()
+        yield memory
+        with (
+            path.open("wb", buffering=0) as file,
+            memory.getbuffer() as image,
+            _hashing(image) as digest,
+        ):
+            _write_all(file, image)
+            os.fsync(file.fileno())
+        memory.digest = digest.hexdigest()
+        return
+    with uninterrupted(), Sink(path) as sink:
+        try:
+            yield sink
+        except Exception as error:
+            if sink.error is None:
+                raise
+            raise sink.error from error
+    if sink.error is not None:
+        raise sink.error
+
+
+@contextlib.contextmanager
+def _hashing(data: memoryview) -> Iterator[Any]:
+    """Give the SHA-256 of `data`, which is complete at the end of the context."""
+    digest = hashlib.sha256()
+    beside = threading.Thread(target=digest.update, args=(data,), daemon=True)
+    try:
+        beside.start()
+    except RuntimeError:
+        # no more threads are allowed here
+        digest.update(data)
+        yield digest
+        return
+    try:
+        yield digest
+    finally:
+        beside.join()
+
+
+class Sink(io.RawIOBase):
+    """A file on disk to which every write seems to succeed; `error` is the first that did not.
+
+    Parameters
+    ----------
+    path : the file
+    """
+
+    # what HDF5 writes here and there is read again for its digest
+    digest = ""
+
+    def __init__(self, path: Path) -> None:
+        self.error: OSError | None = None
+        self._file = path.open("w+b", buffering=0)
+        self._at = 0
+        self._late: list[tuple[int, bytes]] = []
+
+    def write(self, data: Any) -> int:
+        """Write all of `data`; after a refusal keep in memory what is small enough."""
+        with memoryview(data) as view, view.cast("B") as block:
+            if self.error is None:
+                try:
+                    self._file.seek(self._at)
+                    _write_all(self._file, block)
+                except OSError as error:
+                    self.error = error
+            if self.error is not None and len(block) <= _SMALL:
+                self._late.append((self._at, bytes(block)))
+            self._at += len(block)
+            return len(block)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what was written, zeros where nothing was."""
+        with memoryview(buffer) as view, view.cast("B") as block:
+            size = len(block)
+            self._file.seek(self._at)
+            found = self._file.read(size) or b""
+            block[:] = found + bytes(size - len(found))
+            for begin, data in self._late:
+                first, last = max(begin, self._at), min(begin + len(data), self._at + size)
+                if first < last:
+                    block[first - self._at : last - self._at] = data[first - begin : last - begin]
+            self._at += size
+            return size
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Move to a byte."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at}
+        self._at = offset + (base[whence] if whence in base else self._file.seek(0, io.SEEK_END))
+        return self._at
+
+    def tell(self) -> int:
+        """Return the byte at which the next call writes or reads."""
+        return self._at
+
+    def truncate(self, size: int | None = None) -> int:
+        """Give the file its size."""
+        size = self._at if size is None else size
+        if self.error is None:
+            try:
+                self._file.truncate(size)
+            except OSError as error:
+                self.error = error
+        return size
+
+    def seekable(self) -> bool:
+        """Return that any byte can be reached."""
+        return True
+
+    def readable(self) -> bool:
+        """Return that what was written can be read."""
+        return True
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            try:
+                self._file.close()
+            except OSError as error:
+                self.error = self.error or error
+        super().close()
+
+
+def _write_all(file: io.RawIOBase, data: memoryview) -> None:
+    done = 0
+    while done < len(data):
+        # a disk that fills up takes a part first
+        done += file.write(data[done:]) or 0

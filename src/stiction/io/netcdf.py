@@ -1,0 +1,134 @@
+"""The trajectory of a run as one NetCDF-4 file, written and read without xarray.
+
+xarray takes longer to import than most runs take to solve; h5netcdf writes the same file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.core.ledger import COLUMNS, Ledger
+from stiction.core.run import NUMBERED, Run, Variable
+from stiction.io.images import put_down
+
+__all__ = ["read_netcdf", "write_netcdf"]
+
+_LEDGER = "energy ledger"
+
+
+def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
+    """Write the saved arrays and the ledger of `run` to `path`.
+
+    Return the SHA-256 of the file, "" where that is not known yet.
+
+    Parameters
+    ----------
+    run : what to write
+    path : the file
+    details : what other files of a saved run have no place for; kept as one JSON attribute
+
+    Verified by: tests/unit/io/test_store.py::test_netcdf_opens_in_xarray
+    """
+    import h5netcdf
+
+    with put_down(path, _size(run)) as image, h5netcdf.File(image, "w") as file:
+        _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
+        for name, variable in run.variables.items():
+            _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
+        _put_ledger(file, run)
+        if run.asked is not None and not np.array_equal(run.asked, run.time):
+            _put(file, "asked", ("asked",), run.asked, run.time_unit, "times asked for")
+        for dim, size in file.dimensions.items():
+            if dim in NUMBERED and dim not in file.variables:
+                meaning = f"number of the {dim}, from 1"
+                _put(file, dim, (dim,), np.arange(1, size.size + 1), "1", meaning)
+        file.attrs["Conventions"] = "CF-1.11"
+        file.attrs["source"] = f"stiction {run.provenance.get('stiction', '')}".strip()
+        file.attrs["system"] = run.system_name
+        file.attrs["method"] = run.method_name
+        file.attrs["status"] = run.status.value
+        file.attrs["t_end"] = float(run.t_end)
+        file.attrs["time_unit"] = run.time_unit
+        file.attrs["energy_unit"] = run.energy_unit
+        file.attrs["energy_defined"] = int(run.energy.defined)
+        file.attrs["details"] = json.dumps(details)
+    return image.digest
+
+
+def _size(run: Run) -> int:
+    """Return how many bytes the arrays of a run take."""
+    columns = (*run.energy.columns().values(), run.energy.friction_heat, run.time)
+    return sum(np.asarray(v.values).nbytes for v in run.variables.values()) + sum(
+        column.nbytes for column in columns
+    )
+
+
+def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]]:
+    """Return the arrays, the ledger and the details that `write_netcdf` wrote.
+
+    Raises
+    ------
+    OSError, KeyError, ValueError : if the file is damaged.
+    """
+    import h5netcdf
+
+    variables: dict[str, Variable] = {}
+    ledger: dict[str, Any] = {}
+    with h5netcdf.File(path, "r") as file:
+        for name, stored in file.variables.items():
+            if stored.attrs.get("group") == _LEDGER:
+                ledger[name] = stored[...]
+            elif name not in NUMBERED:
+                unit, meaning = str(stored.attrs["units"]), str(stored.attrs["long_name"])
+                variables[name] = Variable(stored[...], tuple(stored.dimensions), unit, meaning)
+        details = json.loads(file.attrs["details"])
+        # runs saved before there were other systems than chains do not name these
+        details["time_unit"] = str(file.attrs.get("time_unit", "s"))
+        stored = file.variables["kinetic"].attrs["units"]
+        details["energy_unit"] = str(file.attrs.get("energy_unit", stored))
+        defined = bool(file.attrs.get("energy_defined", 1))
+    each = ledger.pop("friction_heat_each")
+    ledger.pop("friction_heat")
+    ledger.pop("imbalance")
+    time = ledger.pop("ledger_time", variables["time"].values)
+    step = details["step_imbalance_rel"]
+    energy = Ledger(
+        time=time, friction_heat=each, step_imbalance_rel=step, defined=defined, **ledger
+    )
+    return variables, energy, details
+
+
+def _put_ledger(file: Any, run: Run) -> None:
+    energy, unit, axis = run.energy, run.energy_unit, "time"
+    if energy.time.size != file.variables["time"].shape[0]:
+        axis = "ledger_time"
+        _put(file, axis, (axis,), energy.time, run.time_unit, "time of the ledger", group=_LEDGER)
+    for name, values in energy.columns().items():
+        _put(file, name, (axis,), values, unit, COLUMNS[name], group=_LEDGER)
+    each, meaning = energy.friction_heat, "heat of friction of each contact since the start"
+    contacts = file.dimensions.get("contact")
+    # a ledger may keep one heat for all contacts together
+    fits = contacts is None or contacts.size == each.shape[1]
+    dims = (axis, "contact" if fits else "ledger_contact")
+    _put(file, "friction_heat_each", dims, each, unit, meaning, group=_LEDGER)
+
+
+def _put(
+    file: Any, name: str, dims: tuple[str, ...], values: Any, unit: str, meaning: str, **more: str
+) -> None:
+    values = np.asarray(values)
+    if values.dtype == np.bool_:
+        values = values.astype(np.int8)
+    for dim, size in zip(dims, values.shape, strict=True):
+        if dim not in file.dimensions:
+            file.dimensions[dim] = size
+    variable = file.create_variable(name, dims, data=values, dtype=values.dtype)
+    variable.attrs["units"] = unit
+    variable.attrs["long_name"] = meaning
+    for key, text in more.items():
+        variable.attrs[key] = text

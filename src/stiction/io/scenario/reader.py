@@ -1,0 +1,394 @@
+"""From a table to objects: `type` is the class, other keys are its fields, nothing is guessed."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import math
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stiction.errors import ScenarioError, StictionError, explain, nearest
+from stiction.io.scenario.classes import ARTICLES, KINDS, find
+from stiction.io.scenario.scenario import Scenario
+from stiction.io.scenario.settings import change
+from stiction.io.scenario.source import Table, read_table
+from stiction.solve import default_method, started
+
+__all__ = ["build", "field_value", "read_scenario", "scenario_of"]
+
+_WORDS = ("title", "paper", "figure", "note")
+_TOP = ("system", "method", "solve", *_WORDS)
+_SOLVE = ("t_end", "t_start", "save", "x0", "mode")
+_LARGEST_INT = 2**63 - 1
+
+
+def read_scenario(source: str | Path, changes: Iterable[str] = (), /, **fields: object) -> Scenario:
+    """Return the scenario behind a built-in name, a TOML file, or a TOML text.
+
+    Parameters
+    ----------
+    source : name, path, or text (recognised by its line breaks)
+    changes : settings made before it is built, such as "system.law.mu=0.3"
+    fields : other values for fields of the system or keys of [solve], by their names:
+        ``read_scenario("slip-wave", mass=[1, 2, 4], t_end=20.0)``. A part such as `load` or
+        `law` may be an object, or a dictionary of its fields
+
+    Raises
+    ------
+    ScenarioError : on anything unknown, missing or of a wrong type.
+    ModelError : on values that make no sense.
+
+    Verified by: tests/unit/test_scenario.py::test_design_example_builds_the_objects
+    """
+    return scenario_of(read_table(source), changes, **fields)
+
+
+def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) -> Scenario:
+    """Return the scenario that a table of plain values describes; see `read_scenario`."""
+    for setting in changes:
+        change(table, setting)
+    objects = _replaced(table, fields)
+    _refuse_unknown(table, _TOP, "scenario", "scenario")
+    for key in ("system", "solve"):
+        if key not in table:
+            raise ScenarioError(
+                explain(
+                    f"[{key}]",
+                    "no such table",
+                    "[system] and [solve]" if key == "system" else "[solve] with t_end [s]",
+                    "a run needs something that moves and a time span.",
+                    'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
+                )
+            )
+    span = _solve(table["solve"])
+    words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
+    start = _start(table["solve"])
+    system = build("System", table["system"], "system")
+    if objects:
+        system = dataclasses.replace(system, **objects)
+    system = started(system, **start)
+    if "method" in table:
+        method = build("Method", table["method"], "method")
+    else:
+        method = default_method(system)
+    return Scenario(system, method, **span, **words)
+
+
+def _replaced(table: Table, fields: Mapping[str, object]) -> dict[str, object]:
+    """Put plain values of `fields` into the table; return those that are objects.
+
+    Raises
+    ------
+    ScenarioError : if a name is neither a field of the system nor a key of [solve].
+    """
+    system = table.get("system")
+    if not fields or not isinstance(system, dict):
+        return {}
+    cls = find("System", system.get("type"), "system")
+    names = [f.name for f in dataclasses.fields(cls) if f.init]
+    _refuse_unknown(fields, [*names, *_SOLVE, "method"], "read_scenario", cls.__name__)
+    objects: dict[str, object] = {}
+    for name, value in fields.items():
+        if name == "method" or (name not in names and name in _SOLVE):
+            owner = table if name == "method" else table.setdefault("solve", {})
+            owner[name] = value
+        elif dataclasses.is_dataclass(value):
+            objects[name] = value
+        elif isinstance(value, Mapping) and isinstance(system.get(name), dict):
+            system[name] = {**system[name], **value}
+        else:
+            system[name] = value.tolist() if hasattr(value, "tolist") else value
+    return objects
+
+
+def build(kind: str, table: object, where: str) -> Any:
+    """Return the object of `kind` that a table with a `type` describes.
+
+    Parameters
+    ----------
+    kind : name of the base class, a key of the registry
+    table : `type` and fields
+    where : dotted path of the table, for messages
+    """
+    article = ARTICLES[kind]
+    example = next(iter(KINDS[kind]))
+    if not isinstance(table, Mapping) or "type" not in table:
+        got = "a table without `type`" if isinstance(table, Mapping) else repr(table)
+        raise ScenarioError(
+            explain(
+                where,
+                got,
+                f"{article}: a table whose `type` is one of {', '.join(sorted(KINDS[kind]))}",
+                "`type` names the class, the other keys are its fields.",
+                f'for example type = "{example}".',
+            )
+        )
+    given = {key: value for key, value in table.items() if key != "type"}
+    return _made(find(kind, table["type"], where), given, where)
+
+
+def field_value(cls: type, name: str, value: object, where: str) -> Any:
+    """Return a value as the field `name` of a class wants it; what is an object stays as it is.
+
+    Raises
+    ------
+    ScenarioError : if the field holds another type.
+
+    Verified by: tests/unit/studies/test_fields.py::test_values_are_put_in_place
+    """
+    if dataclasses.is_dataclass(value):
+        return value
+    hint = _hints(cls)[name]
+    if isinstance(value, float) and value.is_integer() and "float" not in _slot(hint).scalars:
+        # numbers that were spread evenly are floats, though all may be whole
+        value = int(value)
+    return _convert(value, hint, where)
+
+
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
+    """Return the object of a class from its fields as plain values."""
+    if not isinstance(cls, type):
+        return _returned(cls, given, where)
+    fields = {f.name: f for f in dataclasses.fields(cls) if f.init}
+    _refuse_unknown(given, fields, where, cls.__name__)
+    # where no parts is the default, an empty list says the same
+    given = {k: v for k, v in given.items() if not (v == [] and fields[k].default == ())}
+    missing = [name for name, f in fields.items() if name not in given and _required(f)]
+    if missing:
+        raise ScenarioError(
+            explain(
+                f"{where}.{missing[0]}",
+                "nothing",
+                f"a value; {cls.__name__} has the fields {', '.join(fields)}",
+                "this field has no default.",
+                f"add {missing[0]} = ... to [{where}].",
+            )
+        )
+    hints = typing.get_type_hints(cls)
+    values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
+    return _construct(cls, values, where)
+
+
+def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> Any:
+    """Return what a function makes of its parameters as plain values."""
+    known = inspect.signature(maker).parameters
+    name = maker.__name__
+    _refuse_unknown(given, known, where, name)
+    needed = [n for n, p in known.items() if p.default is p.empty and n not in given]
+    if needed:
+        needs, why = f"a value; {name} takes {', '.join(known)}", "this one has no default."
+        try_ = f"add {needed[0]} = ... to [{where}]."
+        raise ScenarioError(explain(f"{where}.{needed[0]}", "nothing", needs, why, try_))
+    hints = typing.get_type_hints(maker)
+    values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
+    return _construct(maker, values, where)
+
+
+def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> Any:
+    import numpy as np
+
+    try:
+        # numbers beyond floating point are refused by the class, without a warning of NumPy
+        with np.errstate(all="ignore"):
+            return cls(**values)
+    except StictionError:
+        raise
+    except (TypeError, ValueError, ArithmeticError) as error:
+        # a class that lets a wrong value through its own checks must not end in a traceback
+        raise ScenarioError(
+            explain(
+                where,
+                f"values that {cls.__name__} refuses ({error})",
+                f"values that make {cls.__name__} well defined",
+                "every field has a unit and a range; see its documentation.",
+                "check lengths and signs.",
+            )
+        ) from error
+
+
+def _solve(table: object) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        why = "it holds the time span."
+        raise ScenarioError(explain("solve", repr(table), "a table", why, "write [solve]."))
+    _refuse_unknown(table, _SOLVE, "solve", "solve")
+    if "t_end" not in table:
+        why = "a run goes from a start to a later end."
+        try_ = "add t_end = 8.0, or another time [s]."
+        raise ScenarioError(explain("solve.t_end", "nothing", "an end time [s]", why, try_))
+    span = {
+        key: float(_convert(table[key], float, f"solve.{key}"))
+        for key in ("t_end", "t_start")
+        if key in table
+    }
+    if "save" not in table:
+        return span
+    save = _convert(table["save"], int | Sequence[float], "solve.save")
+    return {**span, "save": save if isinstance(save, int) else tuple(map(float, save))}
+
+
+def _start(table: Mapping[str, object]) -> dict[str, Any]:
+    """Return where a run starts, if [solve] says so; it goes before what [system] says."""
+    hints = {"x0": float | Sequence[float], "mode": str}
+    return {k: _convert(table[k], h, f"solve.{k}") for k, h in hints.items() if k in table}
+
+
+def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owner: str) -> None:
+    known = list(known)
+    for key in given:
+        if key not in known:
+            raise ScenarioError(
+                explain(
+                    where,
+                    f"the unknown key {key!r}",
+                    f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
+                    "a key that nobody reads would change nothing, silently.",
+                    nearest(key, known) if known else "leave the key out.",
+                )
+            )
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    return field.default is missing and field.default_factory is missing
+
+
+# ---- values by the type of the field
+
+
+@dataclasses.dataclass(frozen=True)
+class _Slot:
+    """What the type of a field allows: a kind of object, one class, scalars, lists."""
+
+    kind: str | None
+    listed: bool
+    scalars: frozenset[str]
+    # a dataclass of no kind: the field can hold this class alone
+    single: type | None = None
+    # an array, which may have rows
+    rows: bool = False
+
+    @property
+    def needs(self) -> str:
+        if self.single is not None:
+            return f"a table with fields of {self.single.__name__}"
+        if self.kind is not None:
+            tables = f"[[...]] tables, each {ARTICLES[self.kind]}"
+            return tables if self.listed else f"{ARTICLES[self.kind]} (a table)"
+        words = {"float": "a number", "int": "a whole number", "str": "a string", "bool": "a bool"}
+        parts = [words[name] for name in words if name in self.scalars]
+        if "float" in self.scalars and "int" in self.scalars:
+            parts.remove("a whole number")
+        return " or ".join([*parts, *(["a list of numbers"] if self.listed else [])])
+
+
+def _slot(hint: object) -> _Slot:
+    """Return what a type allows; aliases are resolved already."""
+    import numpy as np
+
+    parts = list(_members(hint))
+    lists = [part for part in parts if typing.get_origin(part) is not None]
+    inner = [*parts, *(one for part in lists for one in _members(typing.get_args(part)[0]))]
+    bases = (base.__name__ for part in inner if isinstance(part, type) for base in part.__mro__)
+    kind = next((name for name in bases if name in KINDS), None)
+    scalars = (part.__name__ for part in _SCALARS if part in parts)
+    classes = (part for part in parts if isinstance(part, type))
+    single = next((part for part in classes if dataclasses.is_dataclass(part)), None)
+    rows = len(parts) == 1 and typing.get_origin(parts[0]) is np.ndarray
+    return _Slot(kind, bool(lists), frozenset(scalars), None if kind else single, rows)
+
+
+_SCALARS = (float, int, str, bool)
+
+
+def _members(hint: object) -> Iterator[object]:
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        for part in typing.get_args(hint):
+            yield from _members(part)
+    else:
+        yield hint
+
+
+def _convert(value: object, hint: object, where: str) -> Any:
+    """Return `value` as the type of the field wants it; ScenarioError when it is another."""
+    slot = _slot(hint)
+    if slot.single is not None:
+        return _single(slot.single, value, slot, where)
+    if slot.kind is not None:
+        if not slot.listed:
+            return build(slot.kind, value, where)
+        if isinstance(value, Sequence) and not isinstance(value, str) and value:
+            parts = enumerate(value, start=1)
+            return [build(slot.kind, part, f"{where} (part {i})") for i, part in parts]
+        raise _wrong_type(value, slot, where)
+    if typing.get_origin(hint) is Mapping and isinstance(value, dict):
+        inner = typing.get_args(hint)[1]
+        return {key: _convert(v, inner, f"{where}.{key}") for key, v in value.items()}
+    if isinstance(value, list):
+        rows = slot.rows and value and all(isinstance(row, list) for row in value)
+        if rows:
+            return [_convert(row, hint, where) for row in value]
+        if not slot.listed or not all(_is_number(entry) for entry in value):
+            raise _wrong_type(value, slot, where)
+        return [_finite(entry, where) for entry in value]
+    if isinstance(value, bool | str):
+        if type(value).__name__ not in slot.scalars:
+            raise _wrong_type(value, slot, where)
+        return value
+    fits = _is_number(value) and (
+        "float" in slot.scalars or ("int" in slot.scalars and isinstance(value, int))
+    )
+    if not fits:
+        raise _wrong_type(value, slot, where)
+    return _finite(value, where)
+
+
+def _single(cls: type, value: object, slot: _Slot, where: str) -> Any:
+    """Return the object of a class that is of no kind; its `type` may be left out."""
+    if not isinstance(value, Mapping) or value.get("type", cls.__name__) != cls.__name__:
+        raise _wrong_type(value, slot, where)
+    return _made(cls, {k: v for k, v in value.items() if k != "type"}, where)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _finite(value: Any, where: str) -> Any:
+    if math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST_INT:
+        return value
+    raise ScenarioError(
+        explain(
+            where,
+            repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
+            "finite numbers",
+            "NaN, infinity and numbers beyond all measure describe no system.",
+            "leave the key out for its default, or give a finite number.",
+        )
+    )
+
+
+def _wrong_type(value: object, slot: _Slot, where: str) -> ScenarioError:
+    shown = repr(value)
+    if len(shown) > 60:
+        shown = f"{shown[:57]}..."
+    names = {bool: "a bool", str: "a string", dict: "a table", list: "a list", float: "a number"}
+    kind = names.get(type(value), type(value).__name__)
+    return ScenarioError(
+        explain(
+            where,
+            f"{kind}, {shown}",
+            slot.needs,
+            "this field is of another type.",
+            "numbers stand without quotes, strings with them, lists in [brackets].",
+        )
+    )

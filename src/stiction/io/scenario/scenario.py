@@ -1,0 +1,71 @@
+"""A scenario: a system, a method, a time span, and where it comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stiction.errors import ScenarioError, explain
+from stiction.solve import solve
+
+if TYPE_CHECKING:
+    from stiction.core.run import Run
+
+__all__ = ["Scenario"]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Everything a run needs, and the words that say what it is.
+
+    `s.solve()` is `stiction.solve(s.system, s.method, s.t_span, save=s.save)`.
+
+    Parameters
+    ----------
+    system : what moves
+    method : how it is solved
+    t_end, t_start : [s]
+    save : times [s] at which the state is kept, or how many; None for the default
+    title : one line that says what is to be seen
+    paper, figure : where it was published
+    note : what a reader must know, for example that the paper's numbers are lost
+    """
+
+    system: Any
+    method: Any
+    t_end: float
+    t_start: float = 0.0
+    save: int | tuple[float, ...] | None = None
+    title: str = ""
+    paper: str = ""
+    figure: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.t_end > self.t_start:
+            raise ScenarioError(
+                explain(
+                    "solve.t_end",
+                    f"{self.t_end!r} with t_start = {self.t_start!r}",
+                    "an end [s] after the start",
+                    "a run goes from a start to a later end.",
+                    "for example t_end = 8.0.",
+                )
+            )
+
+    @property
+    def t_span(self) -> tuple[float, float]:
+        """Start and end [s]."""
+        return self.t_start, self.t_end
+
+    def solve(self, **options: Any) -> Run:
+        """Return the run of this scenario.
+
+        Parameters
+        ----------
+        options : of `stiction.solve`, such as `throw` or `progress`
+
+        Verified by: tests/unit/test_scenario.py::test_a_scenario_of_other_masses_is_solved
+        """
+        options.setdefault("save", self.save)
+        return solve(self.system, self.method, self.t_span, **options)

@@ -1,0 +1,93 @@
+"""Changes to a scenario from the command line: `--set system.law.mu=0.3`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from stiction.errors import ScenarioError, explain, nearest
+from stiction.io.scenario.source import Table
+
+__all__ = ["change"]
+
+_BARE = re.compile(r"[A-Za-z_][\w+-]*")
+_NUMBER = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
+_KEY = re.compile(r"[A-Za-z_]\w*")
+_EXAMPLE = "for example --set system.law.mu=0.3."
+
+
+def change(table: Table, setting: str) -> None:
+    """Put the value of `path=value` into `table`, in place.
+
+    Parameters
+    ----------
+    table : the scenario as plain values
+    setting : dotted path, `=`, and a value in TOML; a bare word is a string, and a table
+        in braces replaces the whole object
+
+    Raises
+    ------
+    ScenarioError : if the path leads nowhere or the value is no TOML.
+
+    Verified by: tests/unit/test_scenario.py::test_settings
+    """
+    path, equals, text = setting.partition("=")
+    keys = [key.strip() for key in path.split(".")]
+    if not equals or not all(_KEY.fullmatch(key) for key in keys):
+        raise ScenarioError(
+            explain(
+                "--set",
+                repr(setting),
+                "path=value with a dotted path",
+                "the path leads through the tables of the scenario to one key.",
+                _EXAMPLE,
+            )
+        )
+    owner = table
+    for depth, key in enumerate(keys[:-1]):
+        if key == "solve" and depth == 0:
+            owner.setdefault(key, {})
+        owner = _step(owner, key, ".".join(keys[: depth + 1]), setting)
+    owner[keys[-1]] = _value(text.strip(), setting)
+
+
+def _step(owner: Table, key: str, path: str, setting: str) -> Table:
+    inner = owner.get(key)
+    if isinstance(inner, dict):
+        return inner
+    tables = [name for name, value in owner.items() if isinstance(value, dict)]
+    if inner is None:
+        got = f"{setting!r}, but the scenario has no table [{path}]"
+        near = nearest(key, tables) if tables else ""
+    else:
+        got, near = f"{setting!r}, but {path} is no table", ""
+    raise ScenarioError(
+        explain(
+            "--set",
+            got,
+            "a path through tables of the scenario",
+            "only keys of tables that are there can be changed one by one.",
+            f"{near} Or give the whole table: --set '{path}={{type=\"...\"}}'.".strip(),
+        )
+    )
+
+
+def _value(text: str, setting: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError) as error:
+        if _BARE.fullmatch(text):
+            return text
+        if _NUMBER.fullmatch(text):
+            # Python writes 1. and .5, TOML does not
+            return float(text)
+        raise ScenarioError(
+            explain(
+                "--set",
+                repr(setting),
+                "a value in TOML",
+                f"it cannot be read ({error}).",
+                _EXAMPLE + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"}.',
+            )
+        ) from error

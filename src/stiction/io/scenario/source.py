@@ -1,0 +1,95 @@
+"""From a name, a file or a text to a table of plain values; every failure is a clear error."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from stiction.errors import ScenarioError, explain, nearest
+from stiction.io.scenario.built_in import built_in
+
+__all__ = ["Table", "parse", "read_table"]
+
+Table = dict[str, Any]
+
+_MOST_PARTS = 100
+# the reader's work grows with the square of the parts; possessive, so that this one does not
+_LONG_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{_MOST_PARTS - 1}}}"""
+)
+_TRY_TOML = "compare with a built-in one: `stiction list` names them."
+
+
+def read_table(source: str | Path) -> Table:
+    """Return the table behind a built-in name, a path, or (with a line break) a text.
+
+    Raises
+    ------
+    ScenarioError : if there is no such scenario, it cannot be read, or it is no TOML.
+
+    Verified by: tests/unit/test_scenario.py::test_wrong_syntax_names_the_line
+    """
+    if isinstance(source, str) and "\n" in source:
+        return parse(source, "scenario")
+    if isinstance(source, str) and source in (known := built_in()):
+        path = known[source]
+    else:
+        path = Path(source)
+        if path.suffix != ".toml":
+            raise _unknown(str(source))
+    return parse(_text(path), path.name)
+
+
+def parse(text: str, name: str) -> Table:
+    """Return the table that TOML `text` describes; `name` stands in messages."""
+    if (long := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, long.start()) + 1
+        got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
+        why = "no field lies that deep, and reading such keys takes time without bound."
+        raise ScenarioError(explain(name, got, needs, why, _TRY_TOML))
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        # a ValueError is wrong syntax or a number with thousands of digits
+        raise ScenarioError(
+            explain(
+                name,
+                str(error) if isinstance(error, ValueError) else "brackets nested without end",
+                "a TOML file",
+                "strings need quotes, tables stand in [brackets], keys are followed by `=`.",
+                _TRY_TOML,
+            )
+        ) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        got, needs = "bytes that are no UTF-8 text", "a TOML file in UTF-8"
+        raise ScenarioError(explain(path.name, got, needs, _WHY_FILE, _TRY_TOML)) from error
+    except (OSError, ValueError) as error:
+        # a ValueError is a path that no system allows, such as one with a null character
+        got = getattr(error, "strerror", None) or str(error)
+        try_ = "check the path; `stiction list` names the built-in scenarios."
+        raise ScenarioError(
+            explain(str(path), got, "a TOML file that can be read", _WHY_FILE, try_)
+        ) from error
+
+
+_WHY_FILE = "a scenario is a text file that describes a system, a method and a time span."
+
+
+def _unknown(name: str) -> ScenarioError:
+    known = built_in()
+    return ScenarioError(
+        explain(
+            "scenario",
+            repr(name),
+            "the name of a built-in scenario, or the path of a .toml file",
+            "a name without .toml is looked up among the built-in scenarios.",
+            f"{nearest(name, known)} `stiction list` shows all of them.",
+        )
+    )

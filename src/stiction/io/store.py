@@ -1,0 +1,469 @@
+"""A saved run: one folder, written completely or not at all, read back as a Run.
+
+`summary.json` holds status, final state, energies, determinism, audit, quantities and cost;
+`events.csv` the events; `run.nc` the trajectory and the ledger; `scenario.toml` what was run
+(running it again gives the same numbers); `figures/` what was drawn. Deformed bodies are also in
+`snapshots.vtkhdf`, for ParaView; nothing here reads it. `summary.json` keeps the digests of all but
+the figures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import importlib
+import json
+import math
+import shlex
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.core.audit import Audit, Check, Kind
+from stiction.core.determinism import Determinism, Loss
+from stiction.core.digests import regular, sealed
+from stiction.core.events import EventLog
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Run, Variable
+from stiction.errors import Status, StictionError, StoreError, explain
+from stiction.io.contents import FIGURES, MARK, holds_good
+from stiction.io.netcdf import read_netcdf, write_netcdf
+from stiction.io.staging import Claim, claimed, staged
+from stiction.io.swap import whereabouts
+from stiction.io.vtkhdf import has_snapshots, write_vtkhdf
+
+__all__ = ["FiguresError", "load", "save"]
+
+_EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
+_SNAPSHOTS = "snapshots.vtkhdf"
+_MOST_FAILED = 9
+_MOST_READS = 5
+_HEAD = ("time", "contact", "from", "to", "kind")
+
+
+class FiguresError(StoreError):
+    """The numbers of a run are saved, its figures could not be written."""
+
+
+def save(
+    run: Run,
+    path: Path | Claim,
+    *,
+    overwrite: bool = False,
+    scenario: str | None = None,
+    draw: Callable[[Path], object] | None = None,
+) -> Path:
+    """Write `run` to the folder `path` and return the folder.
+
+    A run that failed never replaces one that did not: it is written beside it, to a folder
+    whose name ends in `.failed`, and that one is returned.
+
+    Parameters
+    ----------
+    run : what to write
+    path : a folder that does not exist yet, or the claim to one
+    overwrite : replace a saved run that is there; a claim says so itself
+    scenario : TOML text of what was run; made from the run when None
+    draw : writes figures into the folder it is given. If it fails the run is saved
+        without figures, and its error goes on.
+
+    Raises
+    ------
+    StoreError : if the folder exists or cannot be written.
+    FiguresError : if the disk had no room for the figures; the numbers are saved.
+
+    Verified by: tests/unit/io/test_store.py::test_round_trip
+    """
+    if scenario is None:
+        # looked up by name: results lie below scenarios, which build systems
+        scenario = importlib.import_module("stiction.io.scenario").scenario_text(run)
+    if not isinstance(path, Claim):
+        with claimed(path, overwrite=overwrite) as claim:
+            return save(run, claim, scenario=scenario, draw=draw)
+    summary = _summary(run)
+    if not run.status.ok and holds_good(path.path):
+        with _beside(path) as claim:
+            _write(run, claim, {**summary, "instead_of": path.path.name}, scenario, draw)
+            return claim.path
+    _write(run, path, summary, scenario, draw)
+    return path.path
+
+
+@contextlib.contextmanager
+def _beside(claim: Claim) -> Iterator[Claim]:
+    """Give the claim to a folder beside the good result, which a failed run may take."""
+    for number in ("", *(f"-{k}" for k in range(2, _MOST_FAILED + 1))):
+        folder = claim.path.with_name(f"{claim.path.name}.failed{number}")
+        with contextlib.ExitStack() as held:
+            try:
+                taken = held.enter_context(claimed(folder, overwrite=True))
+            except StoreError:
+                if number == f"-{_MOST_FAILED}":
+                    raise
+                continue
+            if not holds_good(folder):
+                yield taken
+                return
+    raise StoreError(_no_place(claim.path))
+
+
+def _no_place(path: Path) -> str:
+    got, needs = "other results under every such name", f"a folder such as {path.name}.failed"
+    why = "a run that failed does not replace one that did not."
+    return explain(str(path), got, needs, why, "remove results that you do not need.")
+
+
+def _write(
+    run: Run,
+    claim: Claim,
+    summary: Mapping[str, object],
+    scenario: str,
+    draw: Callable[[Path], object] | None,
+) -> None:
+    drawn = draw is None
+    with staged(claim) as stage:
+        digests = dict.fromkeys((_EVENTS, _ARRAYS, _SCENARIO), "")
+        _write_events(run.event_log, stage.folder / _EVENTS)
+        digests[_ARRAYS] = write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+        if has_snapshots(run):
+            digests[_SNAPSHOTS] = write_vtkhdf(run, stage.folder / _SNAPSHOTS)
+        (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
+        # the digest is that of the text: what is read back, not what it was made from
+        plain = json.loads(_json(summary))
+        text = _json(sealed(plain, stage.folder, digests))
+        (stage.folder / MARK).write_text(text + "\n", encoding="utf-8")
+        try:
+            if draw is not None:
+                draw(stage.folder / FIGURES)
+                drawn = True
+        except OSError as error:
+            raise _undrawn(claim.path, error) from error
+        finally:
+            # whatever a drawing runs into, Ctrl-C included, must not cost the numbers
+            if not drawn:
+                shutil.rmtree(stage.folder / FIGURES, ignore_errors=True)
+            stage.complete()
+
+
+def _undrawn(path: Path, error: OSError) -> FiguresError:
+    found = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    got = f"no figures ({found.strerror or found})".partition("\n")[0]
+    why = "the numbers are saved, and complete."
+    try_ = f"make room, then draw them: stiction plot {shlex.quote(str(path))}."
+    return FiguresError(explain(str(path), got, "a folder that can be written", why, try_))
+
+
+def load(path: str | Path, *, unverified: bool = False) -> Run:
+    """Return the run that was saved in the folder `path`.
+
+    The digests of its files are compared before anything is read. `system` and `method` are built
+    from its scenario.toml; they are None when that names what only Python can hold.
+
+    Parameters
+    ----------
+    path : the folder
+    unverified : read files that were changed since they were saved, as far as they can be read;
+        the field `unverified` of the run names them
+
+    Raises
+    ------
+    StoreError : if there is no saved run, or a file of it is missing, damaged or was changed.
+
+    Verified by: tests/unit/io/test_store.py::test_round_trip
+    """
+    for _ in range(_MOST_READS):
+        folder = whereabouts(Path(path))
+        before = _stamp(folder)
+        try:
+            run = _load(folder, unverified)
+        except StoreError:
+            if _stamp(folder) == before:
+                raise
+        else:
+            if _stamp(folder) == before:
+                return run
+    got = "a run that was replaced again and again while it was read"
+    why = "its files must be those of one run."
+    raise StoreError(explain(str(path), got, "a saved run that stays", why, "wait, and try again."))
+
+
+def _stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when another run takes the place of this one."""
+    try:
+        found = (folder / MARK).stat()
+    except (OSError, ValueError):
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _load(folder: Path, unverified: bool) -> Run:
+    from stiction.io.summary_schema import check_summary
+    from stiction.io.verify import examine, refusal
+
+    verdict = examine(folder)
+    if verdict.summary is None or (verdict.suspect and not unverified):
+        raise refusal(verdict)
+    summary, file = verdict.summary, MARK
+    try:
+        check_summary(summary)
+        file = _ARRAYS
+        if verdict.doubt:
+            from stiction.core.trial import check_readable
+
+            check_readable(folder / file)
+        variables, energy, details = read_netcdf(folder / file)
+        file = _EVENTS
+        log = _read_events(folder / file, details["event_units"])
+        file = MARK
+        doubt = verdict.doubt or str(summary.get("unverified", ""))
+        return _run_of(summary, (variables, energy, details), log, _objects(folder), doubt)
+    except _UNREADABLE as error:
+        name = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise StoreError(
+            explain(
+                str(folder / file),
+                f"a file that cannot be read ({name})",
+                "a saved run as it was written",
+                "the file is missing, cut short or was changed.",
+                f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
+                "--out another folder.",
+            )
+        ) from error
+
+
+# what damaged text, JSON, CSV and HDF5 end in, beneath the readers
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    AssertionError,
+    MemoryError,
+    EOFError,
+    csv.Error,
+)
+
+
+def _run_of(
+    summary: dict[str, Any],
+    arrays: tuple[dict[str, Variable], Ledger, dict[str, Any]],
+    log: EventLog,
+    objects: tuple[object | None, object | None],
+    doubt: str,
+) -> Run:
+    """Return the run from what its files hold."""
+    variables, energy, details = arrays
+    time = variables.pop("time").values
+    asked = variables.pop("asked").values if "asked" in variables else time
+    return Run(
+        system=objects[0],
+        method=objects[1],
+        system_name=summary["system"],
+        method_name=summary["method"],
+        status=Status(summary["status"]),
+        reason=details["reason"],
+        t_end=float(summary["t_end"]),
+        time=time,
+        variables=variables,
+        final={k: _number_or_array(v) for k, v in summary["final"].items()},
+        event_log=log,
+        energy=energy,
+        determinism=_determinism(summary, details),
+        audit=Audit(
+            tuple(
+                # runs of earlier versions have no kinds there
+                Check(**{**check, "kind": Kind(check.get("kind", "at_most"))}, note=note)
+                for check, note in zip(summary["audit"], details["notes"], strict=True)
+            )
+        ),
+        quantities={
+            name: Quantity(
+                q["value"],
+                q["unit"],
+                details["meanings"].get(name, ""),
+                **details.get("words", {}).get(name, {}),
+            )
+            for name, q in summary["quantities"].items()
+        },
+        stats=summary["stats"],
+        provenance=summary["provenance"],
+        citations=tuple(details["citations"]),
+        asked=asked,
+        time_unit=details["time_unit"],
+        energy_unit=details["energy_unit"],
+        size=details.get("size", ""),
+        unverified=doubt,
+    )
+
+
+def _objects(folder: Path) -> tuple[object | None, object | None]:
+    path = folder / _SCENARIO
+    if not regular(path):
+        return None, None
+    try:
+        scenario = importlib.import_module("stiction.io.scenario").read_scenario(path)
+    except (StictionError, *_UNREADABLE):
+        # the numbers can be read and drawn without the objects that made them
+        return None, None
+    return scenario.system, scenario.method
+
+
+# ---- summary.json
+
+
+def _summary(run: Run) -> dict[str, object]:
+    energy: dict[str, object] = {k: column[-1] for k, column in run.energy.columns().items()}
+    energy["imbalance_rel"] = run.energy.imbalance_rel
+    if not run.energy.defined:
+        energy = dict.fromkeys(energy)
+    return {
+        "status": run.status.value,
+        **({} if run.status is Status.SOLVED else {"reason": run.reason}),
+        "system": run.system_name,
+        "method": run.method_name,
+        "t_end": run.t_end,
+        "final": run.final,
+        "energy": energy,
+        "determinism": {
+            "status": run.determinism.status,
+            **_margin(run.determinism.margin),
+            "losses": [
+                {"time": x.time, "kind": x.kind, "where": x.where, "choice": x.choice}
+                for x in run.determinism.losses
+            ],
+        },
+        "audit": [
+            {
+                "check": c.check,
+                "ok": c.ok,
+                "value": c.value,
+                "limit": c.limit,
+                "time": c.time,
+                "kind": c.kind.value,
+            }
+            for c in run.audit
+        ],
+        "quantities": {
+            name: {"value": q.value, "unit": q.unit} for name, q in run.quantities.items()
+        },
+        "stats": run.stats,
+        "provenance": run.provenance,
+        **({"unverified": run.unverified} if run.unverified else {}),
+    }
+
+
+def _details(run: Run) -> dict[str, object]:
+    """Return what the contract of summary.json has no key for."""
+    return {
+        "reason": run.reason,
+        "citations": list(run.citations),
+        "notes": [check.note for check in run.audit],
+        "meanings": {name: q.meaning for name, q in run.quantities.items()},
+        "words": {
+            name: {"absent": q.absent, "label": q.label}
+            for name, q in run.quantities.items()
+            if q.absent or q.label
+        },
+        "size": run.size,
+        "unseen": run.determinism.unseen,
+        "loss_units": [dict(loss.units) for loss in run.determinism.losses],
+        "event_units": dict(run.event_log.units),
+        "step_imbalance_rel": run.energy.step_imbalance_rel,
+    }
+
+
+def _determinism(summary: Mapping[str, Any], details: Mapping[str, Any]) -> Determinism:
+    found = summary["determinism"]
+    # runs of earlier versions have no units there
+    units = details.get("loss_units", [{}] * len(found["losses"]))
+    pairs = zip(found["losses"], units, strict=True)
+    losses = tuple(Loss(**loss, units=unit) for loss, unit in pairs)
+    margin, unseen = float(found.get("margin", math.inf)), str(details.get("unseen", ""))
+    return Determinism(losses, margin, unseen)
+
+
+def _margin(margin: float) -> dict[str, float]:
+    """Return the smallest margin under its name; nothing where no split came near."""
+    return {"margin": margin} if math.isfinite(margin) else {}
+
+
+def _number_or_array(saved: object) -> Any:
+    """Return a last state as it was: a number, or an array; what is not finite was kept as None."""
+    values = np.array(saved, dtype=np.float64)
+    return values if values.ndim else float(values)
+
+
+def _json(value: object, indent: str = "") -> str:
+    """Return `value` as JSON, lists of numbers on one line, NaN and infinity as null."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    inner = indent + "  "
+    if isinstance(value, Mapping):
+        if not value:
+            return "{}"
+        lines = (f"{inner}{json.dumps(str(k))}: {_json(v, inner)}" for k, v in value.items())
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(entry, (Mapping, list, tuple)) for entry in value):
+            lines = (inner + _json(entry, inner) for entry in value)
+            return "[\n" + ",\n".join(lines) + f"\n{indent}]"
+        return "[" + ", ".join(_json(entry) for entry in value) + "]"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "null"
+    return json.dumps(value)
+
+
+# ---- events.csv
+
+
+def _write_events(log: EventLog, path: Path) -> None:
+    columns = [_cells(column) for column in log.columns.values()]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow((*_HEAD, *log.columns))
+        writer.writerows(
+            zip(
+                _cells(log.time),
+                log.contact.tolist(),
+                log.before,
+                log.after,
+                log.kind,
+                *columns,
+                strict=True,
+            )
+        )
+
+
+def _cells(column: Any) -> list[object]:
+    # an empty cell is what every reader takes for a missing number
+    return ["" if value != value else value for value in column.tolist()]
+
+
+def _read_events(path: Path, units: Mapping[str, str]) -> EventLog:
+    if not regular(path):
+        raise FileNotFoundError(2, "no such file")
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = list(csv.reader(file))
+    if tuple(head[: len(_HEAD)]) != _HEAD:
+        raise ValueError(f"unexpected columns {head}")
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(head)
+    time, contact, before, after, kind, *rest = cells
+    columns = {
+        name: np.array([float(cell or "nan") for cell in column])
+        for name, column in zip(head[len(_HEAD) :], rest, strict=True)
+    }
+    return EventLog(
+        np.array([float(t) for t in time]),
+        np.array([int(c) for c in contact], dtype=np.int64),
+        before,
+        after,
+        kind,
+        columns,
+        units,
+    )

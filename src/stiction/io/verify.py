@@ -1,0 +1,210 @@
+"""Whether a saved run is what was written, found out before anything in it is opened.
+
+Nothing here trusts a file: what is not text, no JSON, too deep or too large is damage, and a file
+of HDF5 is hashed, not opened, because a damaged one can keep its reader busy without end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stiction.core.digests import (
+    DATA,
+    DIGEST,
+    FILES,
+    UNREAD,
+    digest_of,
+    file_digest,
+    regular,
+)
+from stiction.errors import StoreError, explain, nearest
+from stiction.io.contents import MARK, MOST_OF_SUMMARY
+from stiction.io.swap import whereabouts
+
+__all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "examined", "refusal"]
+
+SOUND, DAMAGED, UNVERIFIED = 0, 2, 3
+"""Exit codes of `stiction verify`."""
+
+_NO_DIGESTS = "it has no digests: it was saved by an earlier version"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the digests of a saved run say.
+
+    Parameters
+    ----------
+    folder : of the run
+    summary : what `summary.json` holds; None if it cannot be read
+    wrong : name of each file that is not what was saved, and what is wrong with it
+    sealed : whether the run has digests at all
+    size : bytes of the files that were checked
+    """
+
+    folder: Path
+    summary: dict[str, Any] | None
+    wrong: dict[str, str]
+    sealed: bool
+    size: int = 0
+
+    @property
+    def code(self) -> int:
+        """The exit code: sound, damaged or unverified."""
+        return DAMAGED if self.wrong else SOUND if self.sealed else UNVERIFIED
+
+    @property
+    def suspect(self) -> dict[str, str]:
+        """The wrong files from which a reader could take wrong numbers."""
+        absent = (UNREAD, _MISSING)
+        return {name: what for name, what in self.wrong.items() if (name, what) != absent}
+
+    @property
+    def doubt(self) -> str:
+        """Why what is read is not verified, in a line; "" if it is."""
+        if self.suspect:
+            return ", ".join(f"{name} {what}" for name, what in self.suspect.items())
+        return "" if self.sealed else _NO_DIGESTS
+
+    def __str__(self) -> str:
+        """Return the line of `stiction verify`, one more for each wrong file."""
+        count = len(self.summary[FILES]) + 1 if self.summary and self.sealed else 0
+        if self.code == SOUND:
+            return f"sound        {_shown(self.folder)}  {count} files, {_bytes(self.size)}"
+        if self.code == UNVERIFIED:
+            return f"UNVERIFIED   {_shown(self.folder)}: {_NO_DIGESTS}"
+        return "\n".join(
+            f"DAMAGED      {_shown(self.folder / name)}: {what}"
+            for name, what in self.wrong.items()
+        )
+
+
+def examine(folder: Path) -> Verdict:
+    """Return what the digests of the run in `folder` say; damage is no error here.
+
+    Raises
+    ------
+    StoreError : if there is no saved run.
+
+    Verified by: tests/unit/core/test_digests.py::test_every_damage_is_told
+    """
+    if not regular(folder / MARK):
+        got = f"no {MARK}" if folder.is_dir() else "no such folder"
+        why = "`stiction run` and `run.save` write such folders."
+        try_ = f"{_near(folder)}{_TRY_LOAD}"
+        raise StoreError(explain(str(folder), got, "the folder of a saved run", why, try_))
+    wrong: dict[str, str] = {}
+    try:
+        if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
+            raise ValueError("too large")
+        text = (folder / MARK).read_bytes()
+        summary = json.loads(text.decode("utf-8"))
+        if not isinstance(summary, dict):
+            raise ValueError("no table")
+        # either of them says that there were digests: damage to one must not pass for none
+        marked = DIGEST in summary or FILES in summary
+        if marked and summary.get(DIGEST) != digest_of(summary):
+            wrong[MARK] = _CHANGED
+    except (OSError, ValueError, RecursionError, MemoryError) as error:
+        return Verdict(folder, None, {MARK: f"cannot be read ({_short(error)})"}, True)
+    if not marked:
+        return Verdict(folder, summary, {}, False, len(text))
+    kept = summary.get(FILES)
+    digests = kept if isinstance(kept, dict) else {}
+    size = len(text)
+    for name in dict.fromkeys([*digests, *DATA]):
+        path = folder / name
+        if name not in digests:
+            if os.path.lexists(path) and not wrong:
+                wrong[name] = "was not saved with this run"
+        elif os.path.basename(name) != name or not regular(path):
+            wrong[name] = _MISSING
+        else:
+            try:
+                size += path.stat().st_size
+                if file_digest(path) != digests[name]:
+                    wrong[name] = _CHANGED if MARK not in wrong else _OTHER
+            except OSError as error:
+                wrong[name] = f"cannot be read ({_short(error)})"
+    return Verdict(folder, summary, wrong, True, size)
+
+
+_MISSING = "is missing"
+_CHANGED = "was changed since it was saved"
+_OTHER = f"is not what {MARK} says"
+
+
+def _near(folder: Path) -> str:
+    """Return a question for a folder beside, where one is called nearly so."""
+    with contextlib.suppress(OSError):
+        near = [str(path) for path in sorted(folder.parent.iterdir()) if (path / MARK).is_file()]
+        asked = nearest(str(folder), near) if near and not folder.is_dir() else ""
+        return f"{asked} Or " if asked.startswith("did you mean") else ""
+    return ""
+
+
+_TRY_LOAD = f"check the path; a folder that holds {MARK} is a saved run."
+
+
+def refusal(verdict: Verdict) -> StoreError:
+    """Return the error for a run whose files are not what was saved."""
+    names = list(verdict.suspect)
+    where = ", ".join(str(verdict.folder / name) for name in names)
+    got = verdict.doubt
+    why = "a damaged file can hold wrong numbers that look right, so nothing of it is read."
+    try_ = "take it from a backup, or run it again."
+    if "scenario.toml" not in names:
+        again = shlex.quote(str(verdict.folder / "scenario.toml"))
+        try_ = f"take it from a backup, or run it again: stiction run {again} --out another folder."
+    if verdict.summary is not None:
+        try_ += " If you changed it yourself, --unverified (load(..., unverified=True)) reads it."
+    return StoreError(explain(where, got, "the files of a run as they were saved", why, try_))
+
+
+def _saved_runs(path: Path) -> list[Path]:
+    """Return `path` if it is a saved run or there is none below it, else those below it."""
+    path = whereabouts(path)
+    if regular(path / MARK) or not path.is_dir():
+        return [path]
+    return sorted(_below(path)) or [path]
+
+
+def _below(path: Path) -> Iterator[Path]:
+    for root, folders, names in os.walk(path):
+        # hidden ones are being written, or are what a kill left
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if MARK in names:
+            yield Path(root)
+
+
+def examined(path: str | Path) -> Iterator[tuple[Path, Verdict | StoreError]]:
+    """Give every saved run in or below a folder with its verdict, or the error that says none.
+
+    Verified by: tests/scenarios/test_verify.py::test_exit_codes
+    """
+    for folder in _saved_runs(Path(path)):
+        try:
+            yield folder, examine(folder)
+        except StoreError as error:
+            yield folder, error
+
+
+def _short(error: BaseException) -> str:
+    text = getattr(error, "strerror", None) or str(error) or "no more is known"
+    return f"{type(error).__name__}: {text}".splitlines()[0][:100]
+
+
+def _shown(path: Path) -> str:
+    """Return a path on one line, whatever is in its name: each line is about one run."""
+    return str(path) if str(path).isprintable() else ascii(str(path))
+
+
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size} bytes"

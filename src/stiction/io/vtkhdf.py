@@ -1,0 +1,190 @@
+"""Snapshots of deformed bodies or lines as one VTKHDF file, which ParaView opens with its time.
+
+The cells are written once; points and point data follow each other step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.run import Run
+from stiction.io.images import put_down
+
+__all__ = ["has_snapshots", "write_vtkhdf"]
+
+_DRAWN = {
+    "snapshot_time": ("snapshot",),
+    "drawn_position": ("snapshot", "drawn", "axis"),
+    "drawn_cell": ("cell", "corner"),
+}
+_LINES = {"position": ("time", "node", "axis"), "nodes_of_element": ("element", "side")}
+# corners: number of line, triangle and quadrilateral in VTK
+_TYPES = {2: 3, 3: 5, 4: 9}
+_VERSION = (2, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Points and cells, what is told of them, and when.
+
+    Parameters
+    ----------
+    times : (s,)
+    places : (s, points, axes)
+    cells : (cells, corners) points, from 0
+    point, cell : arrays by name, (s, members, ...) where they change and (members, ...) where not
+    """
+
+    times: npt.NDArray[np.float64]
+    places: npt.NDArray[np.float64]
+    cells: npt.NDArray[np.int64]
+    point: dict[str, npt.NDArray[Any]]
+    cell: dict[str, npt.NDArray[Any]]
+
+
+def has_snapshots(run: Run) -> bool:
+    """Return whether a run holds bodies or lines that `write_vtkhdf` can write."""
+    return _has(run, _LINES) or (
+        _has(run, _DRAWN) and run.variables["drawn_cell"].values.shape[1] in _TYPES
+    )
+
+
+def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
+    known = run.variables
+    return all(
+        name in known and known[name].dims == dims and known[name].values.size > 0
+        for name, dims in needed.items()
+    )
+
+
+def write_vtkhdf(run: Run, path: Path) -> str:
+    """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
+
+    Return the SHA-256 of the file, "" where that is not known yet.
+
+    Of bodies, point data are every variable of the drawn points, such as the stresses, and the
+    displacement since the first snapshot; cell data are the number of the body. Of lines, point
+    data are every variable of the nodes and the displacement, cell data those of the elements.
+    Places and displacements have three components, the last one zero in the plane.
+
+    Parameters
+    ----------
+    run : with the variables snapshot_time, drawn_position and drawn_cell, or with position and
+        nodes_of_element
+    path : the file
+
+    Notes
+    -----
+    Source: VTKHDF file format, version 2.0, section Temporal Data.
+    Verified by: tests/unit/io/test_vtkhdf.py::test_vtk_reads_what_was_written
+    """
+    import h5py
+
+    grid = _lines(run) if _has(run, _LINES) else _bodies(run)
+    places, cells = grid.places, grid.cells
+    told = (*grid.point.values(), *grid.cell.values())
+    # vectors have three components there, and so has the displacement, which is added
+    size = 6 * places.nbytes + sum(3 * values.nbytes for values in told) + 32 * cells.size
+    with put_down(path, size) as image, h5py.File(image, "w") as file:
+        root = file.create_group("VTKHDF")
+        root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
+        root.attrs["Type"] = np.bytes_("UnstructuredGrid")
+        root["NumberOfPoints"] = np.array([places.shape[1]], dtype=np.int64)
+        root["NumberOfCells"] = np.array([cells.shape[0]], dtype=np.int64)
+        root["NumberOfConnectivityIds"] = np.array([cells.size], dtype=np.int64)
+        root["Connectivity"] = cells.ravel()
+        root["Offsets"] = cells.shape[1] * np.arange(cells.shape[0] + 1, dtype=np.int64)
+        root["Types"] = np.full(cells.shape[0], _TYPES[cells.shape[1]], dtype=np.uint8)
+        _put_vectors(root, "Points", places)
+        data = root.create_group("PointData")
+        for name, values in grid.point.items():
+            _put(data, name, values, places.shape[:2])
+        _put_vectors(data, "displacement", places, since=places[0])
+        if grid.cell:
+            data = root.create_group("CellData")
+            for name, values in grid.cell.items():
+                _put(data, name, values, (places.shape[0], cells.shape[0]))
+        _put_steps(root, grid)
+    return image.digest
+
+
+def _bodies(run: Run) -> _Grid:
+    known = run.variables
+    cells = np.asarray(known["drawn_cell"].values, dtype=np.int64)
+    found = {
+        name: np.asarray(variable.values, dtype=np.float64)
+        for name, variable in known.items()
+        if variable.dims[:2] == ("snapshot", "drawn") and name != "drawn_position"
+        if variable.dims[2:] in ((), ("axis",))
+    }
+    cell = {}
+    if "body_of_drawn" in known:
+        body = np.asarray(known["body_of_drawn"].values, dtype=np.float64)
+        cell["body"] = body[cells[:, 0]]
+    times = np.asarray(known["snapshot_time"].values, dtype=np.float64)
+    places = np.asarray(known["drawn_position"].values, dtype=np.float64)
+    return _Grid(times, places, cells, found, cell)
+
+
+def _lines(run: Run) -> _Grid:
+    def told(part: str) -> dict[str, npt.NDArray[Any]]:
+        return {
+            name: np.asarray(variable.values, dtype=np.float64)
+            for name, variable in run.variables.items()
+            if name not in _LINES and part in variable.dims[:2]
+            if variable.dims[0] == part or variable.dims[:2] == ("time", part)
+        }
+
+    places = np.asarray(run.variables["position"].values, dtype=np.float64)
+    # numbers of nodes begin with 1
+    cells = np.asarray(run.variables["nodes_of_element"].values, dtype=np.int64) - 1
+    return _Grid(np.asarray(run.time), places, cells, told("node"), told("element"))
+
+
+def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:
+    """Write what changes with the step, as vectors where it has axes, or what stays."""
+    if values.shape[:2] != moving:
+        group.create_dataset(name, data=values)
+    elif values.ndim == 3 and values.shape[2] <= 3:
+        _put_vectors(group, name, values)
+    else:
+        group.create_dataset(name, data=values.reshape(moving[0] * moving[1], *values.shape[2:]))
+
+
+def _put_vectors(
+    group: Any,
+    name: str,
+    values: npt.NDArray[np.float64],
+    since: npt.NDArray[np.float64] | None = None,
+) -> None:
+    """Write (s, p, d) vectors as (s p, 3), a step at a time, so that memory stays small."""
+    steps, points, axes = values.shape
+    stored = group.create_dataset(name, (steps * points, 3), dtype="f8")
+    row = np.zeros((points, 3))
+    for k in range(steps):
+        row[:, :axes] = values[k] if since is None else values[k] - since
+        stored[k * points : (k + 1) * points] = row
+
+
+def _put_steps(root: Any, grid: _Grid) -> None:
+    """Write where the data of each step begin; cells and what belongs to them stay."""
+    count, points = grid.places.shape[:2]
+    each, still = np.arange(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    steps = root.create_group("Steps")
+    steps.attrs["NSteps"] = np.int64(count)
+    steps["Values"] = grid.times
+    steps["PartOffsets"] = still
+    steps["NumberOfParts"] = still + 1
+    steps["PointOffsets"] = points * each
+    steps["CellOffsets"] = still[:, None]
+    steps["ConnectivityIdOffsets"] = still[:, None]
+    for group, size in (("PointData", points), ("CellData", grid.cells.shape[0])):
+        if group in root:
+            offsets = steps.create_group(f"{group}Offsets")
+            for name, stored in root[group].items():
+                offsets[name] = size * each * (stored.shape[0] > size)

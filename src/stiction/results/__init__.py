@@ -1,1 +1,0 @@
-"""What happened: runs, events, ledger, determinism, audit, provenance, files."""

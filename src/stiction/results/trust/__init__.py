@@ -1,1 +1,0 @@
-"""Whether files are what was written: digests of runs, arrays of checkpoints."""

@@ -1,0 +1,132 @@
+"""Arrays of checkpoints: what is missing, unknown, of another form, or not finite is named."""
+
+import numpy as np
+import pytest
+
+from stiction.core.checkpoint import (
+    Form,
+    check_arrays,
+    check_count,
+    kept_array,
+    like,
+    put_back,
+    unpacking,
+)
+from stiction.errors import StoreError
+
+FORMS = {
+    "x": Form((3,)),
+    "rows": Form(("n", 2), inf=True),
+    "marks": Form(("n",), "i8", least=0, most=4),
+    "words": Form(("n",), "U"),
+    "held": Form((), "b1"),
+    "maybe": Form((2,), nan=True, needed=False),
+}
+
+
+def arrays():
+    return {
+        "x": np.zeros(3),
+        "rows": np.full((4, 2), np.inf),
+        "marks": np.arange(4),
+        "words": np.array(["a", "bc", "", "d"]),
+        "held": np.array(True),
+    }
+
+
+def test_right_arrays_pass_and_tell_their_lengths():
+    assert check_arrays(arrays(), FORMS) == {"n": 4}
+    assert check_arrays({**arrays(), "maybe": np.array([np.nan, 1.0])}, FORMS) == {"n": 4}
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "said"),
+    [
+        ("x", np.zeros(0), "shape"),
+        ("x", np.zeros(6), "shape"),
+        ("x", np.zeros((3, 1)), "shape"),
+        ("x", np.zeros(3, np.float32), "type f4"),
+        ("x", np.zeros(3, np.int64), "type i8"),
+        ("x", np.array(["a", "b", "c"]), "type U1"),
+        ("x", np.array([0.0, np.nan, 0.0]), "NaN"),
+        ("x", np.array([0.0, np.inf, 0.0]), "infinity"),
+        ("rows", np.zeros((5, 2)), "n = "),
+        ("rows", np.full((4, 2), np.nan), "NaN"),
+        ("marks", np.array([0, 1, 2, 5]), "5, above 4"),
+        ("marks", np.array([0, -1, 2, 3]), "-1, below 0"),
+        ("words", np.zeros(4), "type f8"),
+        ("maybe", np.array([np.inf, 1.0]), "infinity"),
+        ("other", np.zeros(1), "not known"),
+    ],
+)
+def test_wrong_arrays_are_named(name, array, said):
+    with pytest.raises(StoreError) as caught:
+        check_arrays({**arrays(), name: array}, FORMS)
+    message = str(caught.value)
+    assert said in message
+    assert name in message or "n = " in message
+    assert all(word in message for word in ("got", "needs", "Why:", "Try:"))
+
+
+@pytest.mark.parametrize("name", ["x", "rows", "held"])
+def test_missing_arrays_are_named(name):
+    kept = arrays()
+    del kept[name]
+    with pytest.raises(StoreError, match=f"'{name}': got no such array"):
+        check_arrays(kept, FORMS)
+
+
+def test_the_form_of_an_array_that_is_there():
+    values = np.zeros((7, 2), np.int8)
+    assert like(values) == Form((7, 2), "i1")
+    assert like(values, "rows", nan=True) == Form(("rows", 2), "i1", nan=True)
+
+
+def test_counts_have_bounds():
+    assert check_count("counter", 3, 0, 3) == 3
+    with pytest.raises(StoreError, match="'counter': got a count of 4"):
+        check_count("counter", 4, 0, 3)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, TypeError, OverflowError])
+def test_content_that_does_not_fit_is_a_refusal(error):
+    with pytest.raises(StoreError, match="does not fit together"), unpacking():
+        raise error("x")
+
+
+STATE = {
+    "x": np.linspace(0.0, 1.0, 5),
+    "mode": np.array([1, 0, -1], np.int8),
+    "hole": np.array([1.0, np.nan]),
+    "text": np.array("all"),
+}
+
+
+def test_single_arrays_are_checked():
+    x, mode, hole = np.zeros(5), np.zeros(3, np.int8), np.zeros(2)
+    put_back({"x": x, "mode": mode}, STATE)
+    put_back({"hole": hole}, STATE, nan=True)
+    assert np.array_equal(x, STATE["x"])
+    assert np.array_equal(mode, STATE["mode"])
+    assert np.isnan(hole[1])
+    assert kept_array(STATE, "x", (None,)) is STATE["x"]
+    assert str(kept_array(STATE, "text", (), "U")) == "all"
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "dtype", "more"),
+    [
+        ("x", (6,), "f", {}),
+        ("x", (5, 1), "f", {}),
+        ("x", (5,), "i", {}),
+        ("x", (5,), "f4", {}),
+        ("x", (None,), "f", {"within": (0.0, 0.5)}),
+        ("mode", (None,), "f", {}),
+        ("mode", (3,), "i", {"within": (0, 1)}),
+        ("hole", (2,), "f", {}),
+        ("nothing", (None,), "f", {}),
+    ],
+)
+def test_other_arrays_are_refused(name, shape, dtype, more):
+    with pytest.raises(StoreError, match=rf"checkpoint, array '{name}': got .*; needs "):
+        kept_array(STATE, name, shape, dtype, **more)

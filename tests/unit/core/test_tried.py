@@ -1,0 +1,48 @@
+"""Releases that nobody tried are named in the provenance of a run, and others are not."""
+
+import pytest
+
+from stiction.core import provenance as module
+from stiction.core import tried
+
+
+@pytest.fixture
+def fresh():
+    """Versions are read once in a process: read them anew, here and after."""
+    module._versions.cache_clear()
+    yield
+    module._versions.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("known", "version", "later"),
+    [
+        ("2.5.5", "2.5.9", False),
+        ("2.5.5", "2.6.0", True),
+        ("2.5.5", "2.6.0rc1", True),
+        ("2.5.5", "3.0.0", True),
+        ("2.5.5", "2.4.6", False),
+        ("3.13.0", "3.14.0", True),
+        ("3.13.0", "3.13.7", False),
+        ("2.10.1", "2.9.0", False),
+        ("13.0.0", "13", False),
+    ],
+)
+def test_a_later_series_was_not_tried(monkeypatch, known, version, later):
+    monkeypatch.setitem(tried.TRIED, "numpy", known)
+    assert tried.is_untried("numpy", version) == later
+    assert not tried.is_untried("a package that is not needed", version)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_provenance_names_what_was_not_tried(monkeypatch):
+    monkeypatch.setattr(module.importlib.metadata, "version", lambda name: "2.0.0")
+    for name in ("python", "numpy", "numba", "scipy"):
+        monkeypatch.setitem(tried.TRIED, name, "99.0")
+    assert "untried" not in module.provenance(1.0)
+    module._versions.cache_clear()
+    monkeypatch.setitem(tried.TRIED, "numpy", "1.9.9")
+    monkeypatch.setitem(tried.TRIED, "scipy", "1.9")
+    made = module.provenance(1.0)
+    assert made["untried"] == "numpy 2.0.0, scipy 2.0.0"
+    assert made["scipy"] == "2.0.0"
