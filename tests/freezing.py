@@ -27,8 +27,8 @@ from pathlib import Path
 import numpy as np
 
 from stiction.errors import StictionError
+from stiction.io.scenario import built_in, read_scenario
 from stiction.numerics.jit import use
-from stiction.scenario import built_in, read_scenario
 from stiction.solve import default_method
 
 FILE = Path(__file__).with_name("frozen") / "outputs.json"

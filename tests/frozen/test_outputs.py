@@ -5,7 +5,7 @@ import copy
 import pytest
 from freezing import CHAOTIC, allowed, differences, frozen, outputs
 
-from stiction.scenario import built_in, read_scenario
+from stiction.io.scenario import built_in, read_scenario
 
 FROZEN = frozen()
 SCENARIOS = FROZEN["scenarios"]
