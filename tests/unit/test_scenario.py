@@ -533,6 +533,8 @@ def test_settings_may_add_the_time_span():
         ("system.law.mu=[1", "a value in TOML"),
         ("system.law.mu=", "a value in TOML"),
         ("system.law.mu=a b", "a value in TOML"),
+        ("system.law.mu=0.3\n[solve]\nt_end=9", "a setting changes one key"),
+        ("system.law={" + "a." * 5000 + "a=1}", "a key of 100 parts or more"),
         ("system.law.mu", "path=value"),
         ("=3", "path=value"),
         ("system..mu=3", "path=value"),

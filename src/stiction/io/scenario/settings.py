@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
 from stiction.errors import ScenarioError, explain, nearest
-from stiction.io.scenario.source import Table
+from stiction.io.scenario.source import Table, parse
 
 __all__ = ["change"]
 
@@ -74,20 +73,20 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
 
 
 def _value(text: str, setting: str) -> Any:
+    why, needs = "a setting changes one key.", "a value in TOML"
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (ValueError, RecursionError) as error:
+        found = parse(f"value = {text}", "--set")
+        if len(found) == 1:
+            return found["value"]
+    except ScenarioError as error:
         if _BARE.fullmatch(text):
             return text
         if _NUMBER.fullmatch(text):
             # Python writes 1. and .5, TOML does not
             return float(text)
-        raise ScenarioError(
-            explain(
-                "--set",
-                repr(setting),
-                "a value in TOML",
-                f"it cannot be read ({error}).",
-                _EXAMPLE + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"}.',
-            )
-        ) from error
+        if error.__cause__ is None:
+            # a key of too many parts
+            raise
+        why = f"it cannot be read ({error.__cause__})."
+    try_ = _EXAMPLE + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"}.'
+    raise ScenarioError(explain("--set", repr(setting), needs, why, try_))
