@@ -263,7 +263,9 @@ class March(Walk):
         self._book(work, viscous, whole @ rates.heat[1:], t)
         looks = np.concatenate([[0.0], _LOOKS])
         force = motion.answer(co.between(step, looks)).coefficient
-        self._creep(step.t, step.h, looks, force, whole @ rates.plastic[1:])
+        self._creep(
+            step.t, step.h, looks, force, lambda at: step.h * co.integrals(at) @ rates.plastic
+        )
         now.before, now.number[SPAN] = ends, step.h
         now.y, now.number[TIME] = ends[-1].copy(), t
         now.count[STEPS] += 1

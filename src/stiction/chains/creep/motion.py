@@ -20,6 +20,10 @@ __all__ = ["Motion", "Powers"]
 
 Floats = npt.NDArray[np.float64]
 
+# over a run a cycle may miss whole turns of a sine by this part of a turn
+_TURN = 1e-2
+_MOST_TURNS = 1_000
+
 
 class Powers(NamedTuple):
     """Rates of energy at some times, (m,) each, heat and slip (m, n).
@@ -63,6 +67,31 @@ class Motion:
         y[:, 0], y[:, 1] = self.chain.x_start, self.chain.v_start - self.chain.belt_speed
         y[:, 2:] = self.chain.friction.start.T
         return y.ravel()
+
+    def cycle(self, start: float, end: float) -> float:
+        """Return the period of what drives the chain from `start` to `end` [s].
+
+        0 where it has no cycles, infinity where no two of them end within the run.
+
+        Verified by: tests/unit/chains/creep/test_creep_told.py::test_cycles_of_the_drive
+        """
+        load = self.load
+        speeds = np.abs(load.angular_frequency)[load.amplitude != 0.0]
+        speeds = speeds[speeds > 0.0]
+        first = np.searchsorted(load.time, start, side="right")
+        last = np.searchsorted(load.time, end, side="left")
+        offset, rate = (row[max(first - 1, 0) : max(last, 1)] for row in (load.offset, load.rate))
+        level = not rate.any() and (offset == offset[0]).all()
+        moved = self.chain.belt_speed != 0.0 or (self.chain.plate_speed * self.plate).any()
+        if not speeds.size or load.function is not None or not level or moved:
+            return 0.0
+        slowest = float(speeds.min())
+        count = slowest * (end - start) / (2.0 * np.pi)
+        turns = np.arange(1, min(int(0.5 * count + 1e-9), _MOST_TURNS) + 1)
+        each = np.multiply.outer(turns, speeds / slowest)
+        missed = np.abs(each - np.rint(each)).max(axis=1) * count / turns
+        whole = turns[missed <= _TURN]
+        return 2.0 * np.pi * float(whole[0]) / slowest if whole.size else np.inf
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Return x, the slip w and the states (n_state, ..., n) of (..., size) y."""

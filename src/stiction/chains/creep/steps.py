@@ -84,7 +84,8 @@ class Steps(Walk):
             now.number[WORST], now.number[WORST_AT] = off, ends
         places = np.stack([now.y, middle, y])
         force = motion.answer(places).coefficient
-        self._creep(t, h, np.array([0.0, self.theta, 1.0]), force, h * rates.plastic[0])
+        looks = np.array([0.0, self.theta, 1.0])
+        self._creep(t, h, looks, force, lambda at: np.multiply.outer(at, h * rates.plastic[0]))
         self._turn(y, ends)
         now.y, now.number[TIME] = y, ends
         now.count[STEPS] += 1

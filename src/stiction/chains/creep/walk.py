@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +27,9 @@ _PAUSE_EVERY = 20
 # what is carried from step to step, beside y: one number each
 TIME, NEXT_H, FRESH, WORK, VISCOUS, GIVEN, GIVEN_AT, REACH, SPAN = range(9)
 LOST, WORST, WORST_AT, LARGEST, MISSED_AT, NUMBERS = range(9, 15)
-STEPS, ROUNDS, REJECTED, SAVED, FLIPS, MISSES, COUNTS = range(7)
+STEPS, ROUNDS, REJECTED, SAVED, FLIPS, MISSES, CYCLES, COUNTS = range(8)
 # rows with a number per mass
-HEAT, MOST_HEAT, MOST_AT, FASTEST, PENDING, CREEP, QUIET, BROKEN_AT, PER_MASS = range(9)
+HEAT, MOST_HEAT, MOST_AT, FASTEST, PENDING, HALF, CREEP, QUIET, BROKEN_AT, PER_MASS = range(10)
 
 
 @dataclass(eq=False)
@@ -81,7 +82,10 @@ class Walk(abc.ABC):
         number[TIME], number[FRESH] = request.t_start, 1.0
         number[[GIVEN_AT, WORST_AT, MISSED_AT]] = math.nan
         mass = np.zeros((PER_MASS, n))
-        mass[QUIET], mass[BROKEN_AT], mass[MOST_AT] = 1.0, math.nan, request.t_start
+        # the first loading is no part of a cycle: QUIET starts at 0
+        self.cycle = motion.cycle(request.t_start, request.t_end)
+        mass[CREEP] = math.nan if self.cycle else 0.0
+        mass[[HALF, BROKEN_AT]], mass[MOST_AT] = math.nan, request.t_start
         self.now = Tables(
             y=y,
             sides=np.ones((len(motion.switches(y)), n)),
@@ -161,33 +165,59 @@ class Walk(abc.ABC):
             number[GIVEN_AT] = mass[MOST_AT, int(back.argmax())]
 
     def _turned(self, i: int, t: float, row: list[float]) -> None:
-        """Note that a mass turned round, and begin a stretch of creep."""
-        now = self.now
+        """Note that a mass turned round; without cycles of the drive, end half a cycle."""
+        now, mass = self.now, self.now.mass
         now.events = np.vstack([now.events, [t, i, *row]])
-        now.mass[CREEP, i] += now.mass[PENDING, i]
-        now.mass[PENDING, i], now.mass[QUIET, i] = 0.0, 1.0
+        if self.cycle:
+            return
+        half = mass[PENDING, i] if mass[QUIET, i] else math.nan
+        # the mid-ranges of two half cycles that follow each other differ by half of both
+        mean = 0.5 * (mass[HALF, i] + half)
+        mass[CREEP, i] += 0.0 if math.isnan(mean) else mean
+        mass[HALF, i], mass[PENDING, i], mass[QUIET, i] = half, 0.0, 1.0
 
-    def _creep(self, t: float, h: float, looks: Floats, force: Floats, slip: Floats) -> None:
+    def _creep(
+        self, t: float, h: float, looks: Floats, force: Floats, slip: Callable[[Floats], Floats]
+    ) -> None:
         """Count slip that does not come back while friction is far from what slip resists.
 
         Parameters
         ----------
-        looks, force : (m,) shares of the step, and (m, n) friction coefficients there
-        slip : (n,) plastic slip of the step [m]
+        looks, force : (m,) fractions of the step, and (m, n) friction coefficients there
+        slip : (k,) fractions of the step -> (k, n) plastic slip since its start [m]
         """
         mass, force = self.now.mass, np.abs(force)
         full = force >= self.level
-        mass[PENDING] += np.where(mass[QUIET] > 0.0, slip, 0.0)
-        for i in np.flatnonzero(full.any(axis=0)):
-            if np.isnan(mass[BROKEN_AT, i]):
-                j = int(full[:, i].argmax())
-                share = looks[j]
-                if j:
-                    low, high = force[j - 1, i], force[j, i]
-                    part = (self.level[i] - low) / (high - low)
-                    share = looks[j - 1] + part * (looks[j] - looks[j - 1])
-                mass[BROKEN_AT, i] = t + share * h
-            mass[PENDING, i], mass[QUIET, i] = 0.0, 0.0
+        for i in np.flatnonzero(full.any(axis=0) & np.isnan(mass[BROKEN_AT])):
+            j = int(full[:, i].argmax())
+            share = looks[j]
+            if j:
+                low, high = force[j - 1, i], force[j, i]
+                part = (self.level[i] - low) / (high - low)
+                share = looks[j - 1] + part * (looks[j] - looks[j - 1])
+            mass[BROKEN_AT, i] = t + share * h
+        ends = np.array([*self._cycle_ends(t, h), 1.0])
+        parts = np.diff(slip(ends), axis=0, prepend=0.0)
+        for k, end in enumerate(ends):
+            start = ends[k - 1] if k else 0.0
+            mass[PENDING] += parts[k]
+            mass[QUIET, full[(looks >= start) & (looks <= end)].any(axis=0)] = 0.0
+            if k + 1 < ends.size:
+                crept = np.where(np.isnan(mass[CREEP]), 0.0, mass[CREEP]) + mass[PENDING]
+                mass[CREEP] = np.where(mass[QUIET] > 0.0, crept, mass[CREEP])
+                mass[PENDING], mass[QUIET] = 0.0, 1.0
+
+    def _cycle_ends(self, t: float, h: float) -> list[float]:
+        """Return the fractions of the step at which cycles of the drive end."""
+        count, ends = self.now.count, []
+        while 0.0 < self.cycle < math.inf:
+            # a run of whole cycles ends with a cycle, whatever rounding says
+            end = self.request.t_start + (count[CYCLES] + 1) * self.cycle
+            if end - 1e-9 * self.cycle > t + h:
+                break
+            ends.append(min(max(float(end - t) / h, 0.0), 1.0))
+            count[CYCLES] += 1
+        return ends
 
     # ---- checkpoint
 
@@ -202,7 +232,7 @@ class Walk(abc.ABC):
             return False
         now = self.now
         forms = {name: like(values) for name, values in vars(now).items()}
-        # a mass that never slipped has no time at which it broke away
+        # a mass that never slipped has no time at which it broke away, nor one half cycle
         forms["number"], forms["mass"] = like(now.number, nan=True), like(now.mass, nan=True)
         forms["sides"] = like(now.sides, within=(-1, 1))
         forms["events"] = like(now.events, "events")
