@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import abc
 import functools
-import importlib
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from stiction.core.run import Request, Run
+from stiction.core.run import Request, Run, Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
@@ -372,21 +370,24 @@ class Solvable(Protocol):
     """What names the methods it is solved by."""
 
     @property
-    def solved_by(self) -> Mapping[str, str]:
-        """Names of methods and, for each, "module:function" that returns the run."""
+    def solved_by(self) -> Mapping[str, Runner]:
+        """Names of methods and, for each, the function that returns the run."""
 
 
-def place_of_runner(system: Solvable, method: object) -> str:
-    """Return "module:function" that solves `system` by `method`; "" if the system names none."""
+def runner_of(system: Solvable, method: object) -> Runner | None:
+    """Return the function that solves `system` by `method`; None if the system names none."""
     known = system.solved_by
-    for base in type(method).__mro__:
-        if base.__name__ in known:
-            return known[base.__name__]
-    return ""
+    return next((known[b.__name__] for b in type(method).__mro__ if b.__name__ in known), None)
+
+
+def name_of_runner(system: Solvable, method: object) -> str:
+    """Return "module:function" of what solves `system` by `method`; "" for a user's own method."""
+    run = runner_of(system, method)
+    return "" if run is None else f"{run.__module__}:{run.__name__}"
 
 
 def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
-    """Return the function that solves `system` by `method`, imported by its name.
+    """Return the function that solves `system` by `method`.
 
     Parameters
     ----------
@@ -400,19 +401,17 @@ def runner(system: Solvable, method: object) -> Callable[[Request], Run]:
 
     Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
     """
-    place = place_of_runner(system, method)
-    if not place and hasattr(method, "solve"):
+    run = runner_of(system, method)
+    if run is not None:
+        return functools.partial(run, system, method)
+    if hasattr(method, "solve"):
         return functools.partial(method.solve, system)
-    if not place:
-        raise ModelError(
-            explain(
-                type(method).__name__,
-                f"a {type(system).__name__}",
-                f"a system that {type(method).__name__} can solve",
-                "a method uses the structure of its systems.",
-                f"{type(system).__name__} is solved by {', '.join(system.solved_by)}.",
-            )
+    raise ModelError(
+        explain(
+            type(method).__name__,
+            f"a {type(system).__name__}",
+            f"a system that {type(method).__name__} can solve",
+            "a method uses the structure of its systems.",
+            f"{type(system).__name__} is solved by {', '.join(system.solved_by)}.",
         )
-    module, _, name = place.partition(":")
-    home = sys.modules.get(module) or importlib.import_module(module)
-    return functools.partial(getattr(home, name), system, method)
+    )

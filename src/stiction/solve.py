@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from stiction.core.run import Checkpoint, Run
+    from stiction.core.run import Checkpoint, Run, Runner
 
 __all__ = ["System", "default_method", "solve", "started"]
 
@@ -39,8 +39,8 @@ class System(Protocol):
         """Name of the method used when none is given, a class of the catalogue."""
 
     @property
-    def solved_by(self) -> Mapping[str, str]:
-        """Names of methods and, for each, "module:function" that returns the run.
+    def solved_by(self) -> Mapping[str, Runner]:
+        """Names of methods and, for each, the function that returns the run.
 
         The function takes the system, the method and the request; a run that ended early
         carries its status.

@@ -1,7 +1,6 @@
 """Scenario files: TOML to objects and back, and a clear error for everything else."""
 
 import dataclasses
-import importlib
 import inspect
 import subprocess
 import sys
@@ -168,10 +167,8 @@ def test_every_system_names_methods_that_there_are():
     for name in KINDS["System"]:
         system = find("System", name, "here")
         assert system.default_method in system.solved_by
-        for method, place in system.solved_by.items():
-            module, _, function = place.partition(":")
-            assert callable(getattr(importlib.import_module(module), function))
-            asked.add(method)
+        assert all(callable(solve) for solve in system.solved_by.values())
+        asked |= {*system.solved_by}
     assert asked == set(methods)
 
 

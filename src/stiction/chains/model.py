@@ -20,6 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.loads import Constant, Load
+from stiction.chains.methods import SOLVED_BY, SOLVED_IN_BLOCKS
+from stiction.core.block import BlockMaker
+from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb
 from stiction.laws.friction import Friction, FrictionTable
@@ -79,21 +82,12 @@ class Chain(Record):
 
     default_method: ClassVar[str] = "EventDriven"
     # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, str]] = {
-        "EventDriven": "stiction.chains.event_driven.run:solve_event_driven",
-        "ThetaStepper": "stiction.chains.theta.run:solve_exactly",
-        "RegularizedTheta": "stiction.chains.theta.run:solve_smoothed",
-        "Quasistatic": "stiction.chains.quasistatic.run:solve_chain",
-        "Radau": "stiction.chains.creep.run:solve_creep",
-    }
+    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
 
     # what is told of a run does not depend on the times at which its state is kept
     fewest_saves: ClassVar[int] = 2
     # methods by name, and what gives functions that run many chains in one call
-    solved_in_blocks: ClassVar[Mapping[str, str]] = {
-        "EventDriven": "stiction.chains.blocks.motions:blocks_of",
-        "ThetaStepper": "stiction.chains.blocks.steps:blocks_of",
-    }
+    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = SOLVED_IN_BLOCKS
 
     mass: Numbers
     stiffness: Numbers

@@ -35,9 +35,11 @@ __all__ = [
     "NUMBERED",
     "RESERVED",
     "Checkpoint",
+    "Measure",
     "Quantity",
     "Request",
     "Run",
+    "Runner",
     "Variable",
     "counted",
     "plural",
@@ -382,3 +384,10 @@ class Run:
         from stiction.core.summary import screen
 
         return screen(self)
+
+
+Runner = Callable[[Any, Any, Request], Run]
+"""Takes system, method and request, and returns the run: what solves a system by one method."""
+
+Measure = Callable[[Run], Quantity]
+"""Returns a number that a run does not hold, and that may take runs of its own."""

@@ -25,7 +25,7 @@ from stiction.explore.told import told_of_run, told_of_study
 from stiction.io.scenario import Scenario, scenario_text, write_scenario
 from stiction.io.scenario.reader import scenario_of
 from stiction.io.store import load
-from stiction.methods import place_of_runner
+from stiction.methods import name_of_runner
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.compiling.folders import is_ready
 from stiction.numerics.jit import GIVEN, use
@@ -141,7 +141,7 @@ class Worker:
     def _solved(self, scenario: Scenario, number: int) -> Run:
         """Solve as `stiction run` does, but with compiled kernels wherever they are ready."""
         method = scenario.method or default_method(scenario.system)
-        place = place_of_runner(scenario.system, method)
+        place = name_of_runner(scenario.system, method)
         known = getattr(scenario.system, "plain_seconds", None)
         span = scenario.t_end - scenario.t_span[0]
         ours = GIVEN is None and place.startswith("stiction.")

@@ -12,8 +12,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import BlockMaker
+from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.faults.injection import Injection
+from stiction.faults.methods import SOLVED_BY, SOLVED_IN_BLOCKS
 from stiction.faults.pressure_kernels import pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
 from stiction.laws.rate_and_state import AgeingLaw, RateAndState
@@ -32,7 +35,7 @@ class FaultSystem(Record, abc.ABC):
     """What slides under rate-and-state friction, and what solves it."""
 
     default_method: ClassVar[str] = "Cycles"
-    solved_by: ClassVar[Mapping[str, str]] = {"Cycles": "stiction.faults.run:run_cycles"}
+    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
 
     @abc.abstractmethod
     def assembled(self) -> Cells:
@@ -179,9 +182,7 @@ class SpringSlider(Cells):
     energy_unit: ClassVar[str] = "J/m^2"
     fewest_saves: ClassVar[int] = 2
     # what a study may solve many of at once
-    solved_in_blocks: ClassVar[Mapping[str, str]] = {
-        "Cycles": "stiction.faults.members:blocks_of",
-    }
+    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = SOLVED_IN_BLOCKS
 
     law: RateAndState = field(default_factory=AgeingLaw)
     normal_stress: float = 5e6

@@ -1,22 +1,21 @@
 """Blocks of members: whole chunks in one call of compiled code, where a system offers that.
 
-A system says in `solved_in_blocks` for which methods it can, as {name: "module:function"}. The
-function takes the system, the method, what is asked for, the paths that are varied and the names
-that are kept, and returns a `core.block.Solve`, or None where it cannot; members are then
-solved one by one. So are those of a block that are not sound: a run by itself says in words why.
+A system says in `solved_in_blocks` for which methods it can, as {name: function}. The function
+takes the system, the method, what is asked for, the paths that are varied and the names that are
+saved, and returns a `core.block.Solve`, or None where it cannot; members are then solved one by
+one. So are those of a block that are not sound: a run by itself says in words why.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.block import Block, Solve
+from stiction.core.block import Block, BlockMaker, Solve
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.io.scenario import Scenario
@@ -42,9 +41,10 @@ def block_of(job: Job) -> Filling | None:
     """
     scenario = job.scenario
     system, method = scenario.system, scenario.method
-    place = getattr(system, "solved_in_blocks", {}).get(type(method).__name__, "")
+    known: Mapping[str, BlockMaker] = getattr(system, "solved_in_blocks", {})
+    make = known.get(type(method).__name__)
     other = job.rows or job.reading.functions
-    if not place or other or any(p.steps[0] != "system" for p in job.places):
+    if make is None or other or any(p.steps[0] != "system" for p in job.places):
         return None
     if any(not _is_numbers(c[p.path]) for p in job.places for c in job.columns):
         return None
@@ -53,8 +53,6 @@ def block_of(job: Job) -> Filling | None:
     save = _saved_at(scenario)
     if save is None:
         return None
-    module, _, function = place.partition(":")
-    make = getattr(importlib.import_module(module), function)
     paths = [p.steps[1:] for p in job.places]
     inner = sorted({name for _, name in names.values()} - set(ALWAYS))
     solve: Solve | None = None

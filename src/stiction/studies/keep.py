@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Run
+from stiction.core.run import Measure, Run
 from stiction.errors import ScenarioError, Status, explain, nearest
 
 __all__ = [
@@ -293,11 +292,10 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
 
 def _measured(run: Run, name: str) -> Kept:
     """Return what the system of a run offers to measure, which may take runs of its own."""
-    known: Mapping[str, str] = getattr(type(run.system), "measures", {})
+    known: Mapping[str, Measure] = getattr(type(run.system), "measures", {})
     if name not in known:
         raise _unknown(f"measured.{name}", [f"measured.{n}" for n in known] or [*run.quantities])
-    module, _, function = known[name].partition(":")
-    found = getattr(importlib.import_module(module), function)(run)
+    found = known[name](run)
     return _array(name, found.value, found.unit, found.meaning)
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb, Friction
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.centreline import vector
+from stiction.rods.methods import ON_PLANE_SOLVED_BY
 from stiction.rods.rod import CosseratRod, Driven, Turned
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
 
@@ -52,9 +54,7 @@ class RodOnPlane(Record):
 
     default_method: ClassVar[str] = "PlaneLeapfrog"
     # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, str]] = {
-        "PlaneLeapfrog": "stiction.rods.plane.run:run_on_plane",
-    }
+    solved_by: ClassVar[Mapping[str, Runner]] = ON_PLANE_SOLVED_BY
 
     rod: CosseratRod
     point: Vector = (0.0, 0.0, 0.0)

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.block import BlockMaker
+from stiction.core.run import Measure, Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+from stiction.rods.methods import STRINGS_IN_BLOCKS, STRINGS_MEASURES, STRINGS_SOLVED_BY
 from stiction.rods.strings.shapes import Shape
 
 if TYPE_CHECKING:
@@ -55,21 +58,13 @@ class RollingStrings(Record):
     """
 
     default_method: ClassVar[str] = "Characteristics"
-    # methods by name, and the functions that run them on this system
     # what a study may keep beside the results of a run, as "measured.NAME"
-    measures: ClassVar[Mapping[str, str]] = {
-        "lyapunov": "stiction.rods.strings.chaos:measured_exponent",
-        "lyapunov_error": "stiction.rods.strings.chaos:measured_error",
-    }
-    solved_by: ClassVar[Mapping[str, str]] = {
-        "Characteristics": "stiction.rods.strings.characteristics:solve_strings",
-        "BumpStrands": "stiction.rods.strings.strands:solve_strands",
-    }
+    measures: ClassVar[Mapping[str, Measure]] = STRINGS_MEASURES
+    # methods by name, and the functions that run them on this system
+    solved_by: ClassVar[Mapping[str, Runner]] = STRINGS_SOLVED_BY
 
     # what a study may solve many of at once
-    solved_in_blocks: ClassVar[Mapping[str, str]] = {
-        "Characteristics": "stiction.rods.strings.blocks.members:blocks_of",
-    }
+    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = STRINGS_IN_BLOCKS
 
     speed: Numbers = 1.0
     length: Numbers = 2.0 * np.pi

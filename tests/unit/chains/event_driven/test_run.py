@@ -10,6 +10,7 @@ from memories import Interrupted, Memory
 from oracles import dense_events, matrices
 
 import stiction as st
+from stiction.chains.quasistatic.run import solve_chain
 from stiction.switching.policies import Leave
 
 WALLS = {"left": (1, 0), "right": (0, 1), "both": (1, 1), "none": (0, 0)}
@@ -407,7 +408,7 @@ def test_a_system_without_events_is_refused():
     class Still:
         state_size = 1
         default_method = "Quasistatic"
-        solved_by: ClassVar = {"Quasistatic": "stiction.chains.quasistatic.run:solve_chain"}
+        solved_by: ClassVar = {"Quasistatic": solve_chain}
 
     with pytest.raises(st.ModelError, match="Still is solved by Quasistatic"):
         st.solve(Still(), st.EventDriven())
