@@ -43,7 +43,7 @@ from stiction.rods.model import Rods as Rods
 from stiction.rods.presets import CrossedRods as CrossedRods
 from stiction.rods.strings.characteristics import Characteristics as Characteristics
 from stiction.rods.strings.model import RollingStrings as RollingStrings
-from stiction.solids.continuation import Continuation as Continuation
+from stiction.solids.methods import Continuation as Continuation
 from stiction.solids.model import Solid as Solid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling

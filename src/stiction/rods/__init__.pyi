@@ -17,9 +17,11 @@ from stiction.rods.model import RodSystem as RodSystem
 from stiction.rods.model import Rods as Rods
 from stiction.rods.plane.model import PlaneLeapfrog as PlaneLeapfrog
 from stiction.rods.plane.model import RodOnPlane as RodOnPlane
+from stiction.rods.presets import Braid as Braid
 from stiction.rods.presets import CrossedRods as CrossedRods
 from stiction.rods.presets import RodNet as RodNet
 from stiction.rods.presets import RodOnFixedRod as RodOnFixedRod
+from stiction.rods.presets import TighteningKnot as TighteningKnot
 from stiction.rods.principles import CrossedCylinders as CrossedCylinders
 from stiction.rods.principles import Skate as Skate
 from stiction.rods.principles import VerticalDisk as VerticalDisk
@@ -62,5 +64,3 @@ from stiction.rods.strings.strands import BumpStrands as BumpStrands
 from stiction.rods.strings.strands import extrapolated as extrapolated
 from stiction.rods.strings.vector_strings import VectorStrings as VectorStrings
 from stiction.rods.strings.vector_strings import vector_motion as vector_motion
-from stiction.rods.tied import Braid as Braid
-from stiction.rods.tied import TighteningKnot as TighteningKnot

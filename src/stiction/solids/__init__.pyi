@@ -24,7 +24,6 @@ from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
 from stiction.solids.contact.partners import RigidPlane as RigidPlane
 from stiction.solids.contact.partners import RigidSphere as RigidSphere
-from stiction.solids.continuation import Continuation as Continuation
 from stiction.solids.elements.kinds import Q1 as Q1
 from stiction.solids.elements.kinds import Q1H as Q1H
 from stiction.solids.elements.kinds import Q1N2 as Q1N2
@@ -54,6 +53,7 @@ from stiction.solids.mesh.model import half_disc as half_disc
 from stiction.solids.mesh.model import merged as merged
 from stiction.solids.mesh.model import rectangle as rectangle
 from stiction.solids.mesh.model import rotated as rotated
+from stiction.solids.methods import Continuation as Continuation
 from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid

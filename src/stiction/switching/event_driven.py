@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.checkpoint import unpacking
+from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused, unpacking
 from stiction.core.determinism import Loss
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
@@ -27,9 +27,23 @@ from stiction.switching.choosing.intersections import leave, rests_at, starts_at
 from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
-from stiction.switching.flow.rows import LEAST, N_EVENTS, N_SAVES, REJECTED, STEPS, Q
+from stiction.switching.flow.records import Flow
+from stiction.switching.flow.rows import (
+    KIND,
+    KIND_COUNT,
+    LEAST,
+    N_EVENTS,
+    N_SAVES,
+    REJECTED,
+    STATE,
+    STEPS,
+    WHERE,
+    K,
+    M,
+    N,
+    Q,
+)
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.keeping import check_kept
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
@@ -527,7 +541,7 @@ class _Solver:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        check_kept(kept, self.path.flow)
+        _check_checkpoint(kept, self.path.flow)
         with unpacking():
             self._unpack(kept)
         return True
@@ -588,3 +602,36 @@ _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
     "else failed"
 )
+
+
+def _check_checkpoint(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
+    """Refuse a checkpoint whose arrays are not those of a run of this flow.
+
+    Raises
+    ------
+    StoreError : naming the array.
+
+    Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
+    """
+    n, m = int(flow.system[N]), int(flow.system[M])
+    # no margin and no event yet are infinitely far
+    forms = {name: like(array) for name, array in flow.moving().items()}
+    forms["clock"] = like(flow.clock, inf=(LEAST,))
+    forms["order"] = like(flow.moving()["order"], within=(0, 2))
+    forms["events"] = like(flow.event, "events", inf=True)
+    forms["leave"] = Form((3,), inf=True)
+    forms["lost"] = Form(("losses", 1 + n), nan=True)
+    forms["lost_words"] = Form(("losses", 3), "U")
+    forms["futures"] = Form(("futures", 5 + n + m), inf=True)
+    forms |= {name: Form((), "U") for name in ("lost_where", "rng")}
+    check_arrays(kept, forms)
+    check_count("count", int(kept["count"][N_SAVES - STEPS]), 0, flow.saved.shape[0])
+    check_count("count", int(kept["count"][N_EVENTS - STEPS]), 0, 0)
+    rows = kept["events"][:, : STATE + n]
+    kinds, surfaces = rows[:, KIND], abs(rows[:, WHERE])
+    known = (kinds >= 0).all() and (kinds < KIND_COUNT).all()
+    if not (np.isfinite(rows).all() and known and (surfaces <= m + int(flow.system[K])).all()):
+        raise refused("events", "numbers that are not those of events", "rows of events")
+    steps = np.diff(rows[:, 0])
+    if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
+        raise refused("events", "events out of order", "events one after the other")

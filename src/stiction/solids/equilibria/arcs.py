@@ -34,7 +34,7 @@ from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
-    from stiction.solids.continuation import Continuation
+    from stiction.solids.methods import Continuation
     from stiction.solids.model import SolidSystem
 
 __all__ = ["run_continuation"]
