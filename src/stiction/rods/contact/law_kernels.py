@@ -375,10 +375,14 @@ def solve_end(
     closed, small = count_closed(index), 0.0
     for c in range(index.shape[0]):
         if index[c, MODE] >= ROLL:
+            k = kick[c]
             response(q, c, index, geom, mobility)
-            kick[c, P], kick[c, P + 1], kick[c, P + 2] = 0.0, 0.0, 0.0
+            k[P], k[P + 1], k[P + 2] = 0.0, 0.0, 0.0
             if closed > 1:
                 small = max(small, rounding(c, index, geom, v, p))
+                # where contacts share what presses in many ways: as in the first half, by the law
+                k[P], k[P + 1], k[P + 2] = k[HALF], k[HALF + 1], k[HALF + 2]
+                push(q, c, index, geom, k[P], k[P + 1], k[P + 2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
     for sweep in range(END_SWEEPS):
         change, size = 0.0, 0.0

@@ -169,6 +169,24 @@ class ContactState:
         if self.rods.search is not None:
             self.search(self.flat)
             self._refuse_overlap()
+            self._close_touching()
+
+    def _close_touching(self) -> None:
+        """Close contacts that were found where surfaces touch at the start, and stay so.
+
+        What closes in strikes first, and what has no bound of friction rolls behind an impact only.
+        """
+        f, scale = self.flat, 1e-12 * max(float(np.abs(self.flat.v).max()), 1e-300)
+        for c in range(self.known, self.size):
+            far = self.geom[c, ck.DISTANCE] > (1.0 + _TOUCHING) * self.law[c, ck.REACH]
+            if self.index[c, ck.MODE] != ck.OPEN or far:
+                continue
+            slip = np.array(ck.slip_velocity(f.q, c, self.index, self.geom, f.v, f.p))
+            normal = float(slip @ self.geom[c, ck.N : ck.N + 3])
+            speed = float(np.abs(slip).max()) if np.isinf(self.law[c, ck.MU]) else abs(normal)
+            if speed <= scale:
+                self.index[c, ck.MODE] = ck.ROLL
+                self.index[c, ck.TOLD_END] = self.index[c, ck.AT_END]
 
     def _refuse_overlap(self) -> None:
         """Raise ModelError if a pair that was found interpenetrates at the start."""

@@ -20,12 +20,15 @@ from stiction.rods.contact.kernels import (
     AT_END,
     CLOSED_AT,
     EMPTY,
+    FORCE_C,
+    FOUND,
     GAP,
     GRIP,
     HELD,
     INSIDE,
     MODE,
     MU,
+    NOISE,
     NOT_SLID,
     ONSET,
     ONSET_PRESS,
@@ -496,4 +499,12 @@ def begin(
     for c in range(touch.marks.shape[0]):
         if touch.marks[c, MODE] == SLIP and touch.kick[c, SPEED] <= still:
             touch.marks[c, MODE], touch.kick[c, SPEED] = ROLL, 0.0
-    after_impact(state, table, forcing, touch, spare, kept, -1, events, written)
+    find_law(state, table, forcing, touch, spare, kept)
+    for c in range(touch.marks.shape[0]):
+        idle = touch.marks[c, MODE] >= ROLL and touch.kick[c, PRESS] <= touch.law[c, NOISE]
+        if idle and touch.marks[c, FOUND] == 1:
+            # surfaces that a search found touch without a force: open, and no event opens them
+            touch.marks[c, MODE] = kept.marks[c, MODE] = OPEN
+            for a in range(3):
+                touch.kick[c, FORCE_C + a] = 0.0
+    settle(touch, kept.marks, spare.clock[NOW], events, written)
