@@ -29,9 +29,9 @@ class RollingLeapfrog(Record):
     ----------
     step : [s], shortened so that saved times are met; None takes `part` of the stability limit
     part : of the stability limit, when no step is given [1]; None is a fortieth where contacts
-        roll whatever happens, an eightieth where one may slip or open. An error in the ledger
-        falls with its square: 5e-4 at half the limit and 3e-7 at an eightieth for crossed rods
-        that slip
+        roll whatever happens, an eightieth where one may slip or open, half of that where impacts
+        have restitution. An error in the ledger falls with its square: 5e-4 at half the limit and
+        3e-7 at an eightieth for crossed rods that slip
     shake : hold the gap of closed contacts at every step; without it the gap drifts by O(h^2)
     max_steps : bound on the work; a run that needs more is refused
 
