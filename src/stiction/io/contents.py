@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import stat
@@ -100,8 +99,9 @@ def _not_drawn(folder: Path, *, fit: bool) -> list[str]:
     paths = [path for path in sorted(folder.iterdir()) if path.name not in _BROWSED]
     known: frozenset[str] = _DRAWN_OF_FITS if fit else frozenset()
     if not fit and any(path.suffix in _DRAWN for path in paths):
-        # looked up by name: figures lie above results, which they read
-        known = importlib.import_module("stiction.plot.figures").figure_names()
+        from stiction.plot.figures import figure_names
+
+        known = figure_names()
     return [
         path.name + "/" * path.is_dir()
         for path in paths

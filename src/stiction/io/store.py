@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import importlib
 import json
 import math
 import shlex
@@ -78,8 +77,9 @@ def save(
     Verified by: tests/unit/io/test_store.py::test_round_trip
     """
     if scenario is None:
-        # looked up by name: results lie below scenarios, which build systems
-        scenario = importlib.import_module("stiction.io.scenario").scenario_text(run)
+        from stiction.io.scenario import scenario_text
+
+        scenario = scenario_text(run)
     if not isinstance(path, Claim):
         with claimed(path, overwrite=overwrite) as claim:
             return save(run, claim, scenario=scenario, draw=draw)
@@ -306,8 +306,10 @@ def _objects(folder: Path) -> tuple[object | None, object | None]:
     path = folder / _SCENARIO
     if not regular(path):
         return None, None
+    from stiction.io.scenario import read_scenario
+
     try:
-        scenario = importlib.import_module("stiction.io.scenario").read_scenario(path)
+        scenario = read_scenario(path)
     except (StictionError, *_UNREADABLE):
         # the numbers can be read and drawn without the objects that made them
         return None, None

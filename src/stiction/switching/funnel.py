@@ -10,7 +10,6 @@ Source: formulas sheet of the paper on switching, section 5 (funnel).
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -191,8 +190,9 @@ class Funnel(Record):
 
     def plot(self) -> Any:
         """Return a figure: the region of exits, and the futures over time."""
-        # looked up by name: systems lie below plots
-        return importlib.import_module("stiction.switching.figures.futures").funnel_figure(self)
+        from stiction.switching.figures.futures import funnel_figure
+
+        return funnel_figure(self)
 
     def _place(self, t: float) -> tuple[int, float]:
         if not 0.0 <= t <= self.horizon:

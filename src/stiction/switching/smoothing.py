@@ -10,7 +10,6 @@ Source: Szalai, Jeffrey 2014, section VII (the smoothing they mention).
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,10 +88,9 @@ class SmoothingStudy(Record):
 
     def plot(self) -> Any:
         """Return a figure: the smooth answers over the set-valued one."""
-        # looked up by name: systems lie below plots
-        return importlib.import_module("stiction.switching.figures.smoothing").smoothing_figure(
-            self
-        )
+        from stiction.switching.figures.smoothing import smoothing_figure
+
+        return smoothing_figure(self)
 
 
 def smoothed_run(
