@@ -31,7 +31,7 @@ class Named:
 NAMED = (
     Named(
         "audit-any-for-all",
-        "*/results/*",
+        "*/core/*",
         "return tuple(check for check in self.checks if check.ok is False)",
         "return tuple(check for check in self.checks if check.ok is True)",
     ),
@@ -105,7 +105,7 @@ NAMED = (
     ),
     Named(
         "ledger-scale-without-algorithmic",
-        "*/results/*",
+        "*/core/*",
         "            self.impact_loss,\n            self.algorithmic,\n        )",
         "            self.impact_loss,\n\n        )",
     ),
