@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,31 +13,16 @@ from stiction.switching.figures.over_time import LINES
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.switching.funnel import Funnel
 
-__all__ = ["FunnelData", "funnel_figure"]
+__all__ = ["funnel_figure"]
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_LINES = 60
 
 
-class FunnelData(Protocol):
-    """What the figure reads of a funnel; see `stiction.switching.funnel.Funnel`."""
-
-    names: tuple[str, ...]
-    x_star: Floats
-    exits: Floats
-    dwell: Floats
-    side: Floats
-    time: Floats
-    states: Floats
-    end_time: Floats
-
-    def boundary(self) -> Floats:
-        """Return (e, n) the border of the region of exits."""
-
-
-def funnel_figure(funnel: FunnelData) -> PaperFigure:
+def funnel_figure(funnel: Funnel) -> PaperFigure:
     """Return the region of exits in a plane, and the first states of the futures over time.
 
     The plane is that of the two states that vary most over the exits. Lines end where

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,27 +12,14 @@ from stiction.switching.figures.data import symbol
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
+    from stiction.switching.smoothing import SmoothingStudy
 
-__all__ = ["SmoothingData", "smoothing_figure"]
+__all__ = ["smoothing_figure"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class SmoothingData(Protocol):
-    """What the figure reads of a study; see `stiction.switching.smoothing.SmoothingStudy`."""
-
-    names: tuple[str, ...]
-    shapes: tuple[str, ...]
-    widths: Floats
-    time: Floats
-    states: Floats
-    exact: Floats
-    lost: float
-    error: Floats
-    spread: Floats
-
-
-def smoothing_figure(study: SmoothingData) -> PaperFigure:
+def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
     """Return the state that parts most, over time, and errors and spreads over the width.
 
     Verified by: tests/unit/switching/test_smoothing.py::test_figure_has_a_line_per_run
