@@ -1,4 +1,4 @@
-"""One table of names: what is at the top, in the rooms, in files, and under former names."""
+"""One table of names: what is at the top, in the rooms, and in files."""
 
 import importlib
 import subprocess

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from memories import Interrupted, Memory
 
 import stiction as st
 from stiction.rods import (
@@ -79,6 +80,24 @@ def test_a_rod_rests_in_a_groove(given):
     for forces in run.data.contact_force.values:
         held = np.nansum(forces, axis=0) @ frame / unit
         np.testing.assert_allclose(held, [0.0, 0.0, WEIGHT], atol=1e-7 * WEIGHT)
+
+
+def test_start_time_restart_and_saved_samples_change_nothing():
+    rods = groove(mu=0.1)
+    whole = st.solve(rods, t_span=(0.0, 0.01), save=11)
+    end = whole.variables["position"].values[-1]
+    memory = Memory(last=2)
+    with pytest.raises(Interrupted):
+        st.solve(rods, t_span=(0.0, 0.01), save=11, checkpoint=memory)
+    resumed = st.solve(rods, t_span=(0.0, 0.01), save=11, checkpoint=memory)
+    assert (resumed.variables["position"].values[-1] == end).all()
+    for other in (
+        st.solve(rods, t_span=(5.0, 5.01), save=11),
+        st.solve(rods, t_span=(0.0, 0.01), save=3),
+    ):
+        assert not other.audit.failed
+        assert len(other.event_log) == 0
+        assert np.allclose(other.variables["position"].values[-1], end, rtol=0.0, atol=1e-15)
 
 
 @pytest.mark.parametrize("gravity", [0.0, GRAVITY])
