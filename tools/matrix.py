@@ -32,7 +32,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "matrix"
-TRIED = ROOT / "src" / "stiction" / "results" / "trust" / "tried.py"
+TRIED = ROOT / "src" / "stiction" / "core" / "tried.py"
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stiction-ci" / "matrix"
 
 PYTHONS = ("3.11", "3.13")
