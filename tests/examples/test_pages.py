@@ -7,7 +7,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
-from typer.testing import CliRunner
+from command_line import runner
 
 import stiction as st
 
@@ -64,7 +64,7 @@ def test_commands_are_known(path):
     from stiction.cli.main import app
 
     for words in commands(path):
-        result = CliRunner().invoke(app, [words[0], "--help"])
+        result = runner().invoke(app, [words[0], "--help"])
         assert result.exit_code == 0, words
         for option in (word for word in words if word.startswith("--")):
             assert option in result.output, (words, option)
@@ -94,7 +94,7 @@ def test_readme_shows_what_is_printed(words, output, tmp_path, monkeypatch):
     from stiction.cli.main import app
 
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, [*words, "--no-figures"])
+    result = runner().invoke(app, [*words, "--no-figures"])
     assert result.exit_code == 0
     assert steady(result.output) == steady(output)
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from command_line import runner
 
 from stiction.cli.main import app
 
@@ -41,7 +41,7 @@ def stiction(here):
     """A function that runs a command in this process; errors that are not ours go through."""
 
     def run(*words):
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = runner().invoke(app, [str(word) for word in words])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Answer(result.exit_code, result.stdout, result.stderr)

@@ -275,6 +275,14 @@ class SumOf(Load):
             offset += p.offset[j] + p.rate[j] * (time - p.time[j])
             rate += p.rate[j]
         own = [p.function for p in parts if p.function is not None]
+
+        def total(t: float) -> float:
+            # a plain loop: Numba makes a function of a generator in a way that Python 3.13 gives up
+            found = 0.0
+            for f in own:
+                found += float(f(t))
+            return found
+
         return Pieces(
             time,
             offset,
@@ -282,7 +290,7 @@ class SumOf(Load):
             np.concatenate([p.amplitude for p in parts]),
             np.concatenate([p.angular_frequency for p in parts]),
             np.concatenate([p.phase for p in parts]),
-            (lambda t: sum(float(f(t)) for f in own)) if own else None,
+            total if own else None,
         )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
-from stiction.core.digests import regular
+from stiction.core.trial import regular
 from stiction.errors import StoreError, explain
 from stiction.io.locks import in_use, mark_in_use
 from stiction.numerics.jit import Mode, mode
@@ -76,14 +76,17 @@ class FileCheckpoint:
         ------
         StoreError : if the file cannot be written and nobody is to be told.
         """
+        if bad := [name for name, value in state.items() if np.asarray(value).dtype.hasobject]:
+            raise ValueError(f"{', '.join(bad)}: objects would have to be pickled")
         # a name of its own: another process may keep its state in the same place
         fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with fresh.open("x+b") as file:
                 mark_in_use(file.fileno())
-                kept = {_KEY: self._key, _KERNELS: np.array(mode())}
-                np.savez(file, allow_pickle=False, **kept, **state)
+                kept: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
+                # NumPy 2.0 takes a word such as `allow_pickle` for the name of an array
+                np.savez(file, **kept)
                 _seal(file)
                 file.flush()
                 os.fsync(file.fileno())

@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.digests import DIGEST, digest_of, regular_bytes
 from stiction.errors import StoreError, explain
+from stiction.io.digests import DIGEST, digest_of, regular_bytes
 from stiction.io.locks import Busy, Lock, in_use, take
 from stiction.studies.keep import ABSENT
 
@@ -201,9 +201,8 @@ class Store:
         with self._writing():
             (self.folder / BATCHES).mkdir(parents=True, exist_ok=True)
             buffer = io.BytesIO()
-            np.savez(
-                buffer, allow_pickle=False, **{f"f{k}": v for k, v in enumerate(columns.values())}
-            )
+            arrays: dict[str, Any] = {f"f{k}": v for k, v in enumerate(columns.values())}
+            np.savez(buffer, **arrays)
             raw = buffer.getvalue()
             size = len(next(iter(columns.values())))
             batch = Batch(size, held.chunks, hashlib.sha256(raw).hexdigest())

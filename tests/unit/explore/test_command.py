@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
+from command_line import runner
 
 from stiction.cli.main import app
 
@@ -15,7 +15,7 @@ def test_it_says_what_to_install(monkeypatch, tmp_path):
     known = importlib.util.find_spec
     absent = lambda name, *more: None if name == "panel" else known(name, *more)  # noqa: E731
     monkeypatch.setattr(importlib.util, "find_spec", absent)
-    answer = CliRunner().invoke(app, ["explore"])
+    answer = runner().invoke(app, ["explore"])
     assert answer.exit_code == 2
     assert answer.stdout == ""
     assert answer.stderr.startswith("explore: got no Panel; needs the package `panel`")
@@ -24,7 +24,7 @@ def test_it_says_what_to_install(monkeypatch, tmp_path):
 
 def test_a_folder_that_is_not_there_is_told(tmp_path):
     pytest.importorskip("panel", reason='no Panel: pip install "stiction[explore]"')
-    answer = CliRunner().invoke(app, ["explore", "--folder", str(tmp_path / "nowhere")])
+    answer = runner().invoke(app, ["explore", "--folder", str(tmp_path / "nowhere")])
     assert answer.exit_code == 2
     assert answer.stderr.startswith("--folder: got")
 

@@ -117,18 +117,17 @@ def packed(path: str) -> bytes:
     lines = {name: _numbers(data, points, 2) for name, data in _lines(file).items()}
     nodes = {name: _numbers(data, points) for name, data in file.point_sets.items()}
     out = io.BytesIO()
-    np.savez(
-        out,
-        allow_pickle=False,
-        points=points,
-        kinds=np.array([block.type for block in file.cells], dtype=np.str_),
-        blocks=np.array([block.type for block in blocks], dtype=np.str_),
-        lines=np.array(list(lines), dtype=np.str_),
-        nodes=np.array(list(nodes), dtype=np.str_),
+    arrays: dict[str, Any] = {
+        "points": points,
+        "kinds": np.array([block.type for block in file.cells], dtype=np.str_),
+        "blocks": np.array([block.type for block in blocks], dtype=np.str_),
+        "lines": np.array(list(lines), dtype=np.str_),
+        "nodes": np.array(list(nodes), dtype=np.str_),
         **cells,
         **{f"lines{k}": data for k, data in enumerate(lines.values())},
         **{f"nodes{k}": data for k, data in enumerate(nodes.values())},
-    )
+    }
+    np.savez(out, **arrays)
     return out.getvalue()
 
 

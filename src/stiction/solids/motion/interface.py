@@ -50,11 +50,12 @@ class Dashpots(NamedTuple):
 
         The normal of a bent partner is taken as it is.
         """
-        from scipy.sparse import block_diag, csr_matrix
+        from scipy.sparse import bsr_matrix, csr_matrix
 
         rate = np.asarray(self.map @ v.ravel()).reshape(-1, 2)
         by_gap = np.einsum("pij,pj,pk->pik", self.slopes, rate, self.normals)
-        inside = csr_matrix(block_diag(list(by_rate * self.points + by_gap)))
+        blocks, n = by_rate * self.points + by_gap, len(self.points)
+        inside = bsr_matrix((blocks, np.arange(n), np.arange(n + 1)), shape=(2 * n, 2 * n))
         return csr_matrix(self.map.T @ inside @ self.map)
 
     def loss(self, w: Floats) -> float:

@@ -435,10 +435,10 @@ def test_funnels_decide_by_the_flow():
         for i in range(folds.r.size):
             matrix = np.array([[-folds.kpm[i], -folds.kpp[i]], [folds.kmm[i], folds.kmp[i]]])
             values, vectors = np.linalg.eig(matrix)
-            if np.iscomplexobj(values) or values.max() >= 0.0:
+            if np.iscomplex(values).any() or values.real.max() >= 0.0:
                 arrives = False
             else:
-                a, b = vectors[:, int(np.argmax(values))]
+                a, b = vectors[:, int(np.argmax(values.real))].real
                 arrives = a * b > 0.0
             assert bool(folds.funnels[i]) == arrives
             seen.add(arrives)
