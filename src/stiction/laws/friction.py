@@ -306,6 +306,13 @@ class ForceLaw(Friction):
 
     sticks: ClassVar[bool] = False
 
+    def range_of_fall(self, n: int) -> Floats | None:
+        """Return (n,) slip speeds [m/s] by which friction has fallen from that at rest, or None.
+
+        Steps begin and end at them, because one that passes them sees nothing of the fall.
+        """
+        return None
+
     @abc.abstractmethod
     def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
         """Return (n_switch, ...) functions whose signs select a smooth piece of the law."""

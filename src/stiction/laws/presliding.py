@@ -225,6 +225,11 @@ class _Bristles(_Deflecting):
         """Return Stribeck's speed [m/s]."""
         return self._spread("v_scale", n)
 
+    def range_of_fall(self, n: int) -> Floats | None:
+        """Return where Stribeck's curve has fallen to exp(-25) of its height [m/s]."""
+        gaussian = self._spread("power", n) == 2.0
+        return np.where(gaussian, 5.0, 25.0) * self._spread("v_scale", n)
+
     def passive_below(self) -> float:
         """Return (sigma1 (mu_s/mu_k - 1) - sigma2), at most 0 where no motion creates energy.
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.creep import collocation as co
-from stiction.chains.creep.method import Radau
 from stiction.chains.creep.motion import Motion, Powers
 from stiction.chains.creep.walk import (
     FASTEST,
@@ -30,6 +29,9 @@ from stiction.chains.creep.walk import (
 )
 from stiction.core.run import Request
 from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import Radau
 
 __all__ = ["March"]
 
@@ -58,7 +60,7 @@ class March(Walk):
 
     def __init__(self, motion: Motion, method: Radau, request: Request) -> None:
         super().__init__(motion, request, method.max_steps, method.max_events, co.STAGES + 1)
-        self.method = method
+        self.method, self.narrow = method, motion.law.range_of_fall(motion.n)
 
     def _advance(self) -> None:
         """Make one step, to the next kink at most, or find that none can be made."""
@@ -81,6 +83,13 @@ class March(Walk):
             # the sign was wrong from the start: nothing passed but a sign
             self._flip(crossed, t)
             return
+        off = float(np.max(np.abs(cut.error) / floor)) if crossed else 0.0
+        if off > 1.0 and cut.h > _LEAST_STEP * max(abs(t), abs(self.request.t_end)):
+            # friction rises within a narrow range of speeds before slip stops, which the whole
+            # step did not see: its stages lie on both sides of it
+            now.count[REJECTED] += 1
+            now.number[NEXT_H] = cut.h * max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0))
+            return
         if not crossed:
             now.number[NEXT_H] = whole * growth
         elif cut.h < 0.1 * whole:
@@ -102,6 +111,10 @@ class March(Walk):
             step = self._collocated(t, h, derivative, floor)
             off = float(np.max(np.abs(step.error) / floor))
             if math.isfinite(off) and off <= 1.0:
+                share = self._to_range(step)
+                if share < 0.9 and share * h > least:
+                    h *= share
+                    continue
                 return step, min(_MOST_GROWTH, 0.9 * max(off, 1e-12) ** (-1.0 / 6.0)), derivative
             now.count[REJECTED] += 1
             shrink = max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0)) if math.isfinite(off) else 0.25
@@ -113,6 +126,26 @@ class March(Walk):
                 else:
                     self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
                 return None
+
+    def _to_range(self, step: co.Step) -> float:
+        """Return the share of the step at which a slip speed comes into its range of fall, or out.
+
+        Stages outside see nothing of what friction does inside. A speed between 1.0 and 1.2 times
+        the range counts for neither, so that a step which ends there is not cut again.
+        """
+        if self.narrow is None:
+            return 1.0
+        at = np.concatenate([step.values[:1], co.between(step, _LOOKS)])
+        size = np.abs(at.reshape(len(at), self.motion.n, -1)[:, :, 1]) / self.narrow
+        enters = (size[0] > 1.2) & (size[1:] < 1.0)
+        leaves = (size[0] < 1.0) & (size[1:] > 1.2)
+        rows, masses = np.nonzero(enters | leaves)
+        if not rows.size:
+            return 1.0
+        j = rows[0]
+        low, high = size[j, masses[0]], size[j + 1, masses[0]]
+        begin = _LOOKS[j - 1] if j else 0.0
+        return float(begin + (_LOOKS[j] - begin) * (1.1 - low) / (high - low))
 
     def _collocated(self, t: float, h: float, derivative: Any, floor: Floats) -> co.Step:
         now = self.now
