@@ -59,7 +59,7 @@ def ours(problem: Problem) -> list[tuple[str, str, object]]:
     """Return our methods with their names in the table; steps are as long as a peer's."""
     methods: list[tuple[str, str, object]] = [
         ("EventDriven", "default", st.EventDriven()),
-        ("EventDriven", "rtol 1e-06, order 12", st.EventDriven(rtol=1e-6, order=12)),
+        ("EventDriven", "rtol 1e-06, order 12", st.chains.EventDriven(rtol=1e-6, order=12)),
     ]
     scale = 1.0 if problem.n == 3 else 0.01
     for theta, steps in ((0.5, (1e-2, 1e-3, 1e-4, 1e-5)), (1.0, (1e-3, 1e-4))):

@@ -11,6 +11,7 @@ from bench_studies import processor_time, swept
 from record import Record, arguments
 
 import stiction as st
+from stiction.core.method import Method
 
 
 def in_blocks_and_alone(
@@ -23,10 +24,10 @@ def in_blocks_and_alone(
     sweep : of so many members
     members : in blocks, and one by one
     """
-    system = type(sweep(2).scenario.system)
+    method = type(sweep(2).scenario.method)
     spent, tables = [], []
-    for count, blocks in zip(members, (system.solved_in_blocks, {}), strict=True):
-        kept, system.solved_in_blocks = system.solved_in_blocks, blocks
+    for count, blocks in zip(members, (method.blocks, Method.blocks), strict=True):
+        kept, method.blocks = method.blocks, blocks
         try:
             swept(sweep(8), 1)
             begin = processor_time()
@@ -34,7 +35,7 @@ def in_blocks_and_alone(
             spent.append((processor_time() - begin) / count)
             tables.append(study.counts())
         finally:
-            system.solved_in_blocks = kept
+            method.blocks = kept
     each, alone = spent
     record.add("blocks", what=what, members=members[0], each=each, alone=alone, counts=tables[0])
     told = f"{1e3 * each:.2f} ms of a core a member, {1e3 * alone:.2f} one by one"

@@ -67,7 +67,9 @@ def main() -> None:
     solver = Watching(worn=single.worn, direct=single.direct)
     cap = CapSliding3D(cells=tuple(given.cells), normal_force=10.0)
     try:
-        st.solve(cap, st.Quasistatic(steps=20, solver=solver), t_span=(0.0, 1.0), progress=noted)
+        st.solve(
+            cap, st.solids.Quasistatic(steps=20, solver=solver), t_span=(0.0, 1.0), progress=noted
+        )
     except Found as found:
         matrix, layout = found.args
     b = np.random.default_rng(0).standard_normal(matrix.shape[0])

@@ -93,7 +93,7 @@ def place(held: str, slender: float, nu: float, cells: tuple[int, int], smooth: 
             conditions.append(Fixed(far, (1,)))
     body = Body(rectangle(slender, 1.0, cells), Q2(), NeoHookean(1.0, nu))
     solid = st.Solid([body], [], conditions, readings=Readings(displacement=0, support=True))
-    run = st.solve(solid, st.Quasistatic(steps=5, on_bifurcation=StopThere()))
+    run = st.solve(solid, st.solids.Quasistatic(steps=5, on_bifurcation=StopThere()))
     return float(run.determinism.losses[0].where["program_time"]) * end
 
 

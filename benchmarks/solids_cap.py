@@ -157,9 +157,9 @@ def main() -> None:
     given = parser.parse_args()
     small = CapSliding3D(cells=(2, 1, 1), adhesive=given.adhesive)
     # it compiles and loads what is needed
-    st.solve(small, st.Quasistatic(steps=4), t_span=(0.0, 0.4), throw=False)
+    st.solve(small, st.solids.Quasistatic(steps=4), t_span=(0.0, 0.4), throw=False)
     cap = CapSliding3D(cells=tuple(given.cells), adhesive=given.adhesive, normal_force=given.force)
-    method = st.Quasistatic(steps=given.steps, solver=SOLVERS[given.solver])
+    method = st.solids.Quasistatic(steps=given.steps, solver=SOLVERS[given.solver])
     told = sheared(cap, method, given.keep, given.resume)
     print(json.dumps(told | {"solver": given.solver}))
 

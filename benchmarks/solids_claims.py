@@ -26,7 +26,6 @@ from pathlib import Path
 import numpy as np
 
 from stiction.laws import DI, EA
-from stiction.methods import Quasistatic
 from stiction.numerics.linear_solvers import Pardiso, fastest
 from stiction.papers.adhesive_friction.cap import (
     Fit,
@@ -57,6 +56,7 @@ from stiction.papers.adhesive_friction.strip import (
 )
 from stiction.papers.items import Row
 from stiction.solids.materials import LinearElastic
+from stiction.solids.methods import Quasistatic
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 

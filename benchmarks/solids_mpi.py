@@ -56,7 +56,7 @@ def main() -> None:
     solver = solver_of(name, Problem(solid.assembled()))
     WORLD.Barrier()
     wall, cpu = time.perf_counter(), time.process_time()
-    run = st.solve(solid, st.Quasistatic(steps=4, solver=solver), t_span=(0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4, solver=solver), t_span=(0.0, 1.0))
     times = [WORLD.gather(t) for t in (time.perf_counter() - wall, time.process_time() - cpu)]
     force, stored = (float(v) for v in (run.data["force_y"].values[-1], run.energy.stored[-1]))
     same, parts = WORLD.gather((force, stored)), WORLD.gather(SPENT)

@@ -94,7 +94,7 @@ def sheared(cells: tuple[int, int, int], steps: int) -> dict:
     """Return what the sheared cap does on a mesh."""
     cap = CapSliding3D(cells=cells)
     wall, cpu = time.perf_counter(), time.process_time()
-    run = st.solve(cap, st.Quasistatic(steps=steps), t_span=(0.0, 1.0))
+    run = st.solve(cap, st.solids.Quasistatic(steps=steps), t_span=(0.0, 1.0))
     area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
     begin = int(np.flatnonzero(run.data["displacement"].values > 0.0)[0]) - 1
     return {

@@ -26,8 +26,8 @@ import argparse
 
 import numpy as np
 
-from stiction.methods import EventDriven
 from stiction.switching.ensembles.study import ensemble
+from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.escapes import Escapes, escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.return_map import AlwaysSlip, RandomWay, SlideIfPossible, line_orbits

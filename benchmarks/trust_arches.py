@@ -286,8 +286,8 @@ def solid(arch: Arch, end: float, floor: float | None = None, cells=(80, 2)) -> 
 
 
 METHODS = {
-    "load steps": lambda n: st.Quasistatic(steps=n, max_cuts=10),
-    "branch": lambda n: st.Quasistatic(steps=n, max_cuts=10, on_bifurcation=FollowBranch()),
+    "load steps": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10),
+    "branch": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10, on_bifurcation=FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n, max_steps=2 * n),
     "path and branch": lambda n: st.Continuation(
         steps=n, max_steps=2 * n, on_bifurcation=FollowBranch()

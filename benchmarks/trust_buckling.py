@@ -93,7 +93,11 @@ def main() -> None:
         solid, end, euler, perfect = column(rng)
         steps = int(rng.choice([20, 400], p=[0.8, 0.2]))
         continued = rng.random() < 0.3
-        method = st.Continuation(steps=min(steps, 60)) if continued else st.Quasistatic(steps=steps)
+        method = (
+            st.Continuation(steps=min(steps, 60))
+            if continued
+            else st.solids.Quasistatic(steps=steps)
+        )
         run, negative = solved(solid, method)
         ended += not run.status.ok
         told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]

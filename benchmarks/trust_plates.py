@@ -135,8 +135,8 @@ def main() -> None:
 
 
 NAMES = {
-    "load steps": lambda n: st.Quasistatic(steps=n),
-    "branch": lambda n: st.Quasistatic(steps=n, on_bifurcation=st.methods.FollowBranch()),
+    "load steps": lambda n: st.solids.Quasistatic(steps=n),
+    "branch": lambda n: st.solids.Quasistatic(steps=n, on_bifurcation=st.methods.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n),
 }
 

@@ -25,7 +25,7 @@ import numpy as np
 
 import stiction as st
 from stiction.errors import SolveError
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import Compiled, SwitchingSystem
 
 # steps of an orbit in 80-bit numbers, and columns of the extrapolation

@@ -93,7 +93,7 @@ def pressed(moduli=1.0, radii=1.0, size=16.0, stiff=100.0, exchange=False, unit=
         ],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=2), (0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=2), (0.0, 1.0))
     x, p = run.data["surface_x"].values[-1], run.data["normal_traction"].values[-1]
     load = 2.0 * abs(run.data["force_y"].values[-1])
     half = 2.0 * np.sqrt(load * RADIUS * unit / (np.pi * both))

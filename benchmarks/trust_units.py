@@ -64,7 +64,7 @@ def parts(m: float, pa: float) -> dict[str, object]:
     wind = Pressure(Boundary(0, "left"), Program((0.0, 1.0), (0.0, 0.02 * pa)))
     turned = Turned(Rigid(0), Program((0.5, 1.0), (0.0, 0.05)))
     stages = [Stage(0.5, [down]), Stage(1.0, [aside])]
-    steps, alpha = st.Quasistatic(steps=20), st.solids.GeneralisedAlpha(steps=40)
+    steps, alpha = st.solids.Quasistatic(steps=20), st.solids.GeneralisedAlpha(steps=40)
     lift = Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, 0.3 * m)))
     # density in units in which a second stays one
     heavy = 1e-3 * pa / m**2

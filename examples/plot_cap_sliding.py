@@ -40,7 +40,9 @@ caps = {
 # In the program's first tenth the attraction grows, until 0.3 the normal force goes to its value,
 # and then the plate moves.
 save = np.concatenate([[0.0], np.linspace(0.3, 1.0, 36)])
-runs = {name: st.solve(cap, st.Quasistatic(steps=40), save=save) for name, cap in caps.items()}
+runs = {
+    name: st.solve(cap, st.solids.Quasistatic(steps=40), save=save) for name, cap in caps.items()
+}
 print(runs["pressed"])
 
 # %%

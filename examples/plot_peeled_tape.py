@@ -36,7 +36,7 @@ tape = st.solids.TapePeeling(
 # Method and solve
 # ----------------
 # From load step to load step, to an end that has moved by 10 L0.
-run = st.solve(tape, st.Quasistatic(steps=50), t_span=(0.0, 1.0))
+run = st.solve(tape, st.solids.Quasistatic(steps=50), t_span=(0.0, 1.0))
 print(run)
 
 # %%

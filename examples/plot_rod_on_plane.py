@@ -23,7 +23,8 @@ import numpy as np
 import stiction as st
 from stiction.exact.rolling_cylinder import incline_acceleration, slide_time, slip_heat
 from stiction.rods.centreline import Straight
-from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
+from stiction.rods.methods import PlaneLeapfrog
+from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod import CosseratRod, Free, RigidMotion
 from stiction.rods.section import CircularSection
 

@@ -49,7 +49,7 @@ system = so.Solid(
 # Method and solve
 # ----------------
 # Most steps go half an element or farther.
-run = st.solve(system, st.Quasistatic(steps=20), (0.0, 2.0))
+run = st.solve(system, st.solids.Quasistatic(steps=20), (0.0, 2.0))
 print(run)
 
 # %%

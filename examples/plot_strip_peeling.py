@@ -46,7 +46,7 @@ for name, model in models.items():
 # Method and solve
 # ----------------
 # Load steps and Newton's method; states at the saved times are found beside the path.
-method = st.Quasistatic(steps=80)
+method = st.solids.Quasistatic(steps=80)
 save = np.linspace(0.0, 1.0, 41)
 runs = {name: st.solve(strip(model), method, save=save) for name, model in models.items()}
 print(runs["EA"])

@@ -74,7 +74,7 @@ system = so.Solid(
     ],
     dimensionless=True,
 )
-run = st.solve(system, st.Quasistatic(steps=2), (0.0, 1.0))
+run = st.solve(system, st.solids.Quasistatic(steps=2), (0.0, 1.0))
 print(run)
 
 # %%

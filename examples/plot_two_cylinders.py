@@ -34,7 +34,7 @@ models = {"no friction": st.laws.Frictionless(), "EA, mu = 0.2": st.EA(mu=0.2)}
 # The upper base moves from R on the left to R on the right. Saved times are symmetric about the
 # middle.
 save = np.linspace(0.0, 1.0, 17)
-method = st.Quasistatic(steps=16)
+method = st.solids.Quasistatic(steps=16)
 runs = {
     name: st.solve(st.solids.TwoCylinders(model=m), method, save=save) for name, m in models.items()
 }

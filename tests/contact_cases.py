@@ -113,7 +113,7 @@ def hertz(stiffness, cell, depth, element=None, radius=1000.0):
         [Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -sinks))), *held_half()],
         readings=Readings(displacement=0),
     )
-    run = st.solve(solid, st.Quasistatic(steps=2, newton_tolerance=TOLERANCE), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=2, newton_tolerance=TOLERANCE), throw=False)
     last = run.data.isel(time=-1)
     pressure, place = last["normal_traction"].to_numpy(), last["surface_x"].to_numpy()
     weight = gauss_weights(x, pressure.size)
@@ -190,7 +190,7 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
         attraction=Program(turned_on, root**2),
         readings=Readings(displacement=0, start=0.5),
     )
-    method = st.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
+    method = st.solids.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
     run = st.solve(solid, method, (0.0, times[-1]), throw=False)
     rows = run.data["time"].to_numpy() >= 0.5 - 1e-12
     a_c, p_c = exact.jkr_pull_off(RADIUS, 1.0, work)
@@ -282,7 +282,7 @@ def mindlin(stiffness, cell, depth=20.0, poisson=0.499, friction=0.3, steps=8, r
         ],
         readings=Readings(displacement=1, start=0.25),
     )
-    method = st.Quasistatic(steps=round(1.25 * steps), newton_tolerance=TOLERANCE)
+    method = st.solids.Quasistatic(steps=round(1.25 * steps), newton_tolerance=TOLERANCE)
     run = st.solve(solid, method, (0.0, 1.25), throw=False)
     data = run.data.isel(time=run.data["time"].to_numpy() > 0.25 + 1e-9)
     press, shear = np.abs(data["force_y"].to_numpy()), np.abs(data["force_x"].to_numpy())
@@ -342,7 +342,7 @@ def peel(work, cells, zone=4.0, poisson=0.2, steps=100):
         [Driven(end, 1, Program((0.0, 1.0), (0.0, 9.6 * bending))), Fixed(end, (0,))],
         readings=Readings(displacement=0, support=True, nominal=True),
     )
-    run = st.solve(solid, st.Quasistatic(steps=steps), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=steps), throw=False)
     kendall = exact.kendall_force(0.5 * np.pi, work, plane)
     lift = run.data["displacement"].to_numpy() / bending
     force = run.data["force_y"].to_numpy() / kendall

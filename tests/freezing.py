@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
+from stiction.core.method import default_method
 from stiction.errors import StictionError
 from stiction.io.scenario import built_in, read_scenario
 from stiction.numerics.jit import use
-from stiction.solve import default_method
 
 FILE = Path(__file__).with_name("frozen") / "outputs.json"
 LEAST, CHAOTIC, QUICK = 1e-9, 1e4, 1.5

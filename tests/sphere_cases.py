@@ -93,7 +93,7 @@ def hertz(cells, *, radius=0.025, law_over_approach=0.1, size=12.0, steps=8):
     solid = on_a_block(
         law, down, radius / cells, 1.5 * radius, size * radius, 1.0 + 2.4 / cells, 0.75 * cells
     )
-    run = st.solve(solid, st.Quasistatic(steps=steps), t_span=(0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=steps), t_span=(0.0, 1.0))
     area = 4.0 * float(run.data["nominal_area"].values[-1])
     known = run.data["normal_traction"].values[-1]
     share = known * Problem(solid.assembled()).passes[0].own.areas.ravel()
@@ -142,7 +142,9 @@ def pull_off(tabor, cells, *, radius=0.05, size=12.0, steps=15):
     size, layers = size * radius, max(2.0, 0.5 * cells)
     growth = 1.0 + 2.0 / max(cells, 4)
     solid = on_a_block(law, up, radius / cells, WIDE[tabor] * radius, size, growth, layers)
-    run = st.solve(solid, st.Quasistatic(steps=4 * steps // 3), t_span=(0.0, 1.0), throw=False)
+    run = st.solve(
+        solid, st.solids.Quasistatic(steps=4 * steps // 3), t_span=(0.0, 1.0), throw=False
+    )
     pull = 4.0 * np.abs(run.data["force_y"].values)
     at = run.data["displacement"].values
     i = int(np.argmax(pull))
@@ -231,7 +233,7 @@ def mindlin(
     solver, progress : as in `Quasistatic` and `solve`; None takes what they take
     """
     solid = two_spheres(cells, law_over_approach, size, friction, past, penalty, radius)
-    method = st.Quasistatic(steps=2 * steps, solver=solver)
+    method = st.solids.Quasistatic(steps=2 * steps, solver=solver)
     run = st.solve(solid, method, t_span=(0.0, 1.0), progress=progress)
     data = run.data.isel(time=run.data["time"].values > 0.5 + 1e-9)
     press, shear = (2.0 * np.abs(data[f"force_{axis}"].values) for axis in "yx")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from stiction.chains import Chain, Ramp
+from stiction.chains.methods import EventDriven
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism, Loss
 from stiction.core.events import EventLog
@@ -14,7 +15,6 @@ from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.laws import Coulomb
-from stiction.methods import EventDriven
 
 
 def write_run(n=3, n_time=5, **changes):

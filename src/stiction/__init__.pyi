@@ -15,10 +15,10 @@ from stiction._version import __version__ as __version__
 from stiction.chains.loads import Constant as Constant
 from stiction.chains.loads import Ramp as Ramp
 from stiction.chains.loads import UserLoad as UserLoad
+from stiction.chains.methods import ThetaStepper as ThetaStepper
 from stiction.chains.model import Chain as Chain
 from stiction.chains.reachability import reach as reach
 from stiction.chains.stick_set import StickSet as StickSet
-from stiction.chains.theta.methods import ThetaStepper as ThetaStepper
 from stiction.core.run import Run as Run
 from stiction.errors import ModelError as ModelError
 from stiction.errors import ScenarioError as ScenarioError
@@ -38,10 +38,10 @@ from stiction.laws.coulomb import StaticKinetic as StaticKinetic
 from stiction.laws.coulomb import UserFriction as UserFriction
 from stiction.methods import EventDriven as EventDriven
 from stiction.methods import Quasistatic as Quasistatic
-from stiction.rods.leapfrog.method import RollingLeapfrog as RollingLeapfrog
+from stiction.rods.methods import Characteristics as Characteristics
+from stiction.rods.methods import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.model import Rods as Rods
 from stiction.rods.presets import CrossedRods as CrossedRods
-from stiction.rods.strings.characteristics import Characteristics as Characteristics
 from stiction.rods.strings.model import RollingStrings as RollingStrings
 from stiction.solids.methods import Continuation as Continuation
 from stiction.solids.model import Solid as Solid

@@ -14,7 +14,19 @@ from typing import Any
 
 from stiction._kind import Kind
 
-__all__ = ["CATALOGUE", "ROOMS", "TOP", "Kind", "attribute", "homes", "names_in", "room_of", "top"]
+__all__ = [
+    "CATALOGUE",
+    "MEASURES",
+    "ROOMS",
+    "TOP",
+    "Kind",
+    "attribute",
+    "homes",
+    "method_homes",
+    "names_in",
+    "room_of",
+    "top",
+]
 
 
 # The key is the name of the base class as it stands in the annotation of a field.
@@ -56,24 +68,44 @@ CATALOGUE: Mapping[str, Kind] = {
             ),
         },
     ),
+    # a method of a system is found in its room; these two take what all their namesakes have
     "Method": Kind(
         "a method",
+        {"EventDriven": "stiction.methods", "Quasistatic": "stiction.methods"},
+        written=False,
+    ),
+    "chains.Method": Kind(
+        "a method for chains",
         {
-            "EventDriven": "stiction.methods",
-            "Quasistatic": "stiction.methods",
-            "RegularizedTheta": "stiction.chains.theta.methods",
-            "ThetaStepper": "stiction.chains.theta.methods",
-            "Radau": "stiction.chains.creep.method",
-            "Characteristics": "stiction.rods.strings.characteristics",
-            "BumpStrands": "stiction.rods.strings.strands",
-            "RollingLeapfrog": "stiction.rods.leapfrog.method",
-            "RollingMidpoint": "stiction.rods.midpoint.method",
-            "PlaneLeapfrog": "stiction.rods.plane.model",
-            "Continuation": "stiction.solids.methods",
-            "Cycles": "stiction.faults.model",
-            "GeneralisedAlpha": "stiction.solids.motion.method",
+            "EventDriven": "stiction.chains.methods",
+            "Quasistatic": "stiction.chains.methods",
+            "ThetaStepper": "stiction.chains.methods",
+            "RegularizedTheta": "stiction.chains.methods",
+            "Radau": "stiction.chains.methods",
         },
     ),
+    "switching.Method": Kind(
+        "a method for piecewise-smooth flows", {"EventDriven": "stiction.switching.methods"}
+    ),
+    "rods.Method": Kind(
+        "a method for rods and strings",
+        {
+            "Characteristics": "stiction.rods.methods",
+            "BumpStrands": "stiction.rods.methods",
+            "RollingLeapfrog": "stiction.rods.methods",
+            "RollingMidpoint": "stiction.rods.methods",
+            "PlaneLeapfrog": "stiction.rods.methods",
+        },
+    ),
+    "solids.Method": Kind(
+        "a method for solids",
+        {
+            "Quasistatic": "stiction.solids.methods",
+            "Continuation": "stiction.solids.methods",
+            "GeneralisedAlpha": "stiction.solids.methods",
+        },
+    ),
+    "faults.Method": Kind("a method for faults", {"Cycles": "stiction.faults.methods"}),
     "Policy": Kind(
         "a policy",
         {
@@ -87,15 +119,14 @@ CATALOGUE: Mapping[str, Kind] = {
     ),
     "BranchChoice": Kind(
         "a choice of branch",
-        {"SlideFrom": "stiction.methods", "StayStuck": "stiction.methods"},
-        room="chains",
+        {"SlideFrom": "stiction.chains.policies", "StayStuck": "stiction.chains.policies"},
     ),
     "BranchPolicy": Kind(
         "what to do where another path leaves",
         {
-            "StopThere": "stiction.methods",
-            "StayOnPath": "stiction.methods",
-            "FollowBranch": "stiction.methods",
+            "StopThere": "stiction.core.method",
+            "StayOnPath": "stiction.core.method",
+            "FollowBranch": "stiction.core.method",
         },
         room="solids",
     ),
@@ -463,6 +494,15 @@ CATALOGUE: Mapping[str, Kind] = {
     ),
 }
 
+# what a study may keep of the runs of a system beside their results, as "measured.NAME": functions
+# of a run, which may take runs of their own
+MEASURES: Mapping[str, Mapping[str, str]] = {
+    "RollingStrings": {
+        "lyapunov": "stiction.rods.strings.chaos",
+        "lyapunov_error": "stiction.rods.strings.chaos",
+    },
+}
+
 # what every user needs first, found in `stiction` itself as well as in its room
 _FIRST = (
     "Chain",
@@ -516,6 +556,16 @@ _CORE = {
 def homes(name: str) -> list[tuple[str, str]]:
     """Return (kind, module) of everything called `name`; a name may stand under two kinds."""
     return [(kind, k.names[name]) for kind, k in CATALOGUE.items() if name in k.names]
+
+
+def method_homes() -> list[tuple[str, type]]:
+    """Return (label, class) of every method, such as ("chains.EventDriven", ...)."""
+    return [
+        (f"{kind.partition('.')[0]}.{name}", attribute(module, name))
+        for kind, k in CATALOGUE.items()
+        if kind.endswith(".Method")
+        for name, module in k.names.items()
+    ]
 
 
 def _room(kind: str, module: str) -> str:

@@ -1,54 +1,22 @@
 """The one verb: solve a system by a method over a time span.
 
 The package imports this module at once, so that `stiction.solve` is the function and not
-the module of the same name; all that is heavy is therefore imported inside the functions.
+the module of the same name; all that is heavy is therefore imported inside the function.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import time as clock
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from stiction.catalogue import CATALOGUE, attribute
-from stiction.errors import ModelError, SolveError, Status, explain
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from stiction.core.run import Checkpoint, Run, Runner
+    from stiction.core.driver import System
+    from stiction.core.run import Checkpoint, Run
 
-__all__ = ["System", "default_method", "solve", "started"]
-
-AnySystem = TypeVar("AnySystem")
-
-DEFAULT_SAVES = 1001
-# kept beside every saved state: its time, energies, losses
-_LEDGER_NUMBERS = 16
-_DEFAULT_BYTES = 256 << 20
-
-
-class System(Protocol):
-    """Anything that can be solved."""
-
-    @property
-    def default_method(self) -> str:
-        """Name of the method used when none is given, a class of the catalogue."""
-
-    @property
-    def solved_by(self) -> Mapping[str, Runner]:
-        """Names of methods and, for each, the function that returns the run.
-
-        The function takes the system, the method and the request; a run that ended early
-        carries its status.
-        """
-
-    @property
-    def state_size(self) -> int:
-        """How many numbers one saved state holds; bounds the memory of a run."""
+__all__ = ["solve"]
 
 
 def solve(
@@ -90,213 +58,18 @@ def solve(
 
     Verified by: tests/unit/test_solve.py::test_partial_run_is_carried
     """
-    import numpy as np
+    from stiction.core.driver import drive
+    from stiction.io.output import OUTPUT
 
-    from stiction.core.provenance import provenance
-    from stiction.core.run import Request, silent
-    from stiction.methods import runner
-    from stiction.numerics.compiling.clock import spent
-
-    _check_kinds(system, method)
-    system = started(system, x0=x0, mode=mode)
-    if method is None:
-        method = default_method(system)
-    march = runner(system, method)
-    t_start, t_end = _span(t_span)
-    # some systems take steps that are worth keeping, rather than land on given times
-    steps = save is None and getattr(system, "keeps_steps", False)
-    saves = saved_times(2 if steps else save, t_start, t_end, system.state_size)
-    request = Request(t_start, t_end, saves, progress or silent, checkpoint, every_step=steps)
-    begin, compiling = clock.perf_counter(), spent()
-    # what is infinite or no number ends as a status, not as a warning of NumPy
-    with np.errstate(all="ignore"):
-        run = march(request)
-    cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _judged(run.told(cost, request.save))
-    if throw and not run.status.ok:
-        raise SolveError(_message(run, t_end), run)
-    return run
-
-
-def _message(run: Run, t_end: float) -> str:
-    """Return what SolveError says of a run."""
-    unit = "" if run.time_unit == "1" else f" {run.time_unit}"
-    got, what = f"as far as t = {run.t_end:.9g}{unit}", "partial run"
-    needs = f"to reach {t_end:.9g}{unit}"
-    if run.status is Status.UNTRUSTED:
-        got, what, needs = "a run that cannot be trusted", "run", "equations that are solved"
-    return (
-        f"solve: got {got}; needs {needs}.\nWhy: {run.reason}\nTry: {run.advice}. "
-        f"The {what} is in the `run` attribute of this error."
+    return drive(
+        system,
+        method,
+        t_span,
+        save=save,
+        throw=throw,
+        progress=progress,
+        checkpoint=checkpoint,
+        x0=x0,
+        mode=mode,
+        output=OUTPUT,
     )
-
-
-def default_method(system: System) -> object:
-    """Return the method that a system names as its own, with its defaults."""
-    return attribute(CATALOGUE["Method"].names[system.default_method], system.default_method)()
-
-
-def started(
-    system: AnySystem,
-    x0: float | Sequence[float] | npt.NDArray[np.float64] | None = None,
-    mode: str | None = None,
-) -> AnySystem:
-    """Return `system` with another start; itself when nothing is given.
-
-    Parameters
-    ----------
-    x0 : state at the start, as the field `x0` of the system
-    mode : mode at the start, as its field `mode`
-
-    Raises
-    ------
-    ModelError : if the system has no such field, or refuses the value.
-
-    Verified by: tests/unit/test_solve.py::test_a_run_may_start_elsewhere
-    """
-    given = {name: value for name, value in (("x0", x0), ("mode", mode)) if value is not None}
-    if not given:
-        return system
-    fields = dataclasses.fields(system) if dataclasses.is_dataclass(system) else ()
-    known = [f.name for f in fields if f.init]
-    for name, value in given.items():
-        if name not in known:
-            raise ModelError(
-                explain(
-                    f"solve.{name}",
-                    repr(value),
-                    f"a system with a field {name!r}",
-                    f"{type(system).__name__} has {', '.join(known) or 'no fields'}.",
-                    "leave it out, and describe the start by the fields of the system.",
-                )
-            )
-    return dataclasses.replace(system, **given)  # type: ignore[type-var]
-
-
-def _judged(run: Run) -> Run:
-    """Return the run with the status that its energies and its audit leave it.
-
-    One that is complete is not finite where its energies are not, and untrusted where its audit
-    says so.
-
-    Verified by: tests/unit/test_solve.py::test_untrusted_runs_raise
-    """
-    if not run.status.ok:
-        return run
-    if run.energy.defined and not math.isfinite(run.energy.imbalance_rel):
-        reason = "an energy is not finite, as of a state, a load or a law beyond floating point"
-        return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
-    why = run.audit.untrusted
-    if not why:
-        return run
-    reason = f"{run.reason}; {why}" if run.status is Status.STOPPED else why
-    return dataclasses.replace(run, status=Status.UNTRUSTED, reason=reason)
-
-
-def _check_kinds(system: object, method: object) -> None:
-    """Refuse what is no system or no method, classes instead of objects included."""
-    if isinstance(system, type) or not hasattr(system, "default_method"):
-        raise ModelError(
-            explain(
-                "solve.system",
-                repr(system),
-                "a system, such as Chain(...)",
-                "the first argument is what moves.",
-                "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
-            )
-        )
-    known = hasattr(method, "solve") or any(
-        c.__name__ in CATALOGUE["Method"].names or c.__name__ in system.solved_by  # type: ignore[attr-defined]
-        for c in type(method).__mro__
-    )
-    if method is not None and (isinstance(method, type) or not known):
-        span = isinstance(method, (tuple, list)) and len(method) == 2
-        raise ModelError(
-            explain(
-                "solve.method",
-                repr(method),
-                "a method object, such as EventDriven(), or None",
-                "the second argument says how the system is solved.",
-                f"t_span={method!r} for the time span."
-                if span
-                else "write the method with parentheses, for example EventDriven().",
-            )
-        )
-
-
-def _span(t_span: tuple[float, float]) -> tuple[float, float]:
-    from stiction.numerics.checks import number, shape_of
-
-    why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
-    if shape_of(t_span) != (2,):
-        raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
-    t_start, t_end = (number("solve.t_span", t, unit="s", why=why, try_=try_) for t in t_span)
-    if not t_end > t_start:
-        raise ModelError(
-            explain("solve.t_span", f"({t_start}, {t_end})", "an end after the start", why, try_)
-        )
-    if t_end - t_start < 1e-9 * max(abs(t_start), abs(t_end)):
-        raise ModelError(
-            explain(
-                "solve.t_span",
-                f"({t_start!r}, {t_end!r})",
-                "a span of at least 1e-9 of the times themselves",
-                "floating point cannot tell the moments inside a shorter one apart.",
-                "let the run start near t = 0.",
-            )
-        )
-    return t_start, t_end
-
-
-def saved_times(
-    save: int | Sequence[float] | npt.NDArray[np.float64] | None,
-    t_start: float,
-    t_end: float,
-    size: int,
-) -> npt.NDArray[np.float64]:
-    """Return the times at which a run keeps its state, first and last included.
-
-    Parameters
-    ----------
-    save : as in `solve`
-    size : numbers in one saved state
-    """
-    import numpy as np
-
-    from stiction.numerics.checks import numbers, shape_of
-
-    if save is None:
-        count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
-        return np.linspace(t_start, t_end, count)
-    why = "the state is kept at these times, first and last included."
-    try_ = "give a count >= 2, or rising times inside the time span."
-    if shape_of(save) == ():
-        if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
-            raise ModelError(explain("solve.save", repr(save), "a count >= 2", why, try_))
-        if save == 2:
-            return np.array([t_start, t_end])
-        _check_memory(int(save), size)
-        return np.linspace(t_start, t_end, int(save))
-    times = numbers("solve.save", save, unit="s", per="saved state", why=why, try_=try_)
-    if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
-        got = f"{times.size} times from {times[0]} to {times[-1]}"
-        needs = f"rising times between {t_start} and {t_end} [s]"
-        raise ModelError(explain("solve.save", got, needs, why, try_))
-    _check_memory(times.size, size)
-    return np.unique(np.concatenate([[t_start], times, [t_end]]))
-
-
-def _check_memory(count: int, size: int) -> None:
-    from stiction.numerics.checks import MOST_BYTES
-
-    held = 8 * count * (size + _LEDGER_NUMBERS)
-    if held > MOST_BYTES:
-        raise ModelError(
-            explain(
-                "solve.save",
-                f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
-                f"at most {MOST_BYTES >> 30} GiB of saved states",
-                "they are held in memory until the run is written.",
-                "save fewer states; events and the ledger are kept anyway.",
-            )
-        )

@@ -44,14 +44,14 @@ STEPS_TOO = ("energy_of_each_step", "steps_converged")
     [
         (
             THREE,
-            st.EventDriven(rtol=1e-2, order=8),
+            st.chains.EventDriven(rtol=1e-2, order=8),
             st.EventDriven(),
             4.0,
             1e-8,
             ("replay_agrees",),
         ),
         (THREE, NEWTON, dataclasses.replace(NEWTON, line_search=True), 4.0, 1e-5, STEPS_TOO),
-        (SLOW, st.Quasistatic(rtol=1e-2), st.Quasistatic(), 20.0, 1e-3, ()),
+        (SLOW, st.chains.Quasistatic(rtol=1e-2), st.Quasistatic(), 20.0, 1e-3, ()),
     ],
     ids=["a short series", "a step that is not solved", "a coarse branch"],
 )
@@ -145,7 +145,7 @@ def spiked(share):
     ("rough", "fine"),
     [
         (st.EventDriven(), st.EventDriven(max_step=1e-4)),
-        (st.Quasistatic(), st.Quasistatic(load_samples=200_000)),
+        (st.Quasistatic(), st.chains.Quasistatic(load_samples=200_000)),
     ],
     ids=type,
 )

@@ -89,7 +89,7 @@ def test_factors_that_are_off_and_never_refined(monkeypatch):
         body = Body(rectangle(1.0, 1.0, (2, 2)), Q2(), LinearElastic(1.0, 0.0))
         load = Loaded(Nearest(0, (1.0, 1.0)), 0, Program((0.0, 1.0), (0.0, 1e-3)))
         solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), load], dimensionless=True)
-        return solved(solid, st.Quasistatic(steps=2, solver=SuperLU()))
+        return solved(solid, st.solids.Quasistatic(steps=2, solver=SuperLU()))
 
     check_holds(run(), "linear_solves_accurate")
     monkeypatch.setattr(factors, "MOST_REFINEMENTS", 0)

@@ -63,7 +63,7 @@ def block(along, way, *, young=1.0, width=1.0, steps=4, **contact):
         [Driven(top, along, Program((0.0, 1.0), (0.0, way))), Fixed(top, (1 - along,))],
         dimensionless=True,
     )
-    return solved(solid, st.Quasistatic(steps=steps))
+    return solved(solid, st.solids.Quasistatic(steps=steps))
 
 
 def pair(low, high, lift, young=1.0, steps=6, **contact):
@@ -84,7 +84,7 @@ def pair(low, high, lift, young=1.0, steps=6, **contact):
         ],
         dimensionless=True,
     )
-    return solved(solid, st.Quasistatic(steps=steps))
+    return solved(solid, st.solids.Quasistatic(steps=steps))
 
 
 # ---- energy and Newton's method
@@ -92,16 +92,16 @@ def pair(low, high, lift, young=1.0, steps=6, **contact):
 
 @pytest.mark.fails_audit("solids", "ledger_closes")
 def test_long_load_steps_lose_energy():
-    run = strip(st.Quasistatic(steps=1), cells=(30, 2))
+    run = strip(st.solids.Quasistatic(steps=1), cells=(30, 2))
     check_fails(run, "ledger_closes", value=run.energy.imbalance_rel, limit=1e-2)
-    check_holds(strip(st.Quasistatic(steps=12), cells=(30, 2)), "ledger_closes")
+    check_holds(strip(st.solids.Quasistatic(steps=12), cells=(30, 2)), "ledger_closes")
 
 
 @pytest.mark.fails_audit("solids", "steps_converged")
 @pytest.mark.parametrize(
     "method",
     [
-        st.Quasistatic(steps=4, max_cuts=0, max_iterations=3),
+        st.solids.Quasistatic(steps=4, max_cuts=0, max_iterations=3),
         st.Continuation(steps=4, max_cuts=0, max_iterations=3),
     ],
     ids=["load steps", "arcs"],
@@ -131,7 +131,7 @@ def test_a_step_is_accepted_with_a_residual_above_the_tolerance(monkeypatch, res
         return outcome._replace(residuals=(*outcome.residuals, residual))
 
     monkeypatch.setattr(steps, "solve_step", careless)
-    run = strip(st.Quasistatic(steps=12, newton_tolerance=1e-6))
+    run = strip(st.solids.Quasistatic(steps=12, newton_tolerance=1e-6))
     if ok:
         assert run.status is st.Status.SOLVED
         check_holds(run, "steps_converged", value=residual)
@@ -152,7 +152,7 @@ def test_loads_below_the_floor_count_as_balanced(load, ok):
             Loaded(Nearest(0, (2.0, 0.5)), 0, Program((0.0, 1.0), (load, load))),
         ],
     )
-    run = solved(pulled, st.Quasistatic(steps=1))
+    run = solved(pulled, st.solids.Quasistatic(steps=1))
     if ok:
         assert check_holds(run, "forces_above_floor").value < 1e-7
     else:
@@ -166,7 +166,7 @@ def bent(material, element, **given):
     body = Body(rectangle(4.0, 1.0, (16, 4)), element, material, **given)
     readings = Readings(displacement=1, support=True)
     solid = st.Solid([body], [], held, readings=readings)
-    return solved(solid, st.Quasistatic(steps=1))
+    return solved(solid, st.solids.Quasistatic(steps=1))
 
 
 @pytest.mark.fails_audit("solids", "volume_does_not_lock")
@@ -344,7 +344,7 @@ def test_bodies_that_are_no_pair_come_near():
         ways.append([*held, *way])
     law = st.LennardJones.from_strength(0.05, 2e-3)
     touch = st.solids.Among(sides, law, reach=0.01)
-    one = st.Quasistatic(steps=1)
+    one = st.solids.Quasistatic(steps=1)
     runs = [solved(st.Solid(blocks, [touch], way), one, (0.0, 1.0)) for way in ways]
     found = check_fails(runs[0], "every_pair_found", limit=0.0, when=1.0)
     # two pieces are taken off the distance of nodes, and the reach of the law
@@ -396,7 +396,7 @@ def cantilever(element, cells=(10, 1), *, pulled=False, depth=None):
     axes = (0, 1) if depth is None else (0, 1, 2)
     way = Program((0.0, 1.0), (0.0, 0.2))
     held = [Fixed(Boundary(0, "left"), axes), Driven(Boundary(0, "right"), 0 if pulled else 1, way)]
-    return st.solve(st.Solid([body], [], held, dimensionless=True), st.Quasistatic(steps=2))
+    return st.solve(st.Solid([body], [], held, dimensionless=True), st.solids.Quasistatic(steps=2))
 
 
 @pytest.mark.fails_audit("solids", "bending_does_not_lock")
@@ -452,7 +452,7 @@ def test_an_element_is_folded(way, ok):
         [Fixed(Boundary(0, "bottom")), *(Driven(corner, c, program) for c in (0, 1))],
         dimensionless=True,
     )
-    run = solved(solid, st.Quasistatic(steps=10))
+    run = solved(solid, st.solids.Quasistatic(steps=10))
     # so coarse a mesh is too stiff near the corner
     bends = ("bending_does_not_lock",)
     if ok:
@@ -474,7 +474,9 @@ def test_a_curved_element_is_folded_between_its_points(way, ok, deep):
     axes = (0, 1, 2) if deep else (0, 1)
     conditions = [Fixed(Boundary(0, "bottom"), axes), Fixed(Boundary(0, "top"), axes)]
     conditions += [Driven(Nearest(0, place), c, there if c == 1 else other) for c in axes]
-    run = solved(st.Solid([body], [], conditions, dimensionless=True), st.Quasistatic(steps=6))
+    run = solved(
+        st.Solid([body], [], conditions, dimensionless=True), st.solids.Quasistatic(steps=6)
+    )
     if ok:
         check_holds(run, "elements_unfolded", least=True)
     else:

@@ -48,7 +48,7 @@ def test_a_high_arch_on_a_floor_leans_later(arches):
     arch = arches.Arch(40.0, 4.0)
     load = arches.Ritz(arch, 28, 3, 0.4).lean(1.5e-4)
     assert load > 2.0 * arches.Ritz(arch, 16).lean(7.5e-5)
-    found, _ = arches.told(st.Quasistatic(steps=20), arch, 1.2 * load, 0.4, ("bifurcation",))
+    found, _ = arches.told(st.solids.Quasistatic(steps=20), arch, 1.2 * load, 0.4, ("bifurcation",))
     assert found == pytest.approx(load, rel=1e-3)
 
 
@@ -56,7 +56,7 @@ def test_a_low_arch_snaps(arches):
     arch = arches.Arch(40.0, 2.0)
     load = arches.Ritz(arch, 16).limit(1.4)
     kinds = ("limit_point", "quasistatic_jump")
-    for method in (st.Continuation(steps=20, max_steps=40), st.Quasistatic(steps=8)):
+    for method in (st.Continuation(steps=20, max_steps=40), st.solids.Quasistatic(steps=8)):
         found, first = arches.told(method, arch, 1.5 * load, None, kinds)
         assert first in kinds
         assert found == pytest.approx(load, rel=1e-3)
@@ -68,7 +68,7 @@ def test_a_low_arch_snaps(arches):
 def test_no_arch_snaps_in_silence(arches, rise, load, steps, times):
     """Steps that leap over a snap tell it; a run that stops before it says so."""
     solid = arches.solid(arches.Arch(40.0, rise), times * load, cells=(24, 1))
-    run = st.solve(solid, st.Quasistatic(steps=steps), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=steps), throw=False)
     if run.status.ok:
         drawn = run.data["drawn_position"].values
         assert np.min((drawn[-1] - drawn[0])[:, 1]) < -1.2 * rise

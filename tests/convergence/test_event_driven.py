@@ -21,7 +21,7 @@ def test_order_of_the_series(order, longest):
     steps = longest / np.array([1.0, 1.5, 2.0])
     errors = []
     for step in steps:
-        method = st.EventDriven(rtol=1e-2, order=order, max_step=float(step))
+        method = st.chains.EventDriven(rtol=1e-2, order=order, max_step=float(step))
         run = st.solve(CHAIN, method, (0.0, 2.0), save=2)
         errors.append(np.max(np.abs(run.final["x"] - exact)))
     observed = np.polyfit(np.log(steps), np.log(errors), 1)[0]

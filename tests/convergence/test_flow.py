@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.presets import RelayFeedback
 

@@ -8,8 +8,8 @@ from rod_oracle import Oracle
 import stiction as st
 from stiction.rods.centreline import Straight
 from stiction.rods.contact.model import RollingContact
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.linear_rods import CrossedRods, linear_crossed_rods
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection

@@ -6,8 +6,7 @@ import pytest
 import stiction as st
 from stiction.rods.centreline import Straight
 from stiction.rods.contact.model import RollingContact
-from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.midpoint.method import RollingMidpoint
+from stiction.rods.methods import RollingLeapfrog, RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, LineForce, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection

@@ -5,7 +5,7 @@ import pytest
 from crossed import crossed_rods
 
 import stiction as st
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 
 STEPS = (1e-4, 5e-5, 2.5e-5)
 

@@ -47,7 +47,7 @@ def imbalances(system, steps):
     """Return the relative imbalance of runs of so many steps, and the last run."""
     found = []
     for count in steps:
-        run = st.solve(system, st.Quasistatic(steps=count))
+        run = st.solve(system, st.solids.Quasistatic(steps=count))
         assert run.stats["steps"] == count
         found.append(run.energy.imbalance_rel)
     return np.array(found), run

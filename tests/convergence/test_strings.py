@@ -5,7 +5,7 @@ from audit_lines import solved
 
 from stiction.exact.strings import symmetric_contact
 from stiction.rods import RollingStrings, Sine
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import Characteristics
 
 # a tolerance that never cuts a step: the order belongs to equal steps, of which the long ones
 # leave more of the ledger open than it may be

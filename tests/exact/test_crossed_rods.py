@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from references import reference
 
 import stiction as st
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.rod import Free, RigidMotion, SineVelocity
 
 

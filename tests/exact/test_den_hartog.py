@@ -32,7 +32,7 @@ def test_amplitude(r, f, amplitude):
     chain = st.Chain(
         mass=[1.0], stiffness=1.0, law=st.Coulomb(f), normal_force=1.0, load=load, x0=0.3
     )
-    run = st.solve(chain, st.EventDriven(rtol=1e-13, replay=False), (0.0, 900.0 / r), save=2)
+    run = st.solve(chain, st.chains.EventDriven(rtol=1e-13, replay=False), (0.0, 900.0 / r), save=2)
     turns = run.event_log.columns["x"][-6:]
     assert np.abs(turns) == pytest.approx(amplitude, rel=1e-11)
     assert run.audit.ok

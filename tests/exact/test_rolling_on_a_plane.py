@@ -12,7 +12,8 @@ from stiction.exact.rolling_cylinder import (
     slip_heat,
 )
 from stiction.rods.centreline import Arc, Straight
-from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
+from stiction.rods.methods import PlaneLeapfrog
+from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod import CosseratRod, Free, RigidMotion, SineVelocity
 from stiction.rods.section import CircularSection
 

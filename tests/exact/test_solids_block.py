@@ -42,7 +42,7 @@ def pulled(end, steps):
     """Return a run in which the block is lifted from g_eq over g_max to the gap `end`."""
     top = LAW.gap_max - LAW.gap_eq
     program = Program((0.0, 1.0, 2.0), (0.0, top, end - LAW.gap_eq))
-    return st.solve(block(program), st.Quasistatic(steps=steps), (0.0, 2.0))
+    return st.solve(block(program), st.solids.Quasistatic(steps=steps), (0.0, 2.0))
 
 
 def test_pull_off_is_the_largest_tension():
@@ -96,7 +96,7 @@ def sheared(friction, gap):
     """Return the shear traction against which the block slides at a fixed gap."""
     lift = Program((0.0, 1.0), (0.0, gap - LAW.gap_eq))
     shift = Program((1.0, 2.0), (0.0, 0.5 * R0))
-    run = st.solve(block(lift, shift, friction), st.Quasistatic(steps=20), (0.0, 2.0))
+    run = st.solve(block(lift, shift, friction), st.solids.Quasistatic(steps=20), (0.0, 2.0))
     force = -run.data["force_x"].to_numpy() / LENGTH
     # it slides at the end, against a force that no longer grows
     assert force[-1] == pytest.approx(force[-2], rel=1e-12, abs=1e-14)

@@ -13,8 +13,7 @@ import pytest
 
 import stiction as st
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.midpoint.method import RollingMidpoint
+from stiction.rods.methods import RollingLeapfrog, RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free, PointForce, PointMoment
 from stiction.rods.section import GivenSection

@@ -12,7 +12,7 @@ from stiction.exact.strings import (
     symmetric_force,
 )
 from stiction.rods import Bump, Pluck, RollingStrings, Sine, Sum
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import Characteristics
 
 
 def values(run, name, t):

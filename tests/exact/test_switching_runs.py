@@ -12,7 +12,7 @@ from stiction.exact.switching import (
     relay_half_period,
     sliding_arrival,
 )
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.presets import BeltOscillator, NormalForm, RelayFeedback, TwoBlockStickSlip
 
 FINE = EventDriven(rtol=1e-13)

@@ -5,7 +5,7 @@ import pytest
 from references import reference
 
 import stiction as st
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.model import WheelOnTurntable
 
 CASES = ("leaves_escaping_region_minus", "slides_into_two_fold", "slips_then_slides_into_two_fold")

@@ -24,7 +24,7 @@ def tree(root, tmp_path_factory):
         path = folder / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body, encoding="utf-8")
-    assert len(places) == 6
+    assert len(places) == 7
     (line,) = re.findall(r"```text\n(.*?)```", text, re.S)
     table = folder / "src" / "stiction" / "catalogue.py"
     before = table.read_text(encoding="utf-8")
@@ -60,7 +60,7 @@ def test_the_command_line_works_with_it(python, tmp_path):
     listed = python(COMMAND, "list")
     assert re.search(r"^sledge\b.*\n  sledge-pulled +A sledge pulled evenly", listed, re.M), listed
     screen = python(COMMAND, "run", "sledge-pulled", "--set", "system.speed=2.0")
-    assert screen.startswith("SOLVED, audit held: Sledge by EventDriven, 1 block, t = 0 ... 10 s")
+    assert screen.startswith("SOLVED, audit held: Sledge by Sliding, 1 block, t = 0 ... 10 s")
     assert "steady_pull = 4.142 N" in screen
     folder = tmp_path / "out" / "sledge-pulled"
     summary = json.loads((folder / "summary.json").read_text())

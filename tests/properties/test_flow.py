@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 
 import stiction as st
 from stiction.errors import Status
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.presets import BeltOscillator, NormalForm, RelayFeedback
 
 FEW = settings(max_examples=40, deadline=None)

@@ -5,7 +5,7 @@ import pytest
 from flow_oracle import follow
 
 import stiction as st
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.presets import BeltOscillator, RelayFeedback
 
 SIGN = {"+": 1, "-": -1, "slide": 0}

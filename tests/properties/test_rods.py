@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import stiction as st
 from stiction.rods.centreline import Straight
 from stiction.rods.contact.model import RollingContact
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import GivenMotion
 

@@ -47,7 +47,7 @@ def pressed(element, friction, seed, steps, length=1.0, stress=1.0, **contact):
     ]
     touching = Contact(Boundary(0, "bottom"), RigidPlane(), law, friction, **contact)
     system = Solid([body], [touching], given_there, readings=Readings(displacement=0))
-    return st.solve(system, st.Quasistatic(steps=steps))
+    return st.solve(system, st.solids.Quasistatic(steps=steps))
 
 
 @few
@@ -189,7 +189,7 @@ def test_what_is_symmetric_stays_so(element, friction, partner, down):
         conditions,
         readings=Readings(displacement=1),
     )
-    run = st.solve(system, st.Quasistatic(steps=4))
+    run = st.solve(system, st.solids.Quasistatic(steps=4))
     force = np.abs(run.data["force_y"].values).max()
     assert np.abs(run.data["force_x"].values).max() < 1e-8 * max(force, 0.06)
     for name, sign in (("normal_traction", 1.0), ("tangential_traction", -1.0)):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st_
 
 import stiction as st
 from stiction.rods import RollingStrings, Sine, Sum, UserShape
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import Characteristics
 
 METHOD = Characteristics(step=0.01, check=False)
 NUMBERS = st_.floats(-0.25, 0.25)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from stiction.laws import DI, EA
-from stiction.methods import Quasistatic
 from stiction.papers.adhesive_friction import figures as paper_solids
 from stiction.papers.adhesive_friction.cap import Fit, _enhancement, fit
 from stiction.papers.adhesive_friction.cases import (
@@ -22,6 +21,7 @@ from stiction.papers.adhesive_friction.cylinders import _levels
 from stiction.papers.adhesive_friction.laws import _mapped
 from stiction.papers.adhesive_friction.strip import first_above, nucleation, verdict
 from stiction.plot.panels import Line, Panel
+from stiction.solids.methods import Quasistatic
 from stiction.solids.presets import StripPeeling, TwoCylinders
 from stiction.solve import solve
 

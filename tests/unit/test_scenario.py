@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as some
 
 import stiction as st
-from stiction.catalogue import CATALOGUE
+from stiction.catalogue import CATALOGUE, method_homes, room_of
 from stiction.errors import ModelError, nearest
 from stiction.io.scenario import Scenario, built_in, entries, read_scenario, write_scenario
 from stiction.io.scenario.classes import KINDS, find
@@ -115,7 +115,7 @@ class Whole:
 
 
 def test_a_part_of_the_declared_class_needs_no_name_of_its_own():
-    text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), st.EventDriven(), 1.0))
+    text = write_scenario(Scenario(Whole(Part(2.0), Part(3.0)), st.chains.EventDriven(), 1.0))
     told = [line for line in text.splitlines() if line.startswith("# system")]
     assert told == ["# system: Whole", "# system.other: Part"]
     rods = Scenario(crossed_rods(elements=20), st.rods.RollingLeapfrog(part=0.5), 1.0)
@@ -131,7 +131,7 @@ def test_lists_stay_on_few_lines():
 
 
 def test_the_method_defaults_to_the_systems_own():
-    assert read_scenario(less("method")).method == st.EventDriven()
+    assert read_scenario(less("method")).method == st.chains.EventDriven()
 
 
 def test_listing_builds_nothing():
@@ -159,17 +159,23 @@ def test_every_registered_name_is_a_class_of_its_kind(kind):
         # a boundary is a place as well as a partner; some kinds stand among others in files
         more = {"Boundary": "Partner"}
         among = {other for k, entry in CATALOGUE.items() for other in entry.also or {}}
-        assert bases & {kind, more.get(name, kind)} or kind in ("System", "Method") or name in among
+        base = kind.rpartition(".")[2]
+        assert bases & {base, more.get(name, base)} or kind == "System" or name in among
 
 
 def test_every_system_names_methods_that_there_are():
-    methods, asked = KINDS["Method"], set()
+    known, asked = {label for label, _ in method_homes()}, set()
     for name in KINDS["System"]:
         system = find("System", name, "here")
-        assert system.default_method in system.solved_by
-        assert all(callable(solve) for solve in system.solved_by.values())
-        asked |= {*system.solved_by}
-    assert asked == set(methods)
+        room = room_of(name).rpartition(".")[2]
+        takes = {
+            label
+            for label, method in method_homes()
+            if label.startswith(f"{room}.") and issubclass(system, method.solves)
+        }
+        assert f"{room}.{system.default_method}" in takes
+        asked |= takes
+    assert asked == known
 
 
 def test_a_scenario_of_other_masses_is_solved():
@@ -188,7 +194,7 @@ def test_fields_may_be_objects_or_parts_of_tables():
     )
     assert scenario.system.law == law
     assert scenario.system.load == st.Ramp(3.0)
-    assert isinstance(scenario.method, st.Quasistatic)
+    assert isinstance(scenario.method, st.chains.Quasistatic)
     with pytest.raises(st.ScenarioError, match="did you mean 'mass'"):
         read_scenario("slip-wave", mas=[1.0])
 
@@ -237,7 +243,7 @@ def test_flows_and_policies_are_built():
         two_fold=st.switching.Leave("-", 0.5), escaping_start=st.switching.Sample(3)
     )
     wheel = st.WheelOnTurntable(x0=(0.2, 0.1, -0.95), physical_time=True)
-    assert scenario == Scenario(wheel, st.EventDriven(atol=1e-10, policy=policy), 8.0)
+    assert scenario == Scenario(wheel, st.switching.EventDriven(atol=1e-10, policy=policy), 8.0)
     assert read_scenario(write_scenario(scenario)) == scenario
 
 

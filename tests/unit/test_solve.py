@@ -10,9 +10,9 @@ import pytest
 
 import stiction as st
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.core.driver import started
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, SolveError, Status
-from stiction.solve import started
 
 NONE = np.empty(0)
 NOBODY = np.empty(0, np.int64)
@@ -93,11 +93,11 @@ def test_the_system_chooses_a_method_when_none_is_given(chain, monkeypatch):
         place, lambda *parts: asked.append(parts) or Resting().solve(chain, parts[2])
     )
     st.solve(chain)
-    assert asked[0][:2] == (chain, st.Quasistatic())
+    assert asked[0][:2] == (chain, st.chains.Quasistatic())
 
 
 def test_a_method_for_another_system_is_refused(chain):
-    with pytest.raises(st.ModelError, match="Chain is solved by EventDriven, ThetaStepper"):
+    with pytest.raises(st.ModelError, match="Chain is solved by EventDriven, Quasistatic, Radau"):
         st.solve(chain, st.Continuation(), t_span=(0.0, 1.0))
     with pytest.raises(st.ModelError, match=r"RollingLeapfrog: got a WheelOnTurntable"):
         st.solve(st.WheelOnTurntable(), st.RollingLeapfrog(part=0.5))
@@ -105,7 +105,7 @@ def test_a_method_for_another_system_is_refused(chain):
 
 def test_a_method_of_ones_own_inherits_a_place(chain):
     @dataclasses.dataclass(frozen=True, eq=False)
-    class Gentle(st.Quasistatic):
+    class Gentle(st.chains.Quasistatic):
         """A method under another name."""
 
     assert st.solve(chain, Gentle(), (0.0, 1.0), save=2).method_name == "Gentle"

@@ -35,16 +35,18 @@ BASES = {
     "CapSliding": "cap-sliding",
 }
 METHODS = {
-    "EventDriven": ("baseline", ""),
-    "Quasistatic": ("quasistatic-ramp", ""),
-    "RegularizedTheta": ("baseline", ", step=1e-3, theta=0.5, smoothing=1e-3"),
-    "ThetaStepper": ("baseline", ", step=1e-3"),
-    "Characteristics": ("string-symmetric", ""),
-    "BumpStrands": ("string-symmetric", ""),
-    "RollingLeapfrog": ("rods-crossed", ""),
-    "RollingMidpoint": ("rods-crossed", ", step=1e-4"),
-    "PlaneLeapfrog": ("rod-on-plane", ""),
-    "Continuation": ("strip-peeling", ""),
+    "chains.EventDriven": ("baseline", ""),
+    "chains.Quasistatic": ("quasistatic-ramp", ""),
+    "chains.RegularizedTheta": ("baseline", ", step=1e-3, theta=0.5, smoothing=1e-3"),
+    "chains.ThetaStepper": ("baseline", ", step=1e-3"),
+    "switching.EventDriven": ("relay-feedback", ""),
+    "rods.Characteristics": ("string-symmetric", ""),
+    "rods.BumpStrands": ("string-symmetric", ""),
+    "rods.RollingLeapfrog": ("rods-crossed", ""),
+    "rods.RollingMidpoint": ("rods-crossed", ", step=1e-4"),
+    "rods.PlaneLeapfrog": ("rod-on-plane", ""),
+    "solids.Quasistatic": ("strip-peeling", ""),
+    "solids.Continuation": ("strip-peeling", ""),
 }
 
 
@@ -69,8 +71,9 @@ def cases() -> list[tuple[str, tuple[str, ...]]]:
                     continue
                 texts = (f"[{value}, 3]", f"[3, {value}]") if pair else (str(value),)
                 found += [(base, (f"system.{field}={text}",)) for text in texts]
-    for method, (base, rest) in METHODS.items():
-        for field, _ in whole_numbers(method, "Method"):
+    for label, (base, rest) in METHODS.items():
+        room, _, method = label.partition(".")
+        for field, _ in whole_numbers(method, f"{room}.Method"):
             for value in STEPS.get(field, HUGE):
                 table = f"method={{type='{method}', {field}={value}{rest}}}"
                 found.append((base, (table,)))

@@ -1,7 +1,6 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
 from stiction.chains.branching import branches as branches
-from stiction.chains.creep.method import Radau as Radau
 from stiction.chains.figures.comparison import compare as compare
 from stiction.chains.loads import Constant as Constant
 from stiction.chains.loads import Load as Load
@@ -10,12 +9,15 @@ from stiction.chains.loads import Ramp as Ramp
 from stiction.chains.loads import Sine as Sine
 from stiction.chains.loads import SumOf as SumOf
 from stiction.chains.loads import UserLoad as UserLoad
+from stiction.chains.methods import EventDriven as EventDriven
+from stiction.chains.methods import Quasistatic as Quasistatic
+from stiction.chains.methods import Radau as Radau
+from stiction.chains.methods import RegularizedTheta as RegularizedTheta
+from stiction.chains.methods import ThetaStepper as ThetaStepper
 from stiction.chains.model import Chain as Chain
+from stiction.chains.policies import SlideFrom as SlideFrom
 from stiction.chains.policies import SlipAtTouch as SlipAtTouch
+from stiction.chains.policies import StayStuck as StayStuck
 from stiction.chains.reachability import reach as reach
 from stiction.chains.rest import perturbed as perturbed
 from stiction.chains.stick_set import StickSet as StickSet
-from stiction.chains.theta.methods import RegularizedTheta as RegularizedTheta
-from stiction.chains.theta.methods import ThetaStepper as ThetaStepper
-from stiction.methods import SlideFrom as SlideFrom
-from stiction.methods import StayStuck as StayStuck

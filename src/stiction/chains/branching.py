@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from stiction.chains.elastic import Elastic
 from stiction.chains.model import Chain
+from stiction.chains.policies import BranchChoice, SlideFrom, StayStuck
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.chains.root_boxes import Balance, roots_in
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import without_memory
-from stiction.methods import BranchChoice, SlideFrom, StayStuck
 from stiction.numerics.checks import Record, number, numbers
 
 __all__ = [

@@ -1,93 +1,429 @@
-"""The methods that solve a chain, and what runs each of them.
+"""The methods that solve chains.
 
-A system names the functions that run its methods; the code of a method is imported when it runs.
+Each holds its numbers and imports its engine where it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from stiction.chains.model import Chain
+from stiction.chains.policies import BranchChoice, StayStuck
+from stiction.core.method import Method, Policy
+from stiction.errors import ModelError, explain
+from stiction.laws.smoothed import SmoothSign, SquareRootSign
+from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 
 if TYPE_CHECKING:
-    from stiction.chains.creep.method import Radau
-    from stiction.chains.model import Chain
-    from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
-    from stiction.core.block import BlockMaker, Solve
-    from stiction.core.run import Request, Run, Runner
-    from stiction.methods import EventDriven, Quasistatic
+    from stiction.core.block import Solve
+    from stiction.core.run import Request, Run
 
-__all__ = ["SOLVED_BY", "SOLVED_IN_BLOCKS"]
+__all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStepper"]
 
-
-def event_driven(chain: Chain, method: EventDriven, request: Request) -> Run:
-    """Return the run of `chain` by `EventDriven`."""
-    from stiction.chains.event_driven.run import solve_event_driven
-
-    return solve_event_driven(chain, method, request)
+# steps of one mass that take some ten seconds
+_STEPS_OF_ONE = 2_000_000
 
 
-def theta(chain: Chain, method: ThetaStepper, request: Request) -> Run:
-    """Return the run of `chain` by `ThetaStepper`."""
-    from stiction.chains.theta.run import solve_exactly
+@dataclass(frozen=True, eq=False, repr=False)
+class EventDriven(Method):
+    """From event to event: modes are exact, events are located, stick does not creep.
 
-    return solve_exactly(chain, method, request)
+    Between events Taylor series are summed to rounding, so that there is no discretisation error.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
+    order : order p of the series, 8 to 60; 30 is near the fastest for full precision. With
+        steps of fixed length h the error falls as h^p, as h^(p-1) where events are located
+    max_step : longest step [s]; None leaves it to the method
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
+        steps of None take some ten seconds: 2,000,000 of one mass, and of n masses
+        4,000,000 / (n + 1), because a step costs as much as its masses
+    policy : what to do where the future is not unique. None lets masses stick there
+    replay : whether the chain is gone through a second time by another algorithm, for the line
+        `replay_agrees` of the audit; None does so for at most 50 masses
+
+    Source: formulas sheet of the chains paper, section 6.
+    Verified by: tests/exact/test_chain_references.py::test_events_and_states
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (Chain,)
+
+    rtol: float = 1e-12
+    order: int = 30
+    max_step: float | None = None
+    max_steps: int | None = None
+    max_events: int = 1_000_000
+    policy: Policy | None = None
+    replay: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.replay not in (None, True, False):
+            raise ModelError(
+                explain(
+                    "EventDriven.replay",
+                    repr(self.replay),
+                    "True, False or None",
+                    "a replay is made or not; None makes one for at most 50 masses.",
+                    "leave it out.",
+                )
+            )
+        number(
+            "EventDriven.rtol",
+            self.rtol,
+            rule="positive",
+            why="steps are as long as this tolerance allows.",
+            try_="give a number such as 1e-12.",
+        )
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain(
+                    "EventDriven.rtol",
+                    self.rtol,
+                    "a number between 1e-14 and 1e-2",
+                    "below, rounding rules; above, events would be missed.",
+                    "1e-12 costs hardly more than 1e-6.",
+                )
+            )
+        why, try_ = "the work of a run is bounded.", "leave the default."
+        check_counts(
+            self,
+            ("order", 8, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+        )
+        if self.max_steps is not None:
+            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
+        if self.order > 60:
+            raise ModelError(
+                explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
+            )
+        if self.max_step is not None:
+            where, why = "EventDriven.max_step", "a step must go forward."
+            number(where, self.max_step, rule="positive", why=why, try_="leave it out.")
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise ModelError(
+                explain(
+                    "EventDriven.policy",
+                    repr(self.policy),
+                    "a policy, such as SlipAtTouch(...)",
+                    "it says what to do where the future is not unique.",
+                    "leave it out: masses stick there.",
+                )
+            )
+
+    def without_stick(self) -> Radau:
+        """Return the method that takes its place where the law has no stick."""
+        rtol = min(max(self.rtol, 1e-13), 1e-3)
+        most = Radau.max_steps if self.max_steps is None else self.max_steps
+        return Radau(rtol, self.max_step, most, self.max_events)
+
+    def steps_allowed(self, masses: int) -> int:
+        """Return the bound on the steps of a chain of so many masses."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return max(2 * _STEPS_OF_ONE // (masses + 1), 4 * masses)
+
+    def solve(self, system: Chain, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.chains.event_driven.run import solve_event_driven
+
+        return solve_event_driven(system, self, request)
+
+    def blocks(
+        self,
+        system: Chain,
+        request: Request,
+        paths: Sequence[tuple[str | int, ...]],
+        names: Sequence[str],
+    ) -> Solve | None:
+        """Return what solves many members at once; None where it cannot."""
+        from stiction.chains.blocks.motions import blocks_of
+
+        return blocks_of(system, self, request, paths, names)
 
 
-def regularised_theta(chain: Chain, method: RegularizedTheta, request: Request) -> Run:
-    """Return the run of `chain` by `RegularizedTheta`."""
-    from stiction.chains.theta.run import solve_smoothed
+@dataclass(frozen=True, eq=False, repr=False)
+class ThetaStepper(Method):
+    """Theta scheme with set-valued friction solved exactly in each step.
 
-    return solve_smoothed(chain, method, request)
+    The modes of all masses follow from an active set method over a tridiagonal M-matrix,
+    started from those of the last step: hardly ever more than two linear solves. A stuck
+    mass is given the velocity of the belt; for theta < 1 that takes out the kinetic energy
+    with which it would ring for ever, which the ledger counts as `algorithmic`.
+
+    Weakening friction makes the problem of a step unique only for steps shorter than
+    m_i / (theta N_i L), with L the rate at which mu falls; the audit says when the step is
+    longer. With a jump between static and kinetic friction a mass sticks as long as it
+    can: where its velocity passes zero within a step, its static bound decides whether it
+    sticks or turns round, under every law but one that is constant. Where the forces on it
+    are nearer to that bound than the error of the step, which is of first order in h for
+    theta > 1/2, it may take the other side until the step is shorter. Its release is late by
+    up to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
+    reported to reverse for one step before it sticks.
+
+    A law without stick (Dahl, LuGre, ...) is solved by Newton's method in each step, its states
+    by the same scheme; theta = 1 where they are faster than the step. See `Radau` for its rest.
+
+    Parameters
+    ----------
+    step : [s] > 0, no longer than the time span; shortened so that a whole number of steps
+        fills it
+    theta : between 1/2 and 1. 1/2 takes no energy out of vibrations and is of second order
+        between events; 1 damps what the step does not resolve. The default, 1/2, has by
+        far the smaller error in chains that vibrate
+    max_solves : linear solves allowed in one step after the active set gave up; a step
+        that needs more is counted as unconverged
+    max_steps, max_events : bounds on the work; more steps are refused, a run with more
+        events ends with WORK_LIMIT
+
+    Raises
+    ------
+    ModelError : on a step that is not positive or a theta outside [1/2, 1].
+
+    Source: formulas sheet of the chains paper, section 5.
+    Verified by: tests/exact/test_theta_references.py::test_exact_friction_converges
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (Chain,)
+
+    step: float
+    theta: float = 0.5
+    max_solves: int = 1_000
+    max_steps: int = 1_000_000_000
+    max_events: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        _check_step(self, 0.5)
+        _check_bounds(self, "max_solves", "max_steps", "max_events")
+
+    def solve(self, system: Chain, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.chains.theta.run import solve_exactly
+
+        return solve_exactly(system, self, request)
+
+    def blocks(
+        self,
+        system: Chain,
+        request: Request,
+        paths: Sequence[tuple[str | int, ...]],
+        names: Sequence[str],
+    ) -> Solve | None:
+        """Return what solves many members at once; None where it cannot."""
+        from stiction.chains.blocks.steps import blocks_of
+
+        return blocks_of(system, self, request, paths, names)
 
 
-def quasistatic(chain: Chain, method: Quasistatic, request: Request) -> Run:
-    """Return the run of `chain` by `Quasistatic`."""
-    from stiction.chains.quasistatic.run import solve_chain
+@dataclass(frozen=True, eq=False, repr=False)
+class RegularizedTheta(Method):
+    """Theta scheme with smoothed friction, as in the literature; masses creep, never stick.
 
-    return solve_chain(chain, method, request)
+    Each step is solved by Newton's method. A step that does not converge is taken as it
+    is, counted, and reported in the audit with its time. theta = 0 is the explicit Euler
+    method and needs no solve.
+
+    There is no stick to report, so there are no `stick` events and no stop. A mass counts
+    as slipping from the first step in which its slip speed exceeds `onset_at` times the
+    smoothing (where friction has reached 0.995 of its full value by the default shape);
+    a `reverse` is reported when it exceeds it in the other direction. A law with a jump
+    keeps its kinetic value only, which the audit says.
+
+    Parameters
+    ----------
+    step : [s] > 0, no longer than the time span; shortened so that a whole number of steps
+        fills it
+    theta : between 0 and 1; below 1/2 the scheme creates energy
+    smoothing : width eps of the smoothed sign [m/s], > 0
+    shape : the smoothed sign
+    line_search : whether Newton steps are shortened until the residual falls
+    max_iterations : Newton iterations allowed in one step
+    tolerance : largest residual of a mass over the forces on it [1]
+    onset_at : slip speed, in units of `smoothing`, from which a mass counts as slipping
+    max_steps, max_events : bounds on the work
+
+    Raises
+    ------
+    ModelError : on a step, smoothing or tolerance that is not positive, or a theta
+        outside [0, 1].
+
+    Source: Axioms 14(4) 299, the numerical scheme; formulas sheet, section 5.
+    Verified by: tests/convergence/test_theta.py::test_order_with_smoothed_friction
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (Chain,)
+
+    step: float
+    theta: float
+    smoothing: float
+    shape: SmoothSign = field(default_factory=SquareRootSign)
+    line_search: bool = True
+    max_iterations: int = 50
+    tolerance: float = 1e-13
+    onset_at: float = 10.0
+    max_steps: int = 1_000_000_000
+    max_events: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        _check_step(self, 0.0)
+        _check_bounds(self, "max_iterations", "max_steps", "max_events")
+        _positive(self, "smoothing", "m/s", "a sign of no width is not smooth.", "1e-3.")
+        _positive(self, "tolerance", "", "a residual of zero is never met.", "1e-12.")
+        _positive(self, "onset_at", "", "every mass creeps from the start.", "10.0.")
+        if not isinstance(self.shape, SmoothSign):
+            raise ModelError(
+                explain(
+                    "RegularizedTheta.shape",
+                    repr(self.shape),
+                    "a SmoothSign",
+                    "friction is smoothed by it.",
+                    "SquareRootSign() or TanhSign().",
+                )
+            )
+
+    def solve(self, system: Chain, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.chains.theta.run import solve_smoothed
+
+        return solve_smoothed(system, self, request)
 
 
-def radau(chain: Chain, method: Radau, request: Request) -> Run:
-    """Return the run of `chain` by `Radau`."""
-    from stiction.chains.creep.run import solve_creep
+@dataclass(frozen=True, eq=False, repr=False)
+class Quasistatic(Method):
+    """Balance at every moment: motion without inertia.
 
-    return solve_creep(chain, method, request)
+    Chains are solved exactly, mode by mode.
+
+    Parameters
+    ----------
+    rtol : relative tolerance of a user's load and of the motion under weakening friction [1],
+        between 1e-14 and 1e-2
+    choice : which branch to take where several are admissible
+    load_samples : points between two breakpoints at which a user's load is looked at for turns
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+
+    Source: Axioms 14(4) 299, Problem 2.
+    Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (Chain,)
+
+    rtol: float = 1e-12
+    choice: BranchChoice = field(default_factory=StayStuck)
+    load_samples: int = 2000
+    max_steps: int = 2_000_000
+    max_events: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
+        number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
+            )
+        check_counts(
+            self,
+            ("load_samples", 2, 1_000_000, 0),
+            ("max_steps", 1, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+        )
+        if not isinstance(self.choice, BranchChoice):
+            raise ModelError(
+                explain(
+                    "Quasistatic.choice",
+                    repr(self.choice),
+                    "a BranchChoice",
+                    "weakening friction can allow several motions, and the run follows one.",
+                    "StayStuck() or SlideFrom(time=0.0).",
+                )
+            )
+
+    def solve(self, system: Chain, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.chains.quasistatic.run import solve_chain
+
+        return solve_chain(system, self, request)
 
 
-def event_driven_block(
-    chain: Chain,
-    method: EventDriven,
-    request: Request,
-    paths: Sequence[tuple[str | int, ...]],
-    names: Sequence[str],
-) -> Solve | None:
-    """Return what solves many members at once; None where it cannot."""
-    from stiction.chains.blocks.motions import blocks_of
+@dataclass(frozen=True, eq=False, repr=False)
+class Radau(Method):
+    """Collocation with five stages, of order 9 and L-stable, for laws without stick.
 
-    return blocks_of(chain, method, request, paths, names)
+    Steps follow the estimated error, over the fifteen orders of magnitude in time that lie between
+    creep at rest and an earthquake. Where slip or a deflection changes its sign the law has a kink:
+    the step ends there, and the next one begins with the other sign. `EventDriven` goes over to
+    this method where a law has no stick.
+
+    Parameters
+    ----------
+    rtol : error of a step over the size of each state [1], between 1e-13 and 1e-3
+    max_step : longest step [s]; None leaves it to the method
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+
+    Raises
+    ------
+    ModelError : on a tolerance or a step that makes no sense.
+
+    Source: Hairer, Wanner 1996, Solving Ordinary Differential Equations II, sections IV.5, IV.8.
+    Verified by: tests/unit/chains/creep/test_collocation.py::test_order_nine
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (Chain,)
+
+    rtol: float = 1e-11
+    max_step: float | None = None
+    max_steps: int = 200_000
+    max_events: int = 100_000
+
+    def __post_init__(self) -> None:
+        why, try_ = "steps are as long as this tolerance allows.", "use 1e-11."
+        number("Radau.rtol", self.rtol, rule="positive", why=why, try_=try_)
+        if not 1e-13 <= self.rtol <= 1e-3:
+            needs = "a number between 1e-13 and 1e-3"
+            raise ModelError(explain("Radau.rtol", self.rtol, needs, why, try_))
+        if self.max_step is not None:
+            why, try_ = "a step must go forward.", "leave it out."
+            number("Radau.max_step", self.max_step, rule="positive", unit="s", why=why, try_=try_)
+        check_counts(
+            self,
+            ("max_steps", 1, MOST_WORK, 0),
+            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
+        )
+
+    def solve(self, system: Chain, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.chains.creep.run import solve_creep
+
+        return solve_creep(system, self, request)
 
 
-def theta_block(
-    chain: Chain,
-    method: ThetaStepper,
-    request: Request,
-    paths: Sequence[tuple[str | int, ...]],
-    names: Sequence[str],
-) -> Solve | None:
-    """Return what solves many members at once; None where it cannot."""
-    from stiction.chains.blocks.steps import blocks_of
+def _check_step(method: ThetaStepper | RegularizedTheta, least: float) -> None:
+    name = type(method).__name__
+    _positive(method, "step", "s", "time must go forward.", "1e-3.")
+    why = "outside it the scheme is unstable, or creates energy."
+    if least == 0.0:
+        why = "it weighs the end of a step against its start."
+    theta = number(f"{name}.theta", method.theta, why=why, try_="0.5 or 1.0.")
+    if not least <= theta <= 1.0:
+        try_ = "0.5 for the least loss, 1.0 for the most damping."
+        if least > 0.0:
+            try_ += " RegularizedTheta takes values below 1/2."
+        needs = f"a number between {least:g} and 1"
+        raise ModelError(explain(f"{name}.theta", theta, needs, why, try_))
+    object.__setattr__(method, "theta", theta)
 
-    return blocks_of(chain, method, request, paths, names)
+
+def _positive(method: Record, name: str, unit: str, why: str, try_: str) -> None:
+    where = f"{type(method).__name__}.{name}"
+    value = getattr(method, name)
+    clean = number(where, value, rule="positive", unit=unit, why=why, try_=f"for example {try_}")
+    object.__setattr__(method, name, clean)
 
 
-SOLVED_BY: Mapping[str, Runner] = {
-    "EventDriven": event_driven,
-    "ThetaStepper": theta,
-    "RegularizedTheta": regularised_theta,
-    "Quasistatic": quasistatic,
-    "Radau": radau,
-}
-SOLVED_IN_BLOCKS: Mapping[str, BlockMaker] = {
-    "EventDriven": event_driven_block,
-    "ThetaStepper": theta_block,
-}
+def _check_bounds(method: Record, *names: str) -> None:
+    each = {"max_events": BYTES_OF_EVENT}
+    most = {"max_steps": MOST_WORK, "max_events": MOST_WORK}
+    rules = [(name, 1, most.get(name, 1_000_000), each.get(name, 0)) for name in names]
+    check_counts(method, *rules)

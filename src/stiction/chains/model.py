@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,9 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.loads import Constant, Load
-from stiction.chains.methods import SOLVED_BY, SOLVED_IN_BLOCKS
-from stiction.core.block import BlockMaker
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb
 from stiction.laws.friction import Friction, FrictionTable
@@ -81,13 +78,9 @@ class Chain(Record):
     """
 
     default_method: ClassVar[str] = "EventDriven"
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
 
     # what is told of a run does not depend on the times at which its state is kept
     fewest_saves: ClassVar[int] = 2
-    # methods by name, and what gives functions that run many chains in one call
-    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = SOLVED_IN_BLOCKS
 
     mass: Numbers
     stiffness: Numbers

@@ -1,15 +1,16 @@
-"""What a chain does where the drive or the slip rate of a mass only touches what decides."""
+"""What a chain does where its future is not unique: touches, and branches of its equilibria."""
 
 from __future__ import annotations
 
+import abc
 import math
 from dataclasses import dataclass
 
+from stiction.core.method import Policy
 from stiction.errors import ModelError, explain
-from stiction.methods import Policy
-from stiction.numerics.checks import number
+from stiction.numerics.checks import Record, number
 
-__all__ = ["SlipAtTouch"]
+__all__ = ["BranchChoice", "SlideFrom", "SlipAtTouch", "StayStuck"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,3 +49,65 @@ class SlipAtTouch(Policy):
                     try_,
                 )
             )
+
+
+class BranchChoice(Record, abc.ABC):
+    """Which motion to follow where the quasistatic problem admits several."""
+
+    @abc.abstractmethod
+    def leaves(self, t: float) -> bool:
+        """Return whether a chain at rest, with slip admissible too, slips from t [s] on."""
+
+    def first_time(self) -> float:
+        """Return the earliest time [s] at which `leaves` can be true; inf for never."""
+        return math.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StayStuck(BranchChoice):
+    """Rest as long as friction can hold, and slip as long as slip can go on.
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.chains.Quasistatic().choice == st.chains.StayStuck()  # what is taken when nothing is said
+    True
+    """
+
+    def leaves(self, t: float) -> bool:
+        """Return False."""
+        return False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SlideFrom(BranchChoice):
+    """Take the fastest stable slip, once, at the first moment from `time` on that admits it.
+
+    Every choice of `time` gives another solution of the same problem with the same start:
+    where branches exist there is a continuum of solutions.
+
+    Parameters
+    ----------
+    time : [s]
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.chains.Quasistatic(choice=st.chains.SlideFrom(time=2.5)).choice.time
+    2.5
+    """
+
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        why, try_ = "the chain leaves its rest then.", "for example SlideFrom(time=0.0)."
+        time = number("SlideFrom.time", self.time, unit="s", why=why, try_=try_)
+        object.__setattr__(self, "time", time)
+
+    def leaves(self, t: float) -> bool:
+        """Return whether `time` has come."""
+        return t >= self.time
+
+    def first_time(self) -> float:
+        """Return `time`."""
+        return self.time

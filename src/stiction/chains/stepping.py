@@ -12,12 +12,13 @@ import numpy.typing as npt
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.event_driven.run import refuse as refuse_chain
 from stiction.chains.model import Chain
+from stiction.core.method import method_for
 from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError, explain
-from stiction.methods import EventDriven
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Saved
+    from stiction.chains.methods import EventDriven
 
 __all__ = ["KINDS", "ChainStepper", "StepEvents"]
 
@@ -72,8 +73,8 @@ class ChainStepper:
             why, try_ = "its steps go from event to event.", "take a law that sticks."
             needs = "a law with a set of forces at rest"
             raise ModelError(explain("ChainStepper.law", repr(chain.law), needs, why, try_))
+        method = dataclasses.replace(method_for(chain, method), replay=False)
         refuse_chain(chain, method, t_start)
-        method = dataclasses.replace(method, replay=False)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
         self._solver = Solver(method, chain, self._request)
         self._offset = self._solver.problem.piece_offset.copy()

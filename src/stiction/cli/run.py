@@ -16,6 +16,7 @@ from stiction.cli.output import check_stream, put, put_json
 from stiction.cli.progress import Bar
 from stiction.cli.saved import saved_summary
 from stiction.core.interrupts import Interrupts, exit_code
+from stiction.core.method import default_method, name_of
 from stiction.core.run import Run
 from stiction.core.summary import doubts, screen
 from stiction.errors import Status, StictionError
@@ -23,11 +24,10 @@ from stiction.io.checkpoint_file import EVERY, FileCheckpoint, checkpoint_path
 from stiction.io.keep import keep
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.io.staging import Claim, claimed
-from stiction.methods import name_of_runner
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.jit import use
 from stiction.plot.files import check_looks
-from stiction.solve import default_method, solve
+from stiction.solve import solve
 
 __all__ = ["DOUBTED", "FAILED", "SOLVED", "Job", "run_job"]
 
@@ -140,7 +140,7 @@ def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
 def _chosen(job: Job, scenario: Scenario, checkpoint: FileCheckpoint) -> Run:
     """Solve with the kernels that suit, and say so where they are not compiled."""
     method = scenario.method or default_method(scenario.system)
-    place = name_of_runner(scenario.system, method)
+    place = name_of(method)
     known = getattr(scenario.system, "plain_seconds", None)
     seconds = known(method, scenario.t_end - scenario.t_span[0]) if known is not None else None
     mode, open_ = choose(place, checkpoint.kernels(), seconds)

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.ledger import COLUMNS
-from stiction.core.run import Request
 
-__all__ = ["Block", "BlockMaker", "Energies", "Solve", "ledger_of"]
+__all__ = ["Block", "Energies", "Solve", "ledger_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -47,12 +46,6 @@ class Block:
 
 Solve = Callable[[Sequence[Array]], Block]
 """Takes (m,) values of each field that is varied, and solves the m members."""
-
-BlockMaker = Callable[
-    [Any, Any, Request, Sequence[tuple[str | int, ...]], Sequence[str]], Solve | None
-]
-"""Takes system, method, request, the paths of the fields that are varied, and the names of the
-results that are saved; returns None where members are to be solved one by one."""
 
 
 @dataclass(frozen=True, eq=False)

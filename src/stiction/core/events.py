@@ -12,7 +12,10 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EventLog"]
+__all__ = ["NUMBERED", "EventLog"]
+
+# axes whose members are numbered from 1
+NUMBERED = ("mass", "contact", "link", "node", "future")
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +21,9 @@ import numpy.typing as npt
 from stiction.catalogue import CATALOGUE
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism, Loss
-from stiction.core.events import EventLog
+from stiction.core.events import NUMBERED, EventLog
 from stiction.core.ledger import COLUMNS, Ledger
-from stiction.errors import Status, advice_in, nearest
+from stiction.errors import ModelError, Status, advice_in, explain, nearest
 from stiction.numerics.shown import brief, table_html
 
 if TYPE_CHECKING:
@@ -32,39 +31,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
-    "NUMBERED",
     "RESERVED",
     "Checkpoint",
     "Measure",
+    "Output",
     "Quantity",
     "Request",
     "Run",
-    "Runner",
     "Variable",
-    "counted",
-    "plural",
     "silent",
 ]
 
-
-# axes whose members are numbered from 1
-NUMBERED = ("mass", "contact", "link", "node", "future")
 
 # names in tables and files that no variable of a system may have
 _COLUMNS_OF_EVENTS = ("from", "to", "kind")
 RESERVED = frozenset(
     ("time", "asked", "ledger_time", "friction_heat_each", *_COLUMNS_OF_EVENTS, *NUMBERED, *COLUMNS)
 )
-
-
-def plural(noun: str) -> str:
-    """Return the plural of a noun: masses, nodes."""
-    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
-
-
-def counted(size: int, noun: str) -> str:
-    """Return a number of things in words: "1 mass", "3 masses"."""
-    return f"{size} {noun if size == 1 else plural(noun)}"
 
 
 class Checkpoint(Protocol):
@@ -78,6 +61,16 @@ class Checkpoint(Protocol):
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:
         """Return the last state, or None when the run starts afresh."""
+
+
+class Output(Protocol):
+    """What draws a run and writes it to a folder."""
+
+    def figures(self, run: Run) -> Any:
+        """Return an object whose methods are the figures of the run."""
+
+    def save(self, run: Run, path: Path, overwrite: bool) -> Path:
+        """Write the run to a new folder and return it."""
 
 
 def silent(fraction: float, note: str) -> None:
@@ -197,6 +190,7 @@ class Run:
     size : how large the system is, in words: "3 masses"
     unverified : why the files that it was loaded from are not known to be what was saved; ""
         for a live run, and for one whose digests fit
+    output : what draws the run and writes it to a folder; None where a method was called directly
 
     Examples
     --------
@@ -230,6 +224,7 @@ class Run:
     energy_unit: str = "J"
     size: str = ""
     unverified: str = ""
+    output: Output | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantities", Quantities(self.quantities))
@@ -279,11 +274,16 @@ class Run:
             **rest,
         )
 
-    def told(self, provenance: Mapping[str, object], asked: npt.NDArray[np.float64] | None) -> Run:
-        """Return this run with what its cost and origin were, and the times that were asked for."""
+    def told(
+        self,
+        provenance: Mapping[str, object],
+        asked: npt.NDArray[np.float64] | None,
+        output: Output | None,
+    ) -> Run:
+        """Return this run with its cost and origin, the times asked for, and its output."""
         run: Run = object.__new__(type(self))
         # far cheaper than `dataclasses.replace`, and runs of 0.2 ms are many
-        run.__dict__.update(self.__dict__, provenance=provenance, asked=asked)
+        run.__dict__.update(self.__dict__, provenance=provenance, asked=asked, output=output)
         return run
 
     @functools.cached_property
@@ -324,8 +324,7 @@ class Run:
     @property
     def plot(self) -> Any:
         """Figures of this run: `run.plot.energy()` and others; its `NAMES` lists them."""
-        # looked up by name: results lie below plots, which read them
-        return importlib.import_module("stiction.plot.figures").figures_of(self)
+        return self._output("plot").figures(self)
 
     def animate(self, path: str | Path | None = None, **looks: Any) -> Any:
         """Return a player of this run for a notebook, or write an animation and return its path.
@@ -347,9 +346,14 @@ class Run:
         ------
         StoreError : if the folder exists (unless `overwrite`) or cannot be written.
         """
-        store = importlib.import_module("stiction.io.store")
-        written: Path = store.save(self, Path(path), overwrite=overwrite)
-        return written
+        return self._output("save").save(self, Path(path), overwrite)
+
+    def _output(self, asked: str) -> Output:
+        if self.output is None:
+            got, needs = "a run that a method returned by itself", "a run of `stiction.solve`"
+            why, try_ = "a method neither draws nor writes.", "solve(system, method, t_span)."
+            raise ModelError(explain(f"Run.{asked}", got, needs, why, try_))
+        return self.output
 
     def cite(self) -> str:
         """Return BibTeX entries of the papers behind this run."""
@@ -385,9 +389,6 @@ class Run:
 
         return screen(self)
 
-
-Runner = Callable[[Any, Any, Request], Run]
-"""Takes system, method and request, and returns the run: what solves a system by one method."""
 
 Measure = Callable[[Run], Quantity]
 """Returns a number that a run does not hold, and that may take runs of its own."""

@@ -8,13 +8,17 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stiction.core.audit import Check
-from stiction.core.run import NUMBERED, Quantity, Run, plural
+from stiction.core.events import NUMBERED
 from stiction.errors import Status
-from stiction.numerics.shown import table_html
+from stiction.numerics.shown import plural, table_html
+
+if TYPE_CHECKING:
+    from stiction.core.run import Quantity, Run
 
 __all__ = ["doubts", "screen", "shown_html"]
 

@@ -7,13 +7,12 @@ user, is first read by another process. Meshes are always read by one, which ret
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
-from stiction.core.digests import regular
-
-__all__ = ["check_readable", "read_in_child"]
+__all__ = ["check_readable", "read_in_child", "regular"]
 
 _LEAST_S, _BYTES_PER_S = 15.0, 10e6
 _SPARE_BYTES = 2 << 30
@@ -53,6 +52,14 @@ def read():
 """
 
 
+def regular(path: Path) -> bool:
+    """Return whether a file is there: no folder, and no pipe, which would wait for a writer."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def check_readable(path: Path) -> None:
     """Raise ValueError unless another process can read all of a NetCDF file, in bounded time.
 
@@ -60,7 +67,7 @@ def check_readable(path: Path) -> None:
     ------
     OSError : if there is no such file.
 
-    Verified by: tests/unit/core/test_digests.py::test_a_file_that_keeps_hdf5_busy_is_given_up
+    Verified by: tests/unit/io/test_digests.py::test_a_file_that_keeps_hdf5_busy_is_given_up
     """
     if not sys.executable and regular(path):
         # Python inside another program: there is nothing to start

@@ -19,17 +19,17 @@ from typing import IO, Any
 
 import numpy as np
 
+from stiction.core.method import default_method, name_of
 from stiction.core.run import Run
 from stiction.errors import ModelError, Status, StictionError, explain
 from stiction.explore.told import told_of_run, told_of_study
 from stiction.io.scenario import Scenario, scenario_text, write_scenario
 from stiction.io.scenario.reader import scenario_of
 from stiction.io.store import load
-from stiction.methods import name_of_runner
 from stiction.numerics.compiling.choosing import TooSlow, Trial, choose, note_ready, system_of
 from stiction.numerics.compiling.folders import is_ready
 from stiction.numerics.jit import GIVEN, use
-from stiction.solve import default_method, solve
+from stiction.solve import solve
 
 __all__ = ["Worker", "main"]
 
@@ -141,7 +141,7 @@ class Worker:
     def _solved(self, scenario: Scenario, number: int) -> Run:
         """Solve as `stiction run` does, but with compiled kernels wherever they are ready."""
         method = scenario.method or default_method(scenario.system)
-        place = name_of_runner(scenario.system, method)
+        place = name_of(method)
         known = getattr(scenario.system, "plain_seconds", None)
         span = scenario.t_end - scenario.t_span[0]
         ours = GIVEN is None and place.startswith("stiction.")

@@ -15,13 +15,14 @@ from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
-from stiction.faults.model import Cycles, SpringSlider
+from stiction.faults.model import SpringSlider
 from stiction.faults.outcome import BALANCE_LIMIT, EXTREMES, LEAST_APART, LEDGER_LIMIT
 from stiction.faults.run import march_of, numbers_of
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
     from stiction.faults.member_kernels import Found, Starts
+    from stiction.faults.methods import Cycles
 
 __all__ = ["blocks_of"]
 

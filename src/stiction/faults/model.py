@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import abc
 import functools
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.block import BlockMaker
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.faults.injection import Injection
-from stiction.faults.methods import SOLVED_BY, SOLVED_IN_BLOCKS
 from stiction.faults.pressure_kernels import pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
 from stiction.laws.rate_and_state import AgeingLaw, RateAndState
-from stiction.numerics.checks import Numbers, Record, check_counts, fits, number, numbers, whole
+from stiction.numerics.checks import Numbers, Record, fits, number, numbers, whole
 
-__all__ = ["Cells", "Cycles", "Fault", "FaultSystem", "SpringSlider"]
+__all__ = ["Cells", "Fault", "FaultSystem", "SpringSlider"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,7 +30,6 @@ class FaultSystem(Record, abc.ABC):
     """What slides under rate-and-state friction, and what solves it."""
 
     default_method: ClassVar[str] = "Cycles"
-    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
 
     @abc.abstractmethod
     def assembled(self) -> Cells:
@@ -182,7 +176,6 @@ class SpringSlider(Cells):
     energy_unit: ClassVar[str] = "J/m^2"
     fewest_saves: ClassVar[int] = 2
     # what a study may solve many of at once
-    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = SOLVED_IN_BLOCKS
 
     law: RateAndState = field(default_factory=AgeingLaw)
     normal_stress: float = 5e6
@@ -360,45 +353,3 @@ class Fault(Cells):
         with np.errstate(divide="ignore"):
             zone = self.modulus * p["length"] / (p["b"] * self.sigma)
         return float(zone.min())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Cycles(Record):
-    """Runge-Kutta of order 5 in the logarithms of speed and state, with steps by its error.
-
-    Parameters
-    ----------
-    rtol : error of a step in ln V and ln theta [1], of the worst cell; between 1e-13 and 1e-2
-    seismic : speed whose passing is an event, an onset upwards and an arrest downwards [m/s]
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
-
-    Source: Dormand and Prince 1980, J. Comput. Appl. Math. 6, 19.
-    Verified by: tests/exact/test_spring_slider.py::test_the_error_falls_with_the_tolerance
-
-    Examples
-    --------
-    >>> import stiction as st
-    >>> slider = st.faults.SpringSlider(speed_start=2e-6)
-    >>> st.solve(slider, st.faults.Cycles(rtol=1e-6), t_span=(0.0, 10.0)).status
-    <Status.SOLVED: 'solved'>
-    """
-
-    rtol: float = 1e-9
-    seismic: float = 1e-3
-    max_steps: int = 100_000_000
-    max_events: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        why = "steps are as long as this tolerance allows."
-        rtol = number("Cycles.rtol", self.rtol, rule="positive", why=why, try_="give 1e-9.")
-        if not 1e-13 <= rtol <= 1e-2:
-            needs, why = "a number between 1e-13 and 1e-2", "below, rounding rules."
-            raise ModelError(explain("Cycles.rtol", rtol, needs, why, "give 1e-9."))
-        why = "an event is where the largest speed passes it."
-        number("Cycles.seismic", self.seismic, rule="positive", unit="m/s", why=why, try_="1e-3.")
-        check_counts(self, ("max_steps", 1, 10**11, 0), ("max_events", 1, 10**11, 100))
-
-    @property
-    def level(self) -> float:
-        """Logarithm of the speed whose passing is an event."""
-        return math.log(self.seismic)

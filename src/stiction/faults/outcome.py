@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +11,14 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Run, Variable, counted
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.faults import stepper_kernels as sk
-from stiction.faults.model import Cells, Cycles, Fault, FaultSystem, SpringSlider
+from stiction.faults.model import Cells, Fault, FaultSystem, SpringSlider
+from stiction.numerics.shown import counted
+
+if TYPE_CHECKING:
+    from stiction.faults.methods import Cycles
 
 __all__ = [
     "BALANCE_LIMIT",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,13 @@ from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.faults import rate_kernels as rk
 from stiction.faults import stepper_kernels as sk
-from stiction.faults.model import Cells, Cycles, FaultSystem
+from stiction.faults.model import Cells, FaultSystem
 from stiction.faults.outcome import History, build_run
 from stiction.laws.rate_and_state import SLIP
 from stiction.numerics.checks import MOST_WORK
+
+if TYPE_CHECKING:
+    from stiction.faults.methods import Cycles
 
 __all__ = ["march_of", "numbers_of", "run_cycles"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from stiction._version import __version__
 from stiction.core.audit import Audit
-from stiction.core.digests import DIGEST, FILES, digest_of, file_digest, sealed
 from stiction.errors import StoreError, explain
 from stiction.fits.parameters import law_name
 from stiction.io.contents import FIT as MARK
+from stiction.io.digests import DIGEST, FILES, digest_of, file_digest, sealed
 from stiction.io.staging import staged
 from stiction.numerics.shown import table_html
 

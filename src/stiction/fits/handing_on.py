@@ -50,8 +50,8 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     if isinstance(fit.law, RateAndState):
         return _slider(fit, normal, stiffness, path / lasts, words)
     from stiction.chains.loads import PiecewiseLinear
+    from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
-    from stiction.methods import EventDriven
 
     corners = np.unique(np.linspace(0, time.size - 1, min(time.size, _MOST_CORNERS)).astype(int))
     load = PiecewiseLinear(
@@ -71,7 +71,8 @@ def _slider(
     fit: Fit, normal: float, stiffness: float, speed: float, words: dict[str, Any]
 ) -> Scenario:
     """Return a slider on a spring whose end moves evenly, counted on an area of 1 m^2."""
-    from stiction.faults.model import Cycles, SpringSlider
+    from stiction.faults.methods import Cycles
+    from stiction.faults.model import SpringSlider
 
     law: Any = fit.law
     impedance = fit.rig.impedance if isinstance(fit.rig, SpringDrive) else 0.0

@@ -112,9 +112,9 @@ def _builder() -> Any:
 
 
 def _check(scenario: Scenario) -> None:
+    from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
     from stiction.chains.stepping import ChainStepper
-    from stiction.methods import EventDriven
 
     system, method = scenario.system, scenario.method
     if type(system) is not Chain:

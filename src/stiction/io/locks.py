@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from stiction.core.digests import regular
+from stiction.core.trial import regular
 from stiction.numerics.compiling.held import TAKEN as _TAKEN
 from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
 

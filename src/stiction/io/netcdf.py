@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from stiction.core.events import NUMBERED
 from stiction.core.ledger import COLUMNS, Ledger
-from stiction.core.run import NUMBERED, Run, Variable
+from stiction.core.run import Run, Variable
 from stiction.io.images import put_down
 
 __all__ = ["read_netcdf", "write_netcdf"]

@@ -23,13 +23,15 @@ import numpy as np
 
 from stiction.core.audit import Audit, Check, Kind
 from stiction.core.determinism import Determinism, Loss
-from stiction.core.digests import regular, sealed
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
+from stiction.core.trial import regular
 from stiction.errors import Status, StictionError, StoreError, explain
 from stiction.io.contents import FIGURES, MARK, holds_good
+from stiction.io.digests import sealed
 from stiction.io.netcdf import read_netcdf, write_netcdf
+from stiction.io.output import OUTPUT
 from stiction.io.staging import Claim, claimed, staged
 from stiction.io.swap import whereabouts
 from stiction.io.vtkhdf import has_snapshots, write_vtkhdf
@@ -295,6 +297,7 @@ def _run_of(
         provenance=summary["provenance"],
         citations=tuple(details["citations"]),
         asked=asked,
+        output=OUTPUT,
         time_unit=details["time_unit"],
         energy_unit=details["energy_unit"],
         size=details.get("size", ""),

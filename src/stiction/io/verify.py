@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stiction.core.digests import (
+from stiction.core.trial import regular
+from stiction.errors import StoreError, explain, nearest
+from stiction.io.contents import MARK, MOST_OF_SUMMARY
+from stiction.io.digests import (
     DATA,
     DIGEST,
     FILES,
     UNREAD,
     digest_of,
     file_digest,
-    regular,
 )
-from stiction.errors import StoreError, explain, nearest
-from stiction.io.contents import MARK, MOST_OF_SUMMARY
 from stiction.io.swap import whereabouts
 
 __all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "examined", "refusal"]
@@ -93,7 +93,7 @@ def examine(folder: Path) -> Verdict:
     ------
     StoreError : if there is no saved run.
 
-    Verified by: tests/unit/core/test_digests.py::test_every_damage_is_told
+    Verified by: tests/unit/io/test_digests.py::test_every_damage_is_told
     """
     if not regular(folder / MARK):
         got = f"no {MARK}" if folder.is_dir() else "no such folder"

@@ -113,7 +113,7 @@ class Pardiso(LinearSolver):
     Examples
     --------
     >>> import stiction as st
-    >>> st.Quasistatic(solver=st.solids.Pardiso(threads=2)).solver.threads
+    >>> st.solids.Quasistatic(solver=st.solids.Pardiso(threads=2)).solver.threads
     2
     """
 
@@ -186,7 +186,7 @@ class Multigrid(LinearSolver):
     Examples
     --------
     >>> import stiction as st
-    >>> st.Quasistatic(solver=st.solids.Multigrid(tolerance=1e-8)).solver.tolerance
+    >>> st.solids.Quasistatic(solver=st.solids.Multigrid(tolerance=1e-8)).solver.tolerance
     1e-08
     """
 
@@ -236,7 +236,7 @@ class KeptFactors(LinearSolver):
     Examples
     --------
     >>> import stiction as st
-    >>> st.Quasistatic(solver=st.solids.KeptFactors(tolerance=1e-4)).solver.worn
+    >>> st.solids.Quasistatic(solver=st.solids.KeptFactors(tolerance=1e-4)).solver.worn
     12
     """
 

@@ -8,10 +8,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["brief", "record_text", "table_html"]
+__all__ = ["brief", "counted", "plural", "record_text", "table_html"]
 
 _MOST_ENTRIES = 4
 _MOST_LETTERS = 60
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun: masses, nodes."""
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(size: int, noun: str) -> str:
+    """Return a number of things in words: "1 mass", "3 masses"."""
+    return f"{size} {noun if size == 1 else plural(noun)}"
 
 
 def brief(value: object) -> str:

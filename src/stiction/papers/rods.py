@@ -168,7 +168,7 @@ def _draw_same(runs: Runs, path: Path) -> None:
 
 
 def _growths(runs: Runs) -> dict[str, Growth]:
-    from stiction.rods.strings.characteristics import Characteristics
+    from stiction.rods.methods import Characteristics
     from stiction.rods.strings.growth import growth
 
     method = Characteristics(step=1e-3, check=False)

@@ -10,12 +10,14 @@ from stiction.rods.contact.model import RollingContact as RollingContact
 from stiction.rods.contact.partners import CylinderPartner as CylinderPartner
 from stiction.rods.contact.partners import PlanePartner as PlanePartner
 from stiction.rods.contact.partners import SpherePartner as SpherePartner
-from stiction.rods.leapfrog.method import RollingLeapfrog as RollingLeapfrog
 from stiction.rods.linear_rods import linear_crossed_rods as linear_crossed_rods
-from stiction.rods.midpoint.method import RollingMidpoint as RollingMidpoint
+from stiction.rods.methods import BumpStrands as BumpStrands
+from stiction.rods.methods import Characteristics as Characteristics
+from stiction.rods.methods import PlaneLeapfrog as PlaneLeapfrog
+from stiction.rods.methods import RollingLeapfrog as RollingLeapfrog
+from stiction.rods.methods import RollingMidpoint as RollingMidpoint
 from stiction.rods.model import RodSystem as RodSystem
 from stiction.rods.model import Rods as Rods
-from stiction.rods.plane.model import PlaneLeapfrog as PlaneLeapfrog
 from stiction.rods.plane.model import RodOnPlane as RodOnPlane
 from stiction.rods.presets import Braid as Braid
 from stiction.rods.presets import CrossedRods as CrossedRods
@@ -49,7 +51,6 @@ from stiction.rods.statics import follow_path as follow_path
 from stiction.rods.strings.chaos import breakdown as breakdown
 from stiction.rods.strings.chaos import chaos_map as chaos_map
 from stiction.rods.strings.chaos import exponent as exponent
-from stiction.rods.strings.characteristics import Characteristics as Characteristics
 from stiction.rods.strings.growth import growth as growth
 from stiction.rods.strings.growth import spectrum as spectrum
 from stiction.rods.strings.model import RollingStrings as RollingStrings
@@ -60,7 +61,6 @@ from stiction.rods.strings.shapes import Shape as Shape
 from stiction.rods.strings.shapes import Sine as Sine
 from stiction.rods.strings.shapes import Sum as Sum
 from stiction.rods.strings.shapes import UserShape as UserShape
-from stiction.rods.strings.strands import BumpStrands as BumpStrands
 from stiction.rods.strings.strands import extrapolated as extrapolated
 from stiction.rods.strings.vector_strings import VectorStrings as VectorStrings
 from stiction.rods.strings.vector_strings import vector_motion as vector_motion

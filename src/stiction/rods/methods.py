@@ -1,107 +1,342 @@
-"""The methods that solve rods, a rod on a plane and strings, and what runs each of them.
+"""The methods that solve rods, a rod on a plane and strings.
 
-A system names the functions that run its methods; the code of a method is imported when it runs.
+Each holds its numbers and imports its engine where it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from stiction.core.method import Method
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import MOST_WORK, check_counts, number, whole
+from stiction.rods.model import RodSystem
+from stiction.rods.plane.model import RodOnPlane
+from stiction.rods.strings.model import MOST_CELLS, RollingStrings
 
 if TYPE_CHECKING:
-    from stiction.core.block import BlockMaker, Solve
-    from stiction.core.run import Measure, Quantity, Request, Run, Runner
-    from stiction.rods.leapfrog.method import RollingLeapfrog
-    from stiction.rods.midpoint.method import RollingMidpoint
-    from stiction.rods.model import RodSystem
-    from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
-    from stiction.rods.strings.characteristics import Characteristics
-    from stiction.rods.strings.model import RollingStrings
-    from stiction.rods.strings.strands import BumpStrands
+    from stiction.core.block import Solve
+    from stiction.core.run import Request, Run
 
 __all__ = [
-    "ON_PLANE_SOLVED_BY",
-    "RODS_SOLVED_BY",
-    "STRINGS_IN_BLOCKS",
-    "STRINGS_MEASURES",
-    "STRINGS_SOLVED_BY",
+    "BumpStrands",
+    "Characteristics",
+    "PlaneLeapfrog",
+    "RollingLeapfrog",
+    "RollingMidpoint",
 ]
 
 
-def leapfrog(rods: RodSystem, method: RollingLeapfrog, request: Request) -> Run:
-    """Return the run of `rods` by `RollingLeapfrog`."""
-    from stiction.rods.leapfrog.halves import run_leapfrog
-
-    return run_leapfrog(rods, method, request)
+_WHY_LIMIT = "beyond the limit the fastest wave of the elements grows without bound."
 
 
-def midpoint(rods: RodSystem, method: RollingMidpoint, request: Request) -> Run:
-    """Return the run of `rods` by `RollingMidpoint`."""
-    from stiction.rods.midpoint.run import run_midpoint
+@dataclass(frozen=True, eq=False, repr=False)
+class RollingLeapfrog(Method):
+    """Kick and drift, with the contact forces that the mean velocity of a kick asks for.
 
-    return run_midpoint(rods, method, request)
+    v+ = v- + h M^-1 (f + J^T l) with J (v+ + v-) = 0 while all contacts roll whatever happens; then
+    all elements move as free rotors, exactly. Contacts that may slip or open take two half kicks a
+    step, with the forces of Coulomb's law at its start and impulses that bring what rolls to rest
+    at its end, and steps are cut where they change. Order 2, in the times of events too; linear
+    and angular momentum of free rods are kept to rounding, the energy error is O(h^2) and does
+    not grow.
+
+    Parameters
+    ----------
+    step : [s], shortened so that saved times are met; None takes `part` of the stability limit
+    part : of the stability limit, when no step is given [1]; None is a fortieth where contacts
+        roll whatever happens, an eightieth where one may slip or open, half of that where impacts
+        have restitution. An error in the ledger falls with its square: 5e-4 at half the limit and
+        3e-7 at an eightieth for crossed rods that slip
+    shake : hold the gap of closed contacts at every step; without it the gap drifts by O(h^2)
+    max_steps : bound on the work; a run that needs more is refused
+
+    Source: formulas sheet of the rods paper, section 6.
+    Verified by: tests/exact/test_crossed_rods.py::test_reference_case
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RodSystem,)
+
+    step: float | None = None
+    part: float | None = None
+    shake: bool = True
+    max_steps: int = 200_000_000
+
+    def __post_init__(self) -> None:
+        why = "an explicit scheme takes steps of this length."
+        if self.step is not None:
+            number(
+                "RollingLeapfrog.step",
+                self.step,
+                rule="positive",
+                unit="s",
+                why=why,
+                try_="leave it out for a part of the stability limit.",
+            )
+        if self.part is not None:
+            where = "RollingLeapfrog.part"
+            value = number(where, self.part, rule="positive", why=why, try_="0.5.")
+            if value > 1.0:
+                raise ModelError(explain(where, value, "at most 1", _WHY_LIMIT, "give 0.5."))
+        shake: object = self.shake
+        if not isinstance(shake, bool):
+            why, try_ = "gaps are held or not.", "give True."
+            raise ModelError(
+                explain("RollingLeapfrog.shake", repr(shake), "True or False", why, try_)
+            )
+        why = "the work of a run is bounded."
+        whole("RollingLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
+
+    def solve(self, system: RodSystem, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.leapfrog.halves import run_leapfrog
+
+        return run_leapfrog(system, self, request)
 
 
-def leapfrog_on_plane(rod: RodOnPlane, method: PlaneLeapfrog, request: Request) -> Run:
-    """Return the run of `rod` by `PlaneLeapfrog`."""
-    from stiction.rods.plane.run import run_on_plane
+@dataclass(frozen=True, eq=False, repr=False)
+class RollingMidpoint(Method):
+    """Implicit midpoint rule with the rolling condition at the middle of every step.
 
-    return run_on_plane(rod, method, request)
+    2 M (u / h - v) / h = f(middle) + J^T l and J u = 0, u the change of place and angle over a
+    step. Order 2, no limit on the step: waves shorter than a step are slowed, not damped.
+    Linear and angular momentum of free rods are kept to the tolerance of the iteration. The
+    explicit leapfrog is faster wherever its limit h ~ a sqrt(rho / (k G)) does not hurt.
+
+    Parameters
+    ----------
+    step : [s], shortened so that saved times are met
+    tolerance : of the residual of a step, relative to the forces in it [1]
+    max_iterations : of Newton's method per step; a run that needs more ends with UNCONVERGED
+
+    Source: formulas sheet of the rods paper, sections 3 and 6.
+    Verified by: tests/convergence/test_midpoint.py::test_second_order
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> st.rods.RollingMidpoint(step=1e-3).tolerance
+    1e-11
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RodSystem,)
+
+    step: float
+    tolerance: float = 1e-11
+    max_iterations: int = 30
+
+    def __post_init__(self) -> None:
+        for name, unit in (("step", "s"), ("tolerance", "1")):
+            number(
+                f"RollingMidpoint.{name}",
+                getattr(self, name),
+                rule="positive",
+                unit=unit,
+                why="a step is solved to this tolerance.",
+                try_="for example step = 1e-3, tolerance = 1e-11.",
+            )
+        check_counts(self, ("max_iterations", 2, 10_000, 0))
+
+    def as_leapfrog(self) -> RollingLeapfrog:
+        """Return what the march that both share reads: the step and a bound on the work."""
+        return RollingLeapfrog(self.step, shake=False)
+
+    def solve(self, system: RodSystem, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.midpoint.run import run_midpoint
+
+        return run_midpoint(system, self, request)
 
 
-def characteristics(strings: RollingStrings, method: Characteristics, request: Request) -> Run:
-    """Return the run of `strings` by `Characteristics`."""
-    from stiction.rods.strings.characteristics import solve_strings
+@dataclass(frozen=True, eq=False, repr=False)
+class PlaneLeapfrog(Method):
+    """Half kick, drift, half kick; steps end at impacts, contacts obey their law in between.
 
-    return solve_strings(strings, method, request)
+    The law is asked of the velocity between two half kicks of equal impulses: rolling does no
+    work and the heat of slip is never negative, both exactly. Order 2.
+
+    Parameters
+    ----------
+    step : longest step [s]; None takes `part` of the stability limit of the free rod
+    part : of that limit, when no step is given [1]; beyond about one half the short steps
+        before impacts let the energy grow, which the audit reports
+    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+
+    Source: formulas sheet of the rods paper, section 6, here in its synchronous form.
+    Verified by: tests/exact/test_rolling_on_a_plane.py::test_energy_error_is_of_second_order
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RodOnPlane,)
+
+    step: float | None = None
+    part: float = 0.25
+    max_steps: int = 50_000_000
+
+    def __post_init__(self) -> None:
+        why = "an explicit scheme takes steps of this length."
+        if self.step is not None:
+            where, try_ = "PlaneLeapfrog.step", "leave it out for a quarter of the limit."
+            number(where, self.step, rule="positive", unit="s", why=why, try_=try_)
+        part = number("PlaneLeapfrog.part", self.part, rule="positive", why=why, try_="give 0.25.")
+        if part > 1.0:
+            needs, why = "at most 1", "beyond the limit the fastest wave grows without bound."
+            raise ModelError(explain("PlaneLeapfrog.part", part, needs, why, "give 0.25."))
+        why = "the work of a run is bounded."
+        whole("PlaneLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
+
+    def solve(self, system: RodOnPlane, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.plane.run import run_on_plane
+
+        return run_on_plane(system, self, request)
 
 
-def strands(strings: RollingStrings, method: BumpStrands, request: Request) -> Run:
-    """Return the run of `strings` by `BumpStrands`."""
-    from stiction.rods.strings.strands import solve_strands
+@dataclass(frozen=True, eq=False, repr=False)
+class Characteristics(Method):
+    """Exact scattering at the contact, Runge-Kutta steps of order 4 for its path.
 
-    return solve_strands(strings, method, request)
+    On smooth data whose contact starts without a kick the error falls as step^4. Scattering has
+    no memory: a corner of the data, or of the contact force at the start, never gets smoother.
+    Each passage makes four of it, each about half as strong. Steps land on the strong ones, so
+    that order 4 holds until the allowance `corners` is spent; the weak ones left over add an
+    error that falls as step^2.
+
+    Parameters
+    ----------
+    step : longest step [1]; shorter ones near the ends
+    tolerance : largest third difference of s'/c in a step [1]; where the path bends more,
+        steps are cut, to step/256 at most
+    corners : about how many corners steps land on
+    check : solve again with twice the step, and say in the audit how far the paths differ
+    end_margin : the run ends where a contact point is nearer to a fixed end, over the length
+    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
+
+    Source: formulas sheet of the rods paper, section 5.
+    Verified by: tests/convergence/test_strings.py::test_order_four,
+    tests/exact/test_strings.py::test_offset_contact_points
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (RollingStrings,)
+
+    step: float = 1.25e-4
+    tolerance: float = 1e-3
+    corners: int = 4000
+    check: bool = True
+    end_margin: float = 1e-5
+    max_steps: int = 2_000_000
+
+    def __post_init__(self) -> None:
+        for name, why in (
+            ("step", "time goes forward."),
+            ("tolerance", "steps are cut where the path bends more."),
+            ("end_margin", "steps shrink with the distance to the end, without a limit."),
+        ):
+            number(
+                f"Characteristics.{name}",
+                getattr(self, name),
+                rule="positive",
+                why=why,
+                try_="leave the default.",
+            )
+        # four queues for either of two marches, each with four places per corner
+        check_counts(self, ("corners", 0, 1_000_000, 256), ("max_steps", 1, MOST_WORK, 0))
+        given: object = self.check
+        if not isinstance(given, bool):
+            why, try_ = "the second solve is made or not.", "leave it out."
+            raise ModelError(
+                explain("Characteristics.check", repr(given), "true or false", why, try_)
+            )
+
+    def check_step(self, system: RollingStrings) -> None:
+        """Refuse a step that is too long or too short for these strings."""
+        turn = 2.0 * max(
+            length / c for length, c in zip(system.lengths, system.speeds, strict=True)
+        )
+        if turn / self.step > self.max_steps:
+            raise ModelError(
+                explain(
+                    "Characteristics.step",
+                    self.step,
+                    f"at least {turn / self.max_steps:.3g}",
+                    "shorter steps use up max_steps before a wave has gone there and back.",
+                    "take a longer step, or a larger max_steps.",
+                )
+            )
+
+    def solve(self, system: RollingStrings, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.strings.characteristics import solve_strings
+
+        return solve_strings(system, self, request)
+
+    def blocks(
+        self,
+        system: RollingStrings,
+        request: Request,
+        paths: Sequence[tuple[str | int, ...]],
+        names: Sequence[str],
+    ) -> Solve | None:
+        """Return what solves many members at once; None where it cannot."""
+        from stiction.rods.strings.blocks.members import blocks_of
+
+        return blocks_of(system, self, request, paths, names)
 
 
-def characteristics_block(
-    strings: RollingStrings,
-    method: Characteristics,
-    request: Request,
-    paths: Sequence[tuple[str | int, ...]],
-    names: Sequence[str],
-) -> Solve | None:
-    """Return what solves many members at once; None where it cannot."""
-    from stiction.rods.strings.blocks.members import blocks_of
+@dataclass(frozen=True, eq=False, repr=False)
+class BumpStrands(Method):
+    """Strands in their normal modes, joined by a Gaussian instead of at a point.
 
-    return blocks_of(strings, method, request, paths, names)
+    The error is of first order in the width of the bump; use `Characteristics` for numbers, and
+    this method to check them, for drag, and for strands that touch over a width. Energy is
+    conserved at every width up to the time steps, which are of order 4.
 
+    Parameters
+    ----------
+    bump_width : standard deviation of the bump [1]; it must fit six times between contact and end
+    cells : of each strand, at least 1.5 for each width; two for each width when None
+    step : longest time step, in crossing times of the bump by the faster wave [1]
+    lumped : take the frequencies of a chain of `cells` equal masses, whose short waves are slow;
+        else those of the continuous string
 
-def lyapunov(run: Run) -> Quantity:
-    """Return the Lyapunov exponent of a run of strings."""
-    from stiction.rods.strings.chaos import measured_exponent
+    Raises
+    ------
+    ModelError : on a width, step or number of cells that cannot be used.
 
-    return measured_exponent(run)
+    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet, sections 3 and 5.
+    Verified by: tests/convergence/test_strands.py::test_first_order_in_the_width
+    """
 
+    solves: ClassVar[tuple[type, ...]] = (RollingStrings,)
 
-def lyapunov_error(run: Run) -> Quantity:
-    """Return the error of the Lyapunov exponent."""
-    from stiction.rods.strings.chaos import measured_error
+    bump_width: float = 0.02
+    cells: int | None = None
+    step: float = 0.2
+    lumped: bool = False
 
-    return measured_error(run)
+    def __post_init__(self) -> None:
+        for name, why in (("bump_width", "a bump is wide."), ("step", "time goes on.")):
+            number(
+                f"BumpStrands.{name}",
+                getattr(self, name),
+                rule="positive",
+                why=why,
+                try_="leave the default.",
+            )
+        if self.step > 1.0:
+            why, needs = "waves cross the bump in one unit of it.", "at most 1"
+            raise ModelError(explain("BumpStrands.step", self.step, needs, why, "give 0.2."))
+        if self.cells is not None:
+            why, try_ = "they resolve the bump.", "leave it out."
+            whole("BumpStrands.cells", self.cells, least=4, most=MOST_CELLS, why=why, try_=try_)
+        given: object = self.lumped
+        if not isinstance(given, bool):
+            why, try_ = "masses are lumped or not.", "leave it out."
+            raise ModelError(explain("BumpStrands.lumped", repr(given), "a bool", why, try_))
 
+    def solve(self, system: RollingStrings, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.rods.strings.strands import solve_strands
 
-RODS_SOLVED_BY: Mapping[str, Runner] = {
-    "RollingLeapfrog": leapfrog,
-    "RollingMidpoint": midpoint,
-}
-ON_PLANE_SOLVED_BY: Mapping[str, Runner] = {"PlaneLeapfrog": leapfrog_on_plane}
-STRINGS_SOLVED_BY: Mapping[str, Runner] = {
-    "Characteristics": characteristics,
-    "BumpStrands": strands,
-}
-STRINGS_IN_BLOCKS: Mapping[str, BlockMaker] = {"Characteristics": characteristics_block}
-# what a study may keep beside the results of a run, as "measured.NAME"
-STRINGS_MEASURES: Mapping[str, Measure] = {
-    "lyapunov": lyapunov,
-    "lyapunov_error": lyapunov_error,
-}
+        return solve_strands(system, self, request)

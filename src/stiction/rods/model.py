@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record
 from stiction.rods.centreline import vector
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.partners import CylinderPartner, RodPartner
-from stiction.rods.methods import RODS_SOLVED_BY
 from stiction.rods.rod import CosseratRod
 from stiction.rods.section import CircularSection
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
@@ -45,8 +43,6 @@ class RodSystem(Record, abc.ABC):
     """
 
     default_method: ClassVar[str] = "RollingLeapfrog"
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = RODS_SOLVED_BY
 
     @abc.abstractmethod
     def assembled(self) -> Rods:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Run, Variable, counted
+from stiction.core.run import Quantity, Run, Variable
+from stiction.numerics.shown import counted
 from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik

@@ -1,8 +1,8 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
-from stiction.methods import FollowBranch as FollowBranch
-from stiction.methods import StayOnPath as StayOnPath
-from stiction.methods import StopThere as StopThere
+from stiction.core.method import FollowBranch as FollowBranch
+from stiction.core.method import StayOnPath as StayOnPath
+from stiction.core.method import StopThere as StopThere
 from stiction.numerics.linear_solvers import KeptFactors as KeptFactors
 from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
@@ -54,11 +54,12 @@ from stiction.solids.mesh.model import merged as merged
 from stiction.solids.mesh.model import rectangle as rectangle
 from stiction.solids.mesh.model import rotated as rotated
 from stiction.solids.methods import Continuation as Continuation
+from stiction.solids.methods import GeneralisedAlpha as GeneralisedAlpha
+from stiction.solids.methods import Quasistatic as Quasistatic
 from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
-from stiction.solids.motion.method import GeneralisedAlpha as GeneralisedAlpha
 from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets import CapSliding as CapSliding
 from stiction.solids.presets import StripPeeling as StripPeeling

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import abc
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
@@ -23,7 +22,6 @@ from stiction.solids.many.among import Among, Near
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
-from stiction.solids.methods import SOLVED_BY
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
@@ -284,8 +282,6 @@ class SolidSystem(Record, abc.ABC):
     """
 
     default_method: ClassVar[str] = "Quasistatic"
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
 
     # rows of a run are its load steps unless times are asked for
     keeps_steps = True

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Run, Variable, counted
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
+from stiction.numerics.shown import counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape

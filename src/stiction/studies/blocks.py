@@ -1,25 +1,24 @@
 """Blocks of members: whole chunks in one call of compiled code, where a system offers that.
 
-A system says in `solved_in_blocks` for which methods it can, as {name: function}. The function
-takes the system, the method, what is asked for, the paths that are varied and the names that are
-saved, and returns a `core.block.Solve`, or None where it cannot; members are then solved one by
-one. So are those of a block that are not sound: a run by itself says in words why.
+`Method.blocks` returns a `core.block.Solve`, or None where members are to be solved one by one. So
+are those of a block that are not sound: a run by itself says in words why.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.block import Block, BlockMaker, Solve
+from stiction.core.block import Block, Solve
+from stiction.core.driver import saved_times
+from stiction.core.method import Method
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.io.scenario import Scenario
-from stiction.solve import saved_times
 from stiction.studies.keep import ALWAYS, parted, reduced
 
 if TYPE_CHECKING:
@@ -41,10 +40,13 @@ def block_of(job: Job) -> Filling | None:
     """
     scenario = job.scenario
     system, method = scenario.system, scenario.method
-    known: Mapping[str, BlockMaker] = getattr(system, "solved_in_blocks", {})
-    make = known.get(type(method).__name__)
     other = job.rows or job.reading.functions
-    if make is None or other or any(p.steps[0] != "system" for p in job.places):
+    if (
+        not isinstance(method, Method)
+        or type(method).blocks is Method.blocks
+        or other
+        or any(p.steps[0] != "system" for p in job.places)
+    ):
         return None
     if any(not _is_numbers(c[p.path]) for p in job.places for c in job.columns):
         return None
@@ -58,7 +60,7 @@ def block_of(job: Job) -> Filling | None:
     solve: Solve | None = None
     # what is refused is refused member by member
     with contextlib.suppress(ModelError):
-        solve = make(system, method, Request(*scenario.t_span, save), paths, inner)
+        solve = method.blocks(system, Request(*scenario.t_span, save), paths, inner)
     if solve is None:
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.catalogue import MEASURES, attribute
 from stiction.core.run import Measure, Run
 from stiction.errors import ScenarioError, Status, explain, nearest
 
@@ -87,7 +88,7 @@ class Reading:
     names : of quantities; or final.NAME, energy.COLUMN, events.KIND, stats.NAME, audit.CHECK;
         each may stand in min(), max(), mean(), sum(), first(), last() or count(). Only there
         times.KIND, when events of a kind happened, and gaps.KIND, the times between them.
-        measured.NAME is what the system offers in its `measures`
+        measured.NAME is what the catalogue lists for the system in `MEASURES`
     functions : take a run and return {name: number or array}
     """
 
@@ -292,10 +293,11 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
 
 def _measured(run: Run, name: str) -> Kept:
     """Return what the system of a run offers to measure, which may take runs of its own."""
-    known: Mapping[str, Measure] = getattr(type(run.system), "measures", {})
+    known = MEASURES.get(run.system_name, {})
     if name not in known:
         raise _unknown(f"measured.{name}", [f"measured.{n}" for n in known] or [*run.quantities])
-    found = known[name](run)
+    measure: Measure = attribute(known[name], name)
+    found = measure(run)
     return _array(name, found.value, found.unit, found.meaning)
 
 

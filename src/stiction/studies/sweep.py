@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
+from stiction.core.method import default_method
 from stiction.errors import ScenarioError, StoreError, explain
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.users import fingerprint
 from stiction.numerics.jit import mode
-from stiction.solve import default_method
 from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask
 from stiction.studies.fields import Place, changed, place_of, unit_of

@@ -3,6 +3,7 @@
 from stiction.switching.ensembles.study import ensemble as ensemble
 from stiction.switching.funnel import futures as futures
 from stiction.switching.ivp.adapter import solve_ivp as solve_ivp
+from stiction.switching.methods import EventDriven as EventDriven
 from stiction.switching.model import PiecewiseSmooth as PiecewiseSmooth
 from stiction.switching.model import SwitchingSystem as SwitchingSystem
 from stiction.switching.noise import noise_study as noise_study

@@ -10,16 +10,16 @@ import functools
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused, unpacking
 from stiction.core.determinism import Loss
+from stiction.core.method import Policy
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
-from stiction.methods import EventDriven, Policy
 from stiction.numerics.callback import call_arrays
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
@@ -47,6 +47,9 @@ from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
+
+if TYPE_CHECKING:
+    from stiction.switching.methods import EventDriven
 
 __all__ = ["solve_event_driven"]
 

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import method_for
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import N_SAVES
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Funnel", "futures"]
@@ -237,6 +238,7 @@ def futures(
     Source: formulas sheet, section 5.
     Verified by: tests/unit/switching/test_funnel.py::test_futures_of_the_normal_form
     """
+    method = method_for(system, method)
     x = _checked(system, x_star, horizon)
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why="it is a grid.", try_="leave it out.")

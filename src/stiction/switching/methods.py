@@ -1,41 +1,125 @@
-"""The method that solves a flow, and what runs it.
-
-A system names the functions that run its methods; the code of a method is imported when it runs.
-"""
+"""The method that solves piecewise-smooth flows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from stiction.core.method import Method, Policy
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, check_counts, number
+from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
-    from stiction.core.block import BlockMaker, Solve
-    from stiction.core.run import Request, Run, Runner
-    from stiction.methods import EventDriven
-    from stiction.switching.model import PiecewiseSmooth
+    from stiction.core.block import Solve
+    from stiction.core.run import Request, Run
 
-__all__ = ["SOLVED_BY", "SOLVED_IN_BLOCKS"]
+__all__ = ["EventDriven"]
 
-
-def event_driven(flow: PiecewiseSmooth, method: EventDriven, request: Request) -> Run:
-    """Return the run of `flow` by `EventDriven`."""
-    from stiction.switching.event_driven import solve_event_driven
-
-    return solve_event_driven(flow, method, request)
+# steps that take some ten seconds
+_STEPS = 800_000
 
 
-def event_driven_block(
-    flow: PiecewiseSmooth,
-    method: EventDriven,
-    request: Request,
-    paths: Sequence[tuple[str | int, ...]],
-    names: Sequence[str],
-) -> Solve | None:
-    """Return what solves many members at once; None where it cannot."""
-    from stiction.switching.ensembles.members import blocks_of
+@dataclass(frozen=True, eq=False, repr=False)
+class EventDriven(Method):
+    """From event to event: modes are exact, events are located, stick does not creep.
 
-    return blocks_of(flow, method, request, paths, names)
+    Between events a Runge-Kutta pair of order 8 with dense output follows the flow.
 
+    Parameters
+    ----------
+    rtol : relative tolerance of a step [1], between 1e-14 and 1e-2
+    atol : absolute tolerance of a step in units of the scale of each state; `rtol` when None
+    max_step : longest step [time unit]; None leaves it to the method. Switching functions are
+        looked at in nine points of a step: give a step shorter than the narrowest dip of h that
+        must not be missed
+    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
+        800,000 steps of None take some ten seconds
+    policy : what to do where the future is not unique. None stops there
 
-SOLVED_BY: Mapping[str, Runner] = {"EventDriven": event_driven}
-SOLVED_IN_BLOCKS: Mapping[str, BlockMaker] = {"EventDriven": event_driven_block}
+    Source: formulas sheet of the paper on switching, section 3.
+    Verified by: tests/exact/test_wheel_runs.py::test_reference_trajectories
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> relay = st.switching.RelayFeedback()
+    >>> st.solve(relay, st.switching.EventDriven(rtol=1e-9, atol=1e-9)).status
+    <Status.SOLVED: 'solved'>
+    """
+
+    solves: ClassVar[tuple[type, ...]] = (SwitchingSystem,)
+
+    rtol: float = 1e-12
+    atol: float | None = None
+    max_step: float | None = None
+    max_steps: int | None = None
+    max_events: int = 1_000_000
+    policy: Policy | None = None
+
+    def __post_init__(self) -> None:
+        number(
+            "EventDriven.rtol",
+            self.rtol,
+            rule="positive",
+            why="steps are as long as this tolerance allows.",
+            try_="give a number such as 1e-12.",
+        )
+        if not 1e-14 <= self.rtol <= 1e-2:
+            raise ModelError(
+                explain(
+                    "EventDriven.rtol",
+                    self.rtol,
+                    "a number between 1e-14 and 1e-2",
+                    "below, rounding rules; above, events would be missed.",
+                    "1e-12 costs hardly more than 1e-6.",
+                )
+            )
+        check_counts(self, ("max_events", 1, MOST_WORK, BYTES_OF_EVENT))
+        if self.max_steps is not None:
+            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
+        for name, why in (
+            ("max_step", "a step must go forward."),
+            ("atol", "steps are as long as this tolerance allows."),
+        ):
+            if getattr(self, name) is not None:
+                number(
+                    f"EventDriven.{name}",
+                    getattr(self, name),
+                    rule="positive",
+                    why=why,
+                    try_="leave it out.",
+                )
+        if self.policy is not None and not isinstance(self.policy, Policy):
+            raise ModelError(
+                explain(
+                    "EventDriven.policy",
+                    repr(self.policy),
+                    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
+                    "it says what to do where the future is not unique.",
+                    "leave it out to stop there.",
+                )
+            )
+
+    def steps_allowed(self) -> int:
+        """Return the bound on the steps."""
+        return _STEPS if self.max_steps is None else self.max_steps
+
+    def solve(self, system: SwitchingSystem, request: Request) -> Run:
+        """Return the run of `system`."""
+        from stiction.switching.event_driven import solve_event_driven
+
+        return solve_event_driven(system, self, request)
+
+    def blocks(
+        self,
+        system: SwitchingSystem,
+        request: Request,
+        paths: Sequence[tuple[str | int, ...]],
+        names: Sequence[str],
+    ) -> Solve | None:
+        """Return what solves many members at once; None where it cannot."""
+        from stiction.switching.ensembles.members import blocks_of
+
+        return blocks_of(system, self, request, paths, names)

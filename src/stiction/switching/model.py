@@ -17,12 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.block import BlockMaker
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, numbers, shape_of
 from stiction.numerics.jit import mode
-from stiction.switching.methods import SOLVED_BY, SOLVED_IN_BLOCKS
 from stiction.switching.user_functions import (
     CLOCK,
     UserFunctions,
@@ -118,9 +115,6 @@ class SwitchingSystem(Record, abc.ABC):
 
     default_method: ClassVar[str] = "EventDriven"
     fewest_saves: ClassVar[int] = 2  # results do not depend on when states are kept
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = SOLVED_BY
-    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = SOLVED_IN_BLOCKS
 
     x0: Sequence[float] | None
     mode: str | None

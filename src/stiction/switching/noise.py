@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from stiction.core.run import Request
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["NoiseStudy", "UnresolvedWarning", "noise_study"]
@@ -240,7 +240,7 @@ def _checked(
 def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
     """Return when and where the flow without noise loses determinism."""
     c, ends = system.compiled, np.array([0.0, t_end])
-    run = runner(system, EventDriven(rtol=1e-10))(Request(0.0, t_end, ends))
+    run = EventDriven(rtol=1e-10).solve(system, Request(0.0, t_end, ends))
     if c.m != 1 or not run.determinism.losses:
         raise ModelError(
             explain(

@@ -13,8 +13,9 @@ from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Run, Variable, counted
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
+from stiction.numerics.shown import counted
 from stiction.switching.flow.records import KINDS
 from stiction.switching.model import SwitchingSystem
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stiction.core.method import Policy
 from stiction.errors import ModelError, explain
-from stiction.methods import Policy
 from stiction.numerics.checks import MOST_SEED, number, whole
 
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError, explain
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
-from stiction.methods import EventDriven, runner
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["SmoothingStudy", "smoothed_run", "smoothing_study"]
@@ -210,7 +210,7 @@ def smoothing_study(
     why, each = "runs are compared there.", 8.0 * system.compiled.n * (2 + len(signs) * wide.size)
     whole("smoothing_study.saves", saves, least=2, each=each, why=why, try_="401.")
     time = np.linspace(0.0, float(t_end), saves)
-    run = runner(system, EventDriven(rtol=1e-11))(Request(0.0, float(t_end), time))
+    run = EventDriven(rtol=1e-11).solve(system, Request(0.0, float(t_end), time))
     lost = run.determinism.losses[0].time if run.determinism.losses else np.inf
     exact = np.full((time.size, system.compiled.n), np.nan)
     rows = int(np.searchsorted(time, min(lost, t_end), side="right"))

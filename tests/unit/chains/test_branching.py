@@ -9,10 +9,8 @@ from stiction import (
     Chain,
     Constant,
     Coulomb,
-    EventDriven,
     ExponentialWeakening,
     ModelError,
-    Quasistatic,
     Ramp,
     SolveError,
     StaticKinetic,
@@ -23,6 +21,7 @@ from stiction import (
 )
 from stiction.chains import PiecewiseLinear, Sine
 from stiction.chains.branching import BranchSet, SlideFrom, StayStuck, branches
+from stiction.chains.methods import EventDriven, Quasistatic
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.exact import chains as exact
 from stiction.io.scenario import read_scenario

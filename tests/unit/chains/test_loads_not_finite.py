@@ -7,7 +7,7 @@ import stiction as st
 
 METHODS = {
     "EventDriven": st.EventDriven(),
-    "Quasistatic": st.Quasistatic(load_samples=500),
+    "Quasistatic": st.chains.Quasistatic(load_samples=500),
     "ThetaStepper": st.ThetaStepper(step=5e-3),
     "RegularizedTheta": st.chains.RegularizedTheta(step=5e-3, theta=0.5, smoothing=1e-2),
 }

@@ -150,7 +150,7 @@ def test_blocks_save_the_speed_of_the_belt():
         chain = st.Chain(
             mass=1.0, stiffness=1.0, law=st.StaticKinetic(0.4, 0.2), belt_speed=belt, v0=belt
         )
-        block = blocks_of(chain, st.EventDriven(), request, [("stiffness",)], ["final.v"])
+        block = blocks_of(chain, st.chains.EventDriven(), request, [("stiffness",)], ["final.v"])
         found = block([stiffness])
         assert found.sound.all()
         assert (found.results["final.v"] == belt).all()

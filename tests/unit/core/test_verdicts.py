@@ -76,7 +76,7 @@ BARE = st.rods.CosseratRod(
     ("system", "method", "t_end", "name", "why"),
     [
         (LONG, st.EventDriven(), 0.1, "replay_agrees", "50 masses"),
-        (SHORT, st.EventDriven(replay=False), 0.1, "replay_agrees", "replay=False"),
+        (SHORT, st.chains.EventDriven(replay=False), 0.1, "replay_agrees", "replay=False"),
         (STRINGS, st.rods.Characteristics(0.1, check=False), 0.5, "converged", "check=False"),
         (st.Rods([BARE]), st.RollingLeapfrog(), 1e-3, "no_overlap", "without a radius"),
     ],

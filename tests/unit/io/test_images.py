@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
-from stiction.core.digests import file_digest
 from stiction.io import images
+from stiction.io.digests import file_digest
 from stiction.io.images import Sink, put_down
 from stiction.io.netcdf import write_netcdf
 from stiction.io.store import load, save

@@ -81,7 +81,7 @@ def test_a_singular_matrix_is_told():
 def test_paths_are_the_same():
     cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
     runs = [
-        st.solve(cap, st.Quasistatic(steps=8, solver=solver), t_span=(0.0, 1.0))
+        st.solve(cap, st.solids.Quasistatic(steps=8, solver=solver), t_span=(0.0, 1.0))
         for solver in (SuperLU(), KeptFactors(direct=SuperLU()))
     ]
     for name in ("force_x", "force_y", "nominal_contact"):
@@ -100,7 +100,7 @@ class Stop(Exception):
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
-    method = st.Quasistatic(steps=8, solver=KeptFactors(direct=SuperLU()))
+    method = st.solids.Quasistatic(steps=8, solver=KeptFactors(direct=SuperLU()))
 
     def stop(done, note):
         if done > 0.5:

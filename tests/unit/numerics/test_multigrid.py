@@ -108,9 +108,9 @@ def test_small_matrices_are_factorised():
 @needs_pyamg
 def test_a_run_tells_memory_and_iterations():
     system = st.CapSliding(cells=(30, 4), normal_force=0.5, u_end=0.1)
-    direct = st.solve(system, st.Quasistatic(steps=2, solver=SuperLU()))
+    direct = st.solve(system, st.solids.Quasistatic(steps=2, solver=SuperLU()))
     solver = Multigrid(direct=SuperLU(), direct_below=0)
-    run = st.solve(system, st.Quasistatic(steps=2, solver=solver))
+    run = st.solve(system, st.solids.Quasistatic(steps=2, solver=solver))
     assert run.final["force_x"] == pytest.approx(direct.final["force_x"], rel=1e-7)
     assert run.stats["linear_iterations"] > 0
     assert run.stats["solver_bytes"] > 0

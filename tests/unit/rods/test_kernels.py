@@ -32,8 +32,7 @@ from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
 from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, copy
 from stiction.rods.section import CircularSection
 from stiction.rods.strings import strand_kernels as sk
-from stiction.rods.strings.strand_motion import StrandPair
-from stiction.rods.strings.strand_state import StrandState
+from stiction.rods.strings.strand_state import StrandPair, StrandState
 
 HOUSE = Path(stiction.rods.__file__).parent
 MODULES = sorted(

@@ -10,7 +10,7 @@ from stiction.errors import ModelError
 from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Arc, Helix, Straight
 from stiction.rods.driving_kernels import internal_damping, spatial_spin
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     CosseratRod,

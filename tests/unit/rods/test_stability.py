@@ -8,8 +8,8 @@ import stiction as st
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, Free, GivenMotion
 from stiction.rods.section import CircularSection

@@ -17,7 +17,7 @@ LAW = st.LennardJones.from_strength(0.06, 0.015)
 def test_a_strip_pulled_along_slides_under_the_whole_threshold() -> None:
     """At full sliding every point carries mu T_max at the equilibrium gap (EA, s_cut = 1)."""
     strip = st.StripPeeling(model=st.EA(0.02), horizontal=True, u_end=4.0, cells=(60, 2))
-    run = st.solve(strip, st.Quasistatic(steps=20))
+    run = st.solve(strip, st.solids.Quasistatic(steps=20))
     force = run.variables["force_x"].values[-1]
     # the threshold follows the small pressure that the moment of the pull makes
     assert force == pytest.approx(0.02 * strip.max_tension * strip.adhering, rel=1e-4)
@@ -49,7 +49,7 @@ def sheared(ratio: float) -> st.Run:
         readings=Readings(displacement=0, support=True),
         dimensionless=True,
     )
-    return st.solve(block, st.Quasistatic(steps=200), throw=False)
+    return st.solve(block, st.solids.Quasistatic(steps=200), throw=False)
 
 
 def test_stick_may_hold_more_than_sliding() -> None:
@@ -65,7 +65,7 @@ def test_stick_may_hold_more_than_sliding() -> None:
 
 
 def test_cylinders_say_that_they_snap_together_at_the_start() -> None:
-    run = st.solve(st.solids.TwoCylinders(u_end=0.01), st.Quasistatic(steps=1), throw=False)
+    run = st.solve(st.solids.TwoCylinders(u_end=0.01), st.solids.Quasistatic(steps=1), throw=False)
     first = run.determinism.losses[0]
     assert (first.kind, first.time) == ("quasistatic_jump", 0.0)
     assert run.determinism.status == "lost"
@@ -85,7 +85,7 @@ def test_points_beyond_a_partner_are_told() -> None:
             st.solids.Fixed(base),
         ],
     )
-    run = st.solve(solid, st.Quasistatic(steps=1), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=1), throw=False)
     check = next(c for c in run.audit if c.check == "every_point_has_partner")
     assert check.ok is False
     assert check.value is not None
@@ -106,7 +106,7 @@ def test_a_threshold_of_ones_own_is_the_built_in_one() -> None:
         return -k * s * (1.0 - s / tau)
 
     own = st.laws.UserThreshold(threshold, slope, (0.5 * law.gap_eq, 3.0 * law.gap_max))
-    method = st.Quasistatic(steps=8)
+    method = st.solids.Quasistatic(steps=8)
     runs = [st.solve(dataclasses.replace(strip, model=m), method) for m in (strip.model, own)]
     for name in ("force_x", "force_y", "sticking_length"):
         a, b = (run.variables[name].values for run in runs)

@@ -46,7 +46,7 @@ def uniaxial(law, stretch, plane_stress):
 @pytest.mark.parametrize("plane_stress", [False, True])
 def test_a_block_in_tension(name, plane_stress):
     law = MATERIALS[name]
-    run = st.solve(block(law, 1.4, plane_stress=plane_stress), st.Quasistatic(steps=8))
+    run = st.solve(block(law, 1.4, plane_stress=plane_stress), st.solids.Quasistatic(steps=8))
     force, u = run.data["force_y"].values, run.data["displacement"].values
     exact = [WIDTH * uniaxial(law, 1.0 + v / HEIGHT, plane_stress) for v in u]
     assert_allclose(force, exact, atol=1e-9 * force[-1])
@@ -61,7 +61,7 @@ def test_a_block_in_tension(name, plane_stress):
 
 def test_snapshots_of_a_homogeneous_state():
     law = MATERIALS["NeoHookean"]
-    run = st.solve(block(law, 1.3, Q2()), st.Quasistatic(steps=4))
+    run = st.solve(block(law, 1.3, Q2()), st.solids.Quasistatic(steps=4))
     place = run.data["drawn_position"].values
     across = np.ptp(place[-1][:, 0]) / WIDTH
     assert_allclose(np.ptp(place[-1][:, 1]), 1.3 * HEIGHT, rtol=1e-9)
@@ -76,36 +76,36 @@ def test_snapshots_of_a_homogeneous_state():
 def test_elements_agree_on_a_homogeneous_state():
     forces = []
     for element in ELEMENTS.values():
-        run = st.solve(block(MATERIALS["Yeoh"], 1.2, element()), st.Quasistatic(steps=1))
+        run = st.solve(block(MATERIALS["Yeoh"], 1.2, element()), st.solids.Quasistatic(steps=1))
         forces.append(run.data["force_y"].values[-1])
     assert_allclose(forces, forces[0], rtol=1e-9)
 
 
 def test_saved_times_and_steps():
     system = block(MATERIALS["NeoHookean"], 1.2)
-    run = st.solve(system, st.Quasistatic(steps=5), save=np.array([0.0, 0.35, 1.0]))
+    run = st.solve(system, st.solids.Quasistatic(steps=5), save=np.array([0.0, 0.35, 1.0]))
     assert run.time.tolist() == [0.0, 0.35, 1.0]
     assert_allclose(run.data["displacement"].values, 0.2 * run.time)
-    every = st.solve(system, st.Quasistatic(steps=5))
+    every = st.solve(system, st.solids.Quasistatic(steps=5))
     assert every.time.size == 6
     assert every.stats["steps"] == 5
 
 
 def test_a_block_crushed_flat_ends_with_advice():
     system = block(MATERIALS["NeoHookean"], -0.2)
-    run = st.solve(system, st.Quasistatic(steps=4, max_cuts=3), throw=False)
+    run = st.solve(system, st.solids.Quasistatic(steps=4, max_cuts=3), throw=False)
     assert run.status.name == "UNCONVERGED"
     assert "cuts of the step" in run.reason
     assert 0.0 < run.t_end < 1.0
     assert np.isfinite(run.data["force_y"].values).all()
     with pytest.raises(st.SolveError) as caught:
-        st.solve(system, st.Quasistatic(steps=4, max_cuts=3))
+        st.solve(system, st.solids.Quasistatic(steps=4, max_cuts=3))
     assert caught.value.run.t_end == run.t_end
 
 
 def test_work_is_bounded():
     system = block(MATERIALS["NeoHookean"], 1.2)
-    run = st.solve(system, st.Quasistatic(steps=5, max_steps=2), throw=False)
+    run = st.solve(system, st.solids.Quasistatic(steps=5, max_steps=2), throw=False)
     assert run.status.name == "WORK_LIMIT"
     assert run.time.size == 3
 

@@ -30,7 +30,7 @@ def values(run, *names):
 @pytest.fixture(scope="module")
 def cap():
     system = st.CapSliding(normal_force=0.5, cells=(40, 3), u_end=2.5)
-    return st.solve(system, st.Quasistatic(steps=30))
+    return st.solve(system, st.solids.Quasistatic(steps=30))
 
 
 def sheared(run):
@@ -86,7 +86,7 @@ def test_full_sliding_is_told_where_the_last_stick_ends(cap):
 def peeled():
     small = {"length": 60.0, "adhering": 45.0, "height": 4.0, "cells": (72, 2), "u_end": 20.0}
     system = st.StripPeeling(model=law("Frictionless")(), **small)
-    return st.solve(system, st.Quasistatic(steps=32))
+    return st.solve(system, st.solids.Quasistatic(steps=32))
 
 
 def test_peeling_without_friction_costs_the_work_of_adhesion(peeled):
@@ -127,7 +127,7 @@ def test_what_work_does_not_store_goes_into_the_interface(peeled):
 
 
 def few_steps():
-    return st.Quasistatic(steps=2)
+    return st.solids.Quasistatic(steps=2)
 
 
 def check(run, name):
@@ -193,7 +193,7 @@ def test_a_block_pushed_into_its_plane_fails_the_lines_it_must():
         [public("Driven")(side, 1, down) for side in sides]
         + [public("Fixed")(side, (0,)) for side in sides],
     )
-    run = st.solve(solid, st.Quasistatic(steps=40), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=40), throw=False)
     pressed, deep = check(run, "pressure_within_law"), check(run, "no_interpenetration")
     # k_reg g_eq = 15.59 T_max
     assert pressed.value == pytest.approx(1.5 * 15.59, rel=1e-3)
@@ -217,7 +217,7 @@ def test_a_block_that_comes_and_goes_closes_and_opens():
         [public("Driven")(side, 1, move) for side in sides]
         + [public("Fixed")(side, (0,)) for side in sides],
     )
-    run = st.solve(solid, st.Quasistatic(steps=40), (0.0, 2.0), throw=False)
+    run = st.solve(solid, st.solids.Quasistatic(steps=40), (0.0, 2.0), throw=False)
     gap = values(run, "gap")[0].mean(axis=1)
     np.testing.assert_allclose(gap[20], adhesion.gap_eq, rtol=1e-9)
     told = [tuple(row) for row in run.events[["from", "to", "kind"]].to_numpy()]

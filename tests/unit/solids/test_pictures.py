@@ -40,7 +40,7 @@ def pulled(mesh, element):
         Fixed(right, (1,)),
     ]
     body = Body(mesh, element, NearlyIncompressible(1.0, 0.49))
-    return st.solve(st.Solid([body], [], held), st.Quasistatic(steps=2))
+    return st.solve(st.Solid([body], [], held), st.solids.Quasistatic(steps=2))
 
 
 def drawn(run, mirrored=False):

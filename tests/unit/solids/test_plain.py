@@ -78,17 +78,17 @@ SAMPLED = UserThreshold(
     lambda g: 0.01 / (1.0 + g * g), lambda g: -0.02 * g / (1.0 + g * g) ** 2, (-2.0, 9.0)
 )
 RUNS = {
-    "strip": lambda: (st.StripPeeling(model=EA(0.01), **SMALL), st.Quasistatic(steps=8)),
+    "strip": lambda: (st.StripPeeling(model=EA(0.01), **SMALL), st.solids.Quasistatic(steps=8)),
     "strip, path": lambda: (st.StripPeeling(model=DI(0.01), **SMALL), st.Continuation(steps=8)),
     "strip, own threshold": lambda: (
         st.StripPeeling(model=SAMPLED, **SMALL),
-        st.Quasistatic(steps=4),
+        st.solids.Quasistatic(steps=4),
     ),
     "cylinders": lambda: (
         st.solids.TwoCylinders(model=EA(0.5), stretch=True, u_end=0.2),
-        st.Quasistatic(steps=3),
+        st.solids.Quasistatic(steps=3),
     ),
-    "cap": lambda: (st.CapSliding(cells=(40, 4), u_end=0.3), st.Quasistatic(steps=4)),
+    "cap": lambda: (st.CapSliding(cells=(40, 4), u_end=0.3), st.solids.Quasistatic(steps=4)),
 }
 
 
@@ -112,7 +112,7 @@ def test_a_plain_run_needs_no_compiler():
     script = """
 import sys
 import stiction as st
-run = st.solve(st.solids.TwoCylinders(u_end=0.1), st.Quasistatic(steps=1))
+run = st.solve(st.solids.TwoCylinders(u_end=0.1), st.solids.Quasistatic(steps=1))
 assert run.status.ok
 print(sorted(name for name in ("numba", "llvmlite", "matplotlib", "pandas") if name in sys.modules))
 """

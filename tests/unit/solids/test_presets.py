@@ -16,7 +16,7 @@ def strip(**settings):
 
 
 def test_strip_peels():
-    run = st.solve(strip(model=EA(0.01)), st.Quasistatic(steps=12))
+    run = st.solve(strip(model=EA(0.01)), st.solids.Quasistatic(steps=12))
     force, contact = run.data["force_y"].values, run.data["contact_length"].values
     assert_allclose(contact[0], 20.0, rtol=1e-12)
     assert contact[-1] < 15.0
@@ -30,7 +30,7 @@ def test_strip_peels():
 
 def test_the_strip_begins_at_rest():
     """It lies at the equilibrium gap, so that nothing pulls before it is moved."""
-    run = st.solve(strip(model=Frictionless(), u_end=0.01), st.Quasistatic(steps=1))
+    run = st.solve(strip(model=Frictionless(), u_end=0.01), st.solids.Quasistatic(steps=1))
     law = strip().assembled().contacts[0].adhesion
     assert_allclose(run.data["gap"].values[0], law.gap_eq, rtol=1e-12)
     assert np.abs(run.data["normal_traction"].values[0]).max() < 1e-12
@@ -38,7 +38,9 @@ def test_the_strip_begins_at_rest():
 
 
 def test_a_strip_pulled_along():
-    run = st.solve(strip(model=DI(0.01), horizontal=True, u_end=0.5), st.Quasistatic(steps=4))
+    run = st.solve(
+        strip(model=DI(0.01), horizontal=True, u_end=0.5), st.solids.Quasistatic(steps=4)
+    )
     tau = 0.01 * 0.0617849
     # the whole contact area slides, at the threshold
     assert_allclose(run.data["force_x"].values[-1], 20.0 * tau, rtol=5e-3)
@@ -47,7 +49,9 @@ def test_a_strip_pulled_along():
 
 def test_cylinders_are_symmetric():
     """Without friction forces mirror about the middle of the way, where they sit aligned."""
-    run = st.solve(st.solids.TwoCylinders(), st.Quasistatic(steps=4), save=np.linspace(0.0, 1.0, 5))
+    run = st.solve(
+        st.solids.TwoCylinders(), st.solids.Quasistatic(steps=4), save=np.linspace(0.0, 1.0, 5)
+    )
     x, y = run.data["force_x"].values, run.data["force_y"].values
     scale = np.abs(y).max()
     assert run.time.size == 5
@@ -60,7 +64,7 @@ def test_cylinders_are_symmetric():
 
 def test_cap_slides():
     system = st.CapSliding(normal_force=0.5, cells=(50, 4), u_end=1.0)
-    run = st.solve(system, st.Quasistatic(steps=20))
+    run = st.solve(system, st.solids.Quasistatic(steps=20))
     after = run.time > 0.3
     force, normal = run.data["force_x"].values, run.data["force_y"].values
     assert_allclose(normal[after], -0.5, atol=1e-8)

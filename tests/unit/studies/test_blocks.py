@@ -8,6 +8,8 @@ import pytest
 
 import stiction as st
 from stiction.chains.blocks import motions
+from stiction.chains.methods import EventDriven
+from stiction.core.method import Method
 from stiction.numerics.jit import mode
 from stiction.studies import Paired
 from stiction.studies.keep import _REDUCED, parted, reduced
@@ -38,7 +40,7 @@ def both_ways(sweep, folder, monkeypatch, chunk=40, room=motions):
     # workers are copies of this process: what is counted here is the member that it warms up with
     assert counts, "no block was tried"
     with monkeypatch.context() as changed:
-        changed.setattr(type(sweep.scenario.system), "solved_in_blocks", {})
+        changed.setattr(type(sweep.scenario.method), "blocks", Method.blocks)
         alone = sweep.run(folder / "alone", workers=1, chunk=chunk)
     return blocks, alone
 
@@ -177,8 +179,8 @@ def test_wheels_that_stop_among_wheels_that_do_not(tmp_path, monkeypatch):
 def test_chunks_are_as_long_as_blocks_take(chain, tmp_path, monkeypatch):
     # by the time of one run alone chunks would be a tenth as long, and writing them half the work
     sizes = {}
-    for name, blocks in (("blocks", type(chain).solved_in_blocks), ("alone", {})):
-        monkeypatch.setattr(type(chain), "solved_in_blocks", blocks)
+    for name, blocks in (("blocks", EventDriven.blocks), ("alone", Method.blocks)):
+        monkeypatch.setattr(EventDriven, "blocks", blocks)
         fields = {"law.mu": np.linspace(0.1, 0.4, 200_000)}
         sweep = st.Sweep(chain, fields, t_span=(0.0, 8.0), keep="final.x")
         sizes[name] = sweep._job(Store(tmp_path / name), None, 1).held.chunk

@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError, PlainFunctionWarning, SolveError, Status
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.policies import Leave
 from stiction.switching.presets import NormalForm

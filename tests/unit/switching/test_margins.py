@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.methods import EventDriven
 from stiction.numerics.bernstein import NODES, NONE, bernstein_from_samples, first_dip, nodes
 from stiction.switching import ByKind, Enumerate, Leave, PiecewiseSmooth, Sample
+from stiction.switching.methods import EventDriven
 
 # above the surface w' = 2 (u - 1) has its fold at u = 1; below it the flow leads away or back
 

@@ -5,7 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
 from stiction.switching.presets import NormalForm
 

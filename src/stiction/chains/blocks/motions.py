@@ -17,13 +17,13 @@ from stiction.chains.model import Chain
 from stiction.chains.replay.compare import jumps_of
 from stiction.core.block import Block, Solve, ledger_of
 from stiction.core.run import Request
-from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.motion_kernels import Many
     from stiction.chains.blocks.motion_kernels import Told as Raw
     from stiction.chains.blocks.replay_kernels import Second
+    from stiction.chains.methods import EventDriven
 
 __all__ = ["blocks_of"]
 

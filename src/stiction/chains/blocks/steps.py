@@ -13,7 +13,6 @@ from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
 from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
-from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import callbacks, make_law, make_problem
 from stiction.core.block import Block, Solve, ledger_of
@@ -22,6 +21,7 @@ from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
     from stiction.chains.blocks.step_kernels import Lot
+    from stiction.chains.methods import ThetaStepper
     from stiction.chains.theta.step_kernels import Problem
 
 __all__ = ["blocks_of"]

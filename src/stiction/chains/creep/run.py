@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stiction.chains.creep import walk as wk
 from stiction.chains.creep.march import March
-from stiction.chains.creep.method import Radau
 from stiction.chains.creep.motion import Motion
 from stiction.chains.creep.steps import Steps
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
-from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.setup import STEP_IMBALANCE
 from stiction.core.audit import Check, Kind
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import ForceLaw
-from stiction.methods import EventDriven
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import EventDriven, Radau, ThetaStepper
 
 __all__ = ["solve_creep"]
 
@@ -71,9 +72,7 @@ def _short_enough(where: str, chain: Chain) -> None:
 
 def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
     """Return the run of a chain without stick for a user who asked for `EventDriven`."""
-    most = Radau.max_steps if method.max_steps is None else method.max_steps
-    rtol = min(max(method.rtol, 1e-13), 1e-3)
-    return solve_creep(chain, Radau(rtol, method.max_step, most, method.max_events), request)
+    return solve_creep(chain, method.without_stick(), request)
 
 
 def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:

@@ -9,6 +9,7 @@ are those of continuous functions, so that Newton's method takes the piece on wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,12 @@ from stiction.chains.creep.walk import (
     WORST_AT,
     Walk,
 )
-from stiction.chains.theta.methods import ThetaStepper
 from stiction.chains.theta.setup import number_of_steps
 from stiction.core.run import Request
 from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import ThetaStepper
 
 __all__ = ["Steps"]
 

@@ -25,10 +25,10 @@ from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
-from stiction.methods import EventDriven
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track
+    from stiction.chains.methods import EventDriven
     from stiction.chains.replay.trail import Trail
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,9 @@ from stiction.core.audit import Check
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.laws.friction import without_memory
-from stiction.methods import Quasistatic
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import Quasistatic
 
 __all__ = ["solve_chain"]
 

@@ -39,7 +39,7 @@ from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
 
 if TYPE_CHECKING:
-    from stiction.methods import Quasistatic
+    from stiction.chains.methods import Quasistatic
 
 __all__ = ["Step", "Sweep"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,13 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
-from stiction.chains.theta.methods import RegularizedTheta, ThetaStepper
 from stiction.chains.theta.setup import STEP_IMBALANCE, Scheme
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
 from stiction.laws.friction import with_stick
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import RegularizedTheta, ThetaStepper
 
 __all__ = ["scheme_of", "solve_exactly", "solve_smoothed"]
 

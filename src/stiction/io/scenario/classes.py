@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from stiction.catalogue import CATALOGUE, attribute
 from stiction.errors import ScenarioError, explain, nearest
 
-__all__ = ["ARTICLES", "KINDS", "find", "is_writable"]
+__all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable"]
 
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
@@ -25,25 +27,29 @@ def find(kind: str, name: object, where: str) -> type:
 
     Verified by: tests/unit/test_scenario.py::test_unknown_type_names_the_nearest
     """
-    known = KINDS[kind]
+    return find_among(KINDS[kind], ARTICLES[kind], name, where)
+
+
+def find_among(known: Mapping[str, str], article: str, name: object, where: str) -> type:
+    """Return the class called `name` among {name: module}; ScenarioError if there is none."""
     if isinstance(name, str) and name in known:
         found: type = attribute(known[name], name)
         return found
-    why = f"`type` is the class name of {ARTICLES[kind]}."
+    why = f"`type` is the class name of {article}."
     instead = {n: t for k in CATALOGUE.values() for n, t in (k.python_only or {}).items()}
     if isinstance(name, str) and name in instead:
         raise ScenarioError(
             explain(
                 f"{where}.type",
                 repr(name),
-                f"{ARTICLES[kind]} that a file can describe",
+                f"{article} that a file can describe",
                 f"{name} holds a Python function or a mesh, which cannot be written to a file.",
                 f"solve it from Python, or {instead[name]}.",
             )
         )
     elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
     if elsewhere:
-        why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {ARTICLES[kind]}."
+        why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {article}."
     raise ScenarioError(
         explain(
             f"{where}.type",

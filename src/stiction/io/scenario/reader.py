@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, StictionError, explain, nearest
-from stiction.io.scenario.classes import ARTICLES, KINDS, find
+from stiction.io.scenario.classes import ARTICLES, KINDS, find, find_among
 from stiction.io.scenario.scenario import Scenario
 from stiction.io.scenario.settings import change
 from stiction.io.scenario.source import Table, read_table
-from stiction.solve import default_method, started
 
 __all__ = ["build", "field_value", "read_scenario", "scenario_of"]
 
@@ -65,6 +64,10 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
                     'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
                 )
             )
+    # what reads fields only needs neither NumPy nor a system
+    from stiction.core.driver import started
+    from stiction.core.method import default_method
+
     span = _solve(table["solve"])
     words = {key: _convert(table[key], str, key).strip() for key in _WORDS if key in table}
     start = _start(table["solve"])
@@ -73,7 +76,7 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
         system = dataclasses.replace(system, **objects)
     system = started(system, **start)
     if "method" in table:
-        method = build("Method", table["method"], "method")
+        method = _method(system, table["method"])
     else:
         method = default_method(system)
     return Scenario(system, method, **span, **words)
@@ -115,21 +118,33 @@ def build(kind: str, table: object, where: str) -> Any:
     table : `type` and fields
     where : dotted path of the table, for messages
     """
-    article = ARTICLES[kind]
-    example = next(iter(KINDS[kind]))
+    return _build(KINDS[kind], ARTICLES[kind], table, where)
+
+
+def _method(system: object, table: object) -> Any:
+    """Return the method of a system that a table describes."""
+    from stiction.core.method import methods_of
+
+    known = {name: cls.__module__ for name, cls in methods_of(system).items()}
+    return _build(known, f"a method for a {type(system).__name__}", table, "method")
+
+
+def _build(known: Mapping[str, str], article: str, table: object, where: str) -> Any:
+    """Return the object that a table describes; `known` holds {name: module}."""
+    example = next(iter(known))
     if not isinstance(table, Mapping) or "type" not in table:
         got = "a table without `type`" if isinstance(table, Mapping) else repr(table)
         raise ScenarioError(
             explain(
                 where,
                 got,
-                f"{article}: a table whose `type` is one of {', '.join(sorted(KINDS[kind]))}",
+                f"{article}: a table whose `type` is one of {', '.join(sorted(known))}",
                 "`type` names the class, the other keys are its fields.",
                 f'for example type = "{example}".',
             )
         )
     given = {key: value for key, value in table.items() if key != "type"}
-    return _made(find(kind, table["type"], where), given, where)
+    return _made(find_among(known, article, table["type"], where), given, where)
 
 
 def field_value(cls: type, name: str, value: object, where: str) -> Any:
@@ -311,6 +326,10 @@ _SCALARS = (float, int, str, bool)
 
 
 def _members(hint: object) -> Iterator[object]:
+    # arrays of NumPy 2.5 have an alias for their type, with the type of its numbers beside it
+    named = getattr(typing.get_origin(hint), "__value__", None)
+    if named is not None:
+        hint = named[typing.get_args(hint)]
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         for part in typing.get_args(hint):
             yield from _members(part)

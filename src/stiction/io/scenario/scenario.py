@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stiction.errors import ScenarioError, explain
-from stiction.solve import solve
 
 if TYPE_CHECKING:
     from stiction.core.run import Run
@@ -42,6 +41,9 @@ class Scenario:
     note: str = ""
 
     def __post_init__(self) -> None:
+        from stiction.core.method import method_for
+
+        object.__setattr__(self, "method", method_for(self.system, self.method))
         if not self.t_end > self.t_start:
             raise ScenarioError(
                 explain(
@@ -67,5 +69,8 @@ class Scenario:
 
         Verified by: tests/unit/test_scenario.py::test_a_scenario_of_other_masses_is_solved
         """
+        from stiction.core.driver import drive
+        from stiction.io.output import OUTPUT
+
         options.setdefault("save", self.save)
-        return solve(self.system, self.method, self.t_span, **options)
+        return drive(self.system, self.method, self.t_span, output=OUTPUT, **options)

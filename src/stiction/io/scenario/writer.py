@@ -53,7 +53,12 @@ def _write(words: Mapping[str, str], tables: Mapping[str, object]) -> str:
     import tomli_w
 
     unwritable: list[str] = []
-    body = {key: _plain(value, key, unwritable) for key, value in tables.items()}
+    from stiction.core.method import methods_of
+
+    method = type(tables["method"])
+    own = method.__name__ if method in methods_of(tables["system"]).values() else ""
+    declared = {"method": own}
+    body = {k: _plain(v, k, unwritable, declared.get(k, "")) for k, v in tables.items()}
     text = _NUMBERS.sub(_on_few_lines, tomli_w.dumps({**words, **body}, multiline_strings=True))
     if not unwritable:
         return text

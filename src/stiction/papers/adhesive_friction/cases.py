@@ -13,8 +13,8 @@ import numpy.typing as npt
 from stiction.core.run import Run
 from stiction.laws import DI, EA, Frictionless
 from stiction.laws.adhesive_friction import AdhesiveFriction
-from stiction.methods import Quasistatic
 from stiction.solids.materials import LinearElastic
+from stiction.solids.methods import Quasistatic
 from stiction.solids.model import SolidSystem
 from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.methods import Quasistatic
 from stiction.papers.adhesive_friction.cap import (
     Fit,
     figure_12,
@@ -32,6 +31,7 @@ from stiction.papers.adhesive_friction.laws import LAW_FIGURES, draw_law, law_co
 from stiction.papers.adhesive_friction.strip import figure_7, figure_8
 from stiction.papers.adhesive_friction.tape import tape_item
 from stiction.papers.items import Item, Row, Runs, watch
+from stiction.solids.methods import Quasistatic
 from stiction.solve import solve
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,12 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog import turn_kernels as uk
 from stiction.rods.leapfrog.history import RodHistory
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.leapfrog.steps import changes_modes
 from stiction.rods.model import RodSystem
+
+if TYPE_CHECKING:
+    from stiction.rods.methods import RollingLeapfrog
 
 __all__ = ["HalvesMarcher", "run_leapfrog"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,6 @@ from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.leapfrog.history import RodHistory
 from stiction.rods.leapfrog.keeping import check_open_contacts
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
@@ -47,6 +46,9 @@ from stiction.rods.rod_kernels import (
 from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
 from stiction.rods.state.record import Inner, StateRecord
+
+if TYPE_CHECKING:
+    from stiction.rods.methods import RollingLeapfrog
 
 __all__ = ["Marcher"]
 

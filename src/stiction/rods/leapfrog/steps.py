@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from stiction.errors import ModelError, explain
 from stiction.rods.contact.model import ContactSearch, RollingContact
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.stability import step_limit
+
+if TYPE_CHECKING:
+    from stiction.rods.methods import RollingLeapfrog
 
 __all__ = ["changes_modes", "chosen_step"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,8 @@ from stiction.rods.driving_kernels import (
     internal_damping,
 )
 from stiction.rods.leapfrog import march_kernels as mk
-from stiction.rods.leapfrog.method import RollingLeapfrog
 from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
-from stiction.rods.midpoint.method import RollingMidpoint
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
     DRAG,
@@ -36,11 +34,12 @@ from stiction.rods.rod_kernels import (
     elastic,
 )
 
+if TYPE_CHECKING:
+    from stiction.rods.methods import RollingMidpoint
+
 __all__ = ["run_midpoint"]
 
 Floats = npt.NDArray[np.float64]
-
-_MOST_STEPS = 200_000_000
 
 
 def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -> Run:
@@ -89,7 +88,7 @@ class _Midpoint(Marcher):
 
     def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
         self.implicit = method
-        bounds = RollingLeapfrog(method.step, shake=False, max_steps=_MOST_STEPS)
+        bounds = method.as_leapfrog()
         super().__init__(rods, bounds, request, limited=False)
         slots = self.flat.r.shape[1]
         self.change = np.zeros(6 * slots)

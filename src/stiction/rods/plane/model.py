@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.laws.coulomb import Coulomb, Friction
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import Record, number
 from stiction.rods.centreline import vector
-from stiction.rods.methods import ON_PLANE_SOLVED_BY
 from stiction.rods.rod import CosseratRod, Driven, Turned
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
 
 if TYPE_CHECKING:
     pass
 
-__all__ = ["PlaneLeapfrog", "RodOnPlane"]
+__all__ = ["RodOnPlane"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
@@ -53,8 +51,6 @@ class RodOnPlane(Record):
     """
 
     default_method: ClassVar[str] = "PlaneLeapfrog"
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = ON_PLANE_SOLVED_BY
 
     rod: CosseratRod
     point: Vector = (0.0, 0.0, 0.0)
@@ -130,41 +126,6 @@ class RodOnPlane(Record):
         """Numbers in one saved state."""
         nodes = self.rod.elements + 1
         return OF_A_CONTACT * nodes + numbers_kept(nodes, 2, 0)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PlaneLeapfrog(Record):
-    """Half kick, drift, half kick; steps end at impacts, contacts obey their law in between.
-
-    The law is asked of the velocity between two half kicks of equal impulses: rolling does no
-    work and the heat of slip is never negative, both exactly. Order 2.
-
-    Parameters
-    ----------
-    step : longest step [s]; None takes `part` of the stability limit of the free rod
-    part : of that limit, when no step is given [1]; beyond about one half the short steps
-        before impacts let the energy grow, which the audit reports
-    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
-
-    Source: formulas sheet of the rods paper, section 6, here in its synchronous form.
-    Verified by: tests/exact/test_rolling_on_a_plane.py::test_energy_error_is_of_second_order
-    """
-
-    step: float | None = None
-    part: float = 0.25
-    max_steps: int = 50_000_000
-
-    def __post_init__(self) -> None:
-        why = "an explicit scheme takes steps of this length."
-        if self.step is not None:
-            where, try_ = "PlaneLeapfrog.step", "leave it out for a quarter of the limit."
-            number(where, self.step, rule="positive", unit="s", why=why, try_=try_)
-        part = number("PlaneLeapfrog.part", self.part, rule="positive", why=why, try_="give 0.25.")
-        if part > 1.0:
-            needs, why = "at most 1", "beyond the limit the fastest wave grows without bound."
-            raise ModelError(explain("PlaneLeapfrog.part", part, needs, why, "give 0.25."))
-        why = "the work of a run is bounded."
-        whole("PlaneLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,21 @@ from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Request, Run, Variable, counted
+from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import ModelError, Status, explain
+from stiction.numerics.shown import counted
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
 from stiction.rods.plane import march_kernels as mk
-from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
+from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod_kernels import MASS, elastic
 from stiction.rods.stability import step_limit
 from stiction.rods.state.record import Inner, StateRecord
+
+if TYPE_CHECKING:
+    from stiction.rods.methods import PlaneLeapfrog
 
 __all__ = ["run_on_plane"]
 

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
-from stiction.rods.strings.characteristics import Characteristics, Path
+from stiction.rods.methods import Characteristics
+from stiction.rods.strings.characteristics import Path
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ __all__ = [
     "breakdown",
     "chaos_map",
     "exponent",
-    "measured_error",
-    "measured_exponent",
+    "lyapunov",
+    "lyapunov_error",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -168,7 +169,7 @@ def _exponent_of(run: Run) -> Exponent | None:
     return exponent(system, run.t_end, method=method)
 
 
-def measured_exponent(run: Run) -> Quantity:
+def lyapunov(run: Run) -> Quantity:
     """Return the Lyapunov exponent of the motion of a run, up to its end time.
 
     Verified by: tests/unit/rods/strings/test_chaos.py::test_studies_measure_exponents
@@ -177,8 +178,8 @@ def measured_exponent(run: Run) -> Quantity:
     return Quantity(None if found is None else found.rate, "1", meaning)
 
 
-def measured_error(run: Run) -> Quantity:
-    """Return the standard error of `measured_exponent`."""
+def lyapunov_error(run: Run) -> Quantity:
+    """Return the standard error of `lyapunov`."""
     found, meaning = _exponent_of(run), "standard error of the Lyapunov exponent"
     return Quantity(None if found is None else found.error, "1", meaning)
 

@@ -8,7 +8,7 @@ its velocity with a delay, V(t) = <v_t>, s1' = G1 F V, s2' = G2 V.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,14 +17,14 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
 from stiction.errors import ModelError, Status, explain
-from stiction.numerics.checks import MOST_WORK, Record, check_counts, number
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
+    from stiction.rods.methods import Characteristics
     from stiction.rods.strings.outcome import StringHistory
 
-__all__ = ["AGREE", "Characteristics", "Path", "gauss_points", "parameters_of"]
+__all__ = ["AGREE", "Path", "gauss_points", "parameters_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,77 +36,6 @@ _STEPS_PER_CALL = 50_000
 AGREE = 1e-6
 # points of a wave that a checkpoint may hold: 2 GB
 _MOST_ROOM = 10_000_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Characteristics(Record):
-    """Exact scattering at the contact, Runge-Kutta steps of order 4 for its path.
-
-    On smooth data whose contact starts without a kick the error falls as step^4. Scattering has
-    no memory: a corner of the data, or of the contact force at the start, never gets smoother.
-    Each passage makes four of it, each about half as strong. Steps land on the strong ones, so
-    that order 4 holds until the allowance `corners` is spent; the weak ones left over add an
-    error that falls as step^2.
-
-    Parameters
-    ----------
-    step : longest step [1]; shorter ones near the ends
-    tolerance : largest third difference of s'/c in a step [1]; where the path bends more,
-        steps are cut, to step/256 at most
-    corners : about how many corners steps land on
-    check : solve again with twice the step, and say in the audit how far the paths differ
-    end_margin : the run ends where a contact point is nearer to a fixed end, over the length
-    max_steps : bound on the work; a run that meets it ends with WORK_LIMIT
-
-    Source: formulas sheet of the rods paper, section 5.
-    Verified by: tests/convergence/test_strings.py::test_order_four,
-    tests/exact/test_strings.py::test_offset_contact_points
-    """
-
-    step: float = 1.25e-4
-    tolerance: float = 1e-3
-    corners: int = 4000
-    check: bool = True
-    end_margin: float = 1e-5
-    max_steps: int = 2_000_000
-
-    def __post_init__(self) -> None:
-        for name, why in (
-            ("step", "time goes forward."),
-            ("tolerance", "steps are cut where the path bends more."),
-            ("end_margin", "steps shrink with the distance to the end, without a limit."),
-        ):
-            number(
-                f"Characteristics.{name}",
-                getattr(self, name),
-                rule="positive",
-                why=why,
-                try_="leave the default.",
-            )
-        # four queues for either of two marches, each with four places per corner
-        check_counts(self, ("corners", 0, 1_000_000, 256), ("max_steps", 1, MOST_WORK, 0))
-        given: object = self.check
-        if not isinstance(given, bool):
-            why, try_ = "the second solve is made or not.", "leave it out."
-            raise ModelError(
-                explain("Characteristics.check", repr(given), "true or false", why, try_)
-            )
-
-    def check_step(self, system: RollingStrings) -> None:
-        """Refuse a step that is too long or too short for these strings."""
-        turn = 2.0 * max(
-            length / c for length, c in zip(system.lengths, system.speeds, strict=True)
-        )
-        if turn / self.step > self.max_steps:
-            raise ModelError(
-                explain(
-                    "Characteristics.step",
-                    self.step,
-                    f"at least {turn / self.max_steps:.3g}",
-                    "shorter steps use up max_steps before a wave has gone there and back.",
-                    "take a longer step, or a larger max_steps.",
-                )
-            )
 
 
 def solve_strings(system: RollingStrings, method: Characteristics, request: Request) -> Run:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import runner
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, explain
-from stiction.methods import runner
 from stiction.numerics.checks import Record, number, whole
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import Characteristics
 from stiction.rods.strings.model import RollingStrings
 
 __all__ = ["Growth", "Spectrum", "growth", "spectrum"]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.block import BlockMaker
-from stiction.core.run import Measure, Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Numbers, Record, number, numbers, whole
-from stiction.rods.methods import STRINGS_IN_BLOCKS, STRINGS_MEASURES, STRINGS_SOLVED_BY
 from stiction.rods.strings.shapes import Shape
 
 if TYPE_CHECKING:
@@ -25,6 +21,9 @@ Floats = npt.NDArray[np.float64]
 
 _SHAPES = ("u0", "v0", "u_t0", "v_t0")
 _TRY = "give a finite number."
+
+# cells of each strand that touches through a bump
+MOST_CELLS = 200_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,13 +57,8 @@ class RollingStrings(Record):
     """
 
     default_method: ClassVar[str] = "Characteristics"
-    # what a study may keep beside the results of a run, as "measured.NAME"
-    measures: ClassVar[Mapping[str, Measure]] = STRINGS_MEASURES
-    # methods by name, and the functions that run them on this system
-    solved_by: ClassVar[Mapping[str, Runner]] = STRINGS_SOLVED_BY
 
     # what a study may solve many of at once
-    solved_in_blocks: ClassVar[Mapping[str, BlockMaker]] = STRINGS_IN_BLOCKS
 
     speed: Numbers = 1.0
     length: Numbers = 2.0 * np.pi

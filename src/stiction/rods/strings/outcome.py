@@ -11,8 +11,9 @@ import numpy.typing as npt
 from stiction.core.audit import Check
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
-from stiction.core.run import Quantity, Run, Variable, counted
+from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
+from stiction.numerics.shown import counted
 from stiction.rods.strings.model import RollingStrings
 
 __all__ = ["LEDGER_LIMIT", "StringHistory", "build_run", "grid"]

@@ -3,29 +3,112 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import kept_array, put_back
+from stiction.errors import ModelError, explain
+from stiction.numerics.checks import Record
 from stiction.rods.strings import strand_kernels as sk
-from stiction.rods.strings.strand_motion import (
-    LEAST_RATIO,
-    MOST_CELLS,
-    RATIO,
-    TAIL,
-    StrandMotion,
-    StrandPair,
-    refuse,
-)
+from stiction.rods.strings.model import MOST_CELLS
 
-__all__ = ["StrandState"]
+__all__ = ["StrandMotion", "StrandPair", "StrandState", "refuse"]
 
 Floats = npt.NDArray[np.float64]
 
+# cells per width of the bump: its spectrum has fallen to exp(-(pi ratio)^2 / 2) at the last mode
+RATIO = 2.0
+LEAST_RATIO = 1.5
+# the bump is taken to end this many widths from its middle
+TAIL = 6.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StrandPair(Record):
+    """What the equations of two strands need; u comes first.
+
+    Parameters
+    ----------
+    speed, length, mobility : (2,) c, l and G of u and v
+    ratio : F of the rolling condition V_1 = F V_2
+    start : (2,) places of the contact
+    periodic : strands on circles; else with fixed ends
+    drag : of the air, u_tt + drag u_t = ... [1 / time]
+    resistance : r of rolling, a force -r V_2 on v
+    shapes, rates : u and v, u_t and v_t at the start, as functions of arrays of places
+    """
+
+    speed: tuple[float, float]
+    length: tuple[float, float]
+    mobility: tuple[float, float]
+    ratio: float
+    start: tuple[float, float]
+    periodic: bool
+    drag: float
+    resistance: float
+    shapes: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
+    rates: tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StrandMotion(Record):
+    """The motion of two strands at the saved times, up to where it ended.
+
+    Parameters
+    ----------
+    time : (t,)
+    s, rates : (t, 2) places of the contact and their rates
+    mean : (t, 2) V_1 and V_2, the velocities of u and v averaged over the bump
+    contact_force : (t,) lam
+    amplitude, velocity : (t, 2, k) coefficients of the modes of u and v, and their rates
+    drag_heat, rolling_heat : (t,) heat of the drag and of rolling
+    projected : (t,) energy taken to keep the rolling condition
+    kinetic, stored : (t, 2) energies of u and v
+    shared : (t,) half the integral of u_t v_t + c^2 u_x v_x, of strands alike
+    given : energy of the data, before they were made to roll
+    ended : why it ended, a code of the kernels
+    t_end : when it ended
+    steps, cells : counts of work
+    fastest, fastest_at : largest |s'| / c of all steps, and when
+    room, room_at : least room to where the bump comes to an end, of all steps, and when
+    unresolved : share of the energy of the data in modes that are not carried
+    """
+
+    time: Floats
+    s: Floats
+    rates: Floats
+    mean: Floats
+    contact_force: Floats
+    amplitude: Floats
+    velocity: Floats
+    drag_heat: Floats
+    rolling_heat: Floats
+    projected: Floats
+    kinetic: Floats
+    stored: Floats
+    shared: Floats
+    ended: int
+    t_end: float
+    steps: int
+    cells: int
+    fastest: float
+    fastest_at: float
+    room: float
+    room_at: float
+    unresolved: float
+    given: float
+
+
 # finer grid on which data are projected on the modes
 _FINER = 8
+
+
+def refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
+    """Raise the error of a bump that cannot be."""
+    raise ModelError(explain(f"BumpStrands.{name}", got, needs, why, try_))
 
 
 class StrandState:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,22 +15,18 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, SolveError, Status, explain
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import Record, numbers
 from stiction.numerics.jit import quiet
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import StringHistory, build_run, grid
 from stiction.rods.strings.shapes import Shape
-from stiction.rods.strings.strand_motion import (
-    LEAST_RATIO,
-    MOST_CELLS,
-    TAIL,
-    StrandMotion,
-    StrandPair,
-    strand_motion,
-    to_zero_width,
-)
+from stiction.rods.strings.strand_motion import strand_motion, to_zero_width
+from stiction.rods.strings.strand_state import LEAST_RATIO, TAIL, StrandMotion, StrandPair
 
-__all__ = ["BumpStrands", "Extrapolated", "extrapolated", "strand_pair"]
+if TYPE_CHECKING:
+    from stiction.rods.methods import BumpStrands
+
+__all__ = ["Extrapolated", "extrapolated", "strand_pair"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,56 +52,6 @@ def strand_pair(system: RollingStrings) -> StrandPair:
         shapes=(function(system.u0, lengths[0]), function(system.v0, lengths[1])),
         rates=(function(system.u_t0, lengths[0]), function(system.v_t0, lengths[1])),
     )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BumpStrands(Record):
-    """Strands in their normal modes, joined by a Gaussian instead of at a point.
-
-    The error is of first order in the width of the bump; use `Characteristics` for numbers, and
-    this method to check them, for drag, and for strands that touch over a width. Energy is
-    conserved at every width up to the time steps, which are of order 4.
-
-    Parameters
-    ----------
-    bump_width : standard deviation of the bump [1]; it must fit six times between contact and end
-    cells : of each strand, at least 1.5 for each width; two for each width when None
-    step : longest time step, in crossing times of the bump by the faster wave [1]
-    lumped : take the frequencies of a chain of `cells` equal masses, whose short waves are slow;
-        else those of the continuous string
-
-    Raises
-    ------
-    ModelError : on a width, step or number of cells that cannot be used.
-
-    Source: Gay-Balmaz, Putkaradze 2012, (11)-(13); formulas sheet, sections 3 and 5.
-    Verified by: tests/convergence/test_strands.py::test_first_order_in_the_width
-    """
-
-    bump_width: float = 0.02
-    cells: int | None = None
-    step: float = 0.2
-    lumped: bool = False
-
-    def __post_init__(self) -> None:
-        for name, why in (("bump_width", "a bump is wide."), ("step", "time goes on.")):
-            number(
-                f"BumpStrands.{name}",
-                getattr(self, name),
-                rule="positive",
-                why=why,
-                try_="leave the default.",
-            )
-        if self.step > 1.0:
-            why, needs = "waves cross the bump in one unit of it.", "at most 1"
-            raise ModelError(explain("BumpStrands.step", self.step, needs, why, "give 0.2."))
-        if self.cells is not None:
-            why, try_ = "they resolve the bump.", "leave it out."
-            whole("BumpStrands.cells", self.cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-        given: object = self.lumped
-        if not isinstance(given, bool):
-            why, try_ = "masses are lumped or not.", "leave it out."
-            raise ModelError(explain("BumpStrands.lumped", repr(given), "a bool", why, try_))
 
 
 def solve_strands(system: RollingStrings, method: BumpStrands, request: Request) -> Run:

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.determinism import Loss
+from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
-from stiction.methods import FollowBranch, Quasistatic, StayOnPath, StopThere
 from stiction.numerics.vectors import size_of
 from stiction.solids.equilibria.bordered import (
     BEYOND,
@@ -471,14 +471,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
     whole = request.t_end - request.t_start
     part = min(max(start - request.t_start, 0.0) / whole, 1.0)
     start = request.t_start + part * whole
-    steps = Quasistatic(
-        steps=max(1, round(method.steps * part)),
-        max_cuts=method.max_cuts,
-        newton_tolerance=method.newton_tolerance,
-        max_iterations=method.max_iterations,
-        solver=method.solver,
-        on_bifurcation=method.on_bifurcation,
-    )
+    steps = method.load_steps(part)
     marks = np.array([request.t_start, max(start, request.t_start)])
     first = dataclasses.replace(request, t_end=start, save=np.unique(marks), every_step=True)
     march = March(problem, steps, first, end=request.t_end)

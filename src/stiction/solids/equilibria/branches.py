@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.determinism import Loss
-from stiction.methods import BranchPolicy, FollowBranch, StopThere
+from stiction.core.method import BranchPolicy, FollowBranch, StopThere
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
 from stiction.solids.equilibria.bordered import Arc, Bordered, ByLength, Point

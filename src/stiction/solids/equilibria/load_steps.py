@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import check_count
 from stiction.core.determinism import Loss
+from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
-from stiction.methods import FollowBranch, StayOnPath, StopThere
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
 from stiction.solids.equilibria.branches import find_branch, taken
 from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
@@ -34,9 +34,8 @@ from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
-    from stiction.methods import Quasistatic
+    from stiction.solids.methods import GeneralisedAlpha, Quasistatic
     from stiction.solids.model import SolidSystem
-    from stiction.solids.motion.method import GeneralisedAlpha
 
 __all__ = ["run_quasistatic"]
 

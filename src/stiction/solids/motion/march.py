@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from stiction.core.run import Request, Run
     from stiction.numerics.linear_solvers import Workspace
-    from stiction.solids.motion.method import GeneralisedAlpha
+    from stiction.solids.methods import GeneralisedAlpha
     from stiction.solids.motion.model import MovingSolid
 
 __all__ = ["Motion", "run_motion"]

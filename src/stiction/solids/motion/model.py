@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Runner
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import number, numbers
-from stiction.solids.methods import MOVING_SOLVED_BY
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
 
@@ -60,7 +58,6 @@ class MovingSolid(SolidSystem):
     velocity: Sequence[Sequence[float]] | None = None
 
     default_method: ClassVar[str] = "GeneralisedAlpha"
-    solved_by: ClassVar[Mapping[str, Runner]] = MOVING_SOLVED_BY
 
     def __post_init__(self) -> None:
         solid: object = self.solid

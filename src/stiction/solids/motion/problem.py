@@ -24,8 +24,8 @@ from stiction.solids.membranes.model import Membrane
 from stiction.solids.model import Body
 from stiction.solids.motion.interface import Dashpots, dashpots
 from stiction.solids.motion.masses import body_mass, membrane_mass, swept_mass
-from stiction.solids.motion.method import Weights
 from stiction.solids.motion.model import MovingSolid
+from stiction.solids.motion.weights import Weights
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:

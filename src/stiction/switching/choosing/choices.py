@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.methods import Policy
 from stiction.switching.choosing.exits import EscapingWedge, Exit
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.methods import Policy
+from stiction.core.method import Policy
 from stiction.switching.choosing.choices import OFF_LINE, Place, Start
 from stiction.switching.flow import records as r
 from stiction.switching.flow.corners.ways import (

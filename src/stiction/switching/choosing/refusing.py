@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import Policy
 from stiction.errors import ModelError, explain
-from stiction.methods import Policy
 from stiction.switching.choosing.intersections import Way
 from stiction.switching.flow.events import ASIDE, FLAT
 from stiction.switching.model import SwitchingSystem

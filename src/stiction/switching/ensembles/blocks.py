@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.methods import EventDriven
 from stiction.numerics.checks import whole
 from stiction.numerics.jit import mode
 from stiction.switching.model import SwitchingSystem
@@ -21,6 +20,7 @@ from stiction.switching.model import SwitchingSystem
 if TYPE_CHECKING:
     from stiction.switching.ensembles.kernels import Grid
     from stiction.switching.flow.records import Flow
+    from stiction.switching.methods import EventDriven
 
 __all__ = ["MOST_STEPS", "Outcome", "Task", "run_task"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import method_for
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven
 from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
 from stiction.switching.ensembles.study import (
@@ -28,6 +28,7 @@ from stiction.switching.ensembles.study import (
     result_of,
     stop_flags,
 )
+from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import N_PARAMETERS
 
@@ -62,6 +63,7 @@ def ensemble_on_gpu(
 
     Verified by: tests/unit/switching/ensembles/test_gpu.py::test_same_as_on_the_processor
     """
+    method = method_for(wheel, method)
     wheel.only_for_the_paper_law("ensemble_on_gpu")
     cuda = _cuda()
     x = check_starts(wheel, starts)

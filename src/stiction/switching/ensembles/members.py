@@ -13,12 +13,12 @@ from stiction.core.block import Block, Solve, ledger_of
 from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
 from stiction.errors import ModelError
-from stiction.methods import EventDriven
 from stiction.numerics.jit import mode
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
     from stiction.switching.ensembles.member_kernels import Found
+    from stiction.switching.methods import EventDriven
 
 __all__ = ["blocks_of"]
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import method_for
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.ensembles.blocks import Outcome, Task, run_task
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["ENDS", "KINDS", "Ending", "EnsembleResult", "Occupation", "ensemble"]
@@ -288,6 +289,7 @@ def ensemble(
     >>> found.end.tolist(), found.time.tolist()
     (['time', 'time'], [1.0, 1.0])
     """
+    method = method_for(system, method)
     x = check_starts(system, starts)
     n_starts = len(x)
     end = check_end_time(t_end, occupation)

@@ -20,8 +20,8 @@ from scipy.optimize import OptimizeResult
 
 from stiction.core.determinism import Determinism
 from stiction.core.run import Request, Run
-from stiction.methods import EventDriven
 from stiction.switching.event_driven import solve_event_driven
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 
 __all__ = ["solve_ivp"]

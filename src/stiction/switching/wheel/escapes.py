@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.method import method_for
 from stiction.errors import ModelError, explain
-from stiction.methods import EventDriven
 from stiction.numerics.checks import MOST_SEED, number, whole
+from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import COS, SIN
 
@@ -112,6 +113,7 @@ def funnel_exits(
     Source: formulas sheet, section 5 (funnel).
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_funnel
     """
+    method = method_for(wheel, method)
     from stiction.switching.ensembles.blocks import Task, run_task
     from stiction.switching.ensembles.study import KINDS, result_of
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.methods import EventDriven
+from stiction.core.method import method_for
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of
+from stiction.switching.methods import EventDriven
 from stiction.switching.wheel.escapes import Escapes
 from stiction.switching.wheel.model import WheelOnTurntable
 
@@ -115,6 +116,7 @@ def line_return(
     >>> found.end.tolist(), found.r.round(4).tolist()
     (['line'], [0.1697])
     """
+    method = method_for(wheel, method)
     wheel.only_for_the_paper_law("line_return")
     places = numbers(
         "line_return.r",
@@ -283,6 +285,7 @@ def line_orbits(
     >>> found.fate.tolist(), found.r[:, 0].round(4).tolist()
     (['line'], [0.17, 0.1697])
     """
+    method = method_for(wheel, method)
     wheel.only_for_the_paper_law("line_orbits")
     why = "it makes draws repeatable."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")

@@ -10,7 +10,7 @@ import stiction as st
 from stiction.chains.blocks.motions import blocks_of
 from stiction.core.run import Request
 
-METHOD = st.EventDriven()
+METHOD = st.chains.EventDriven()
 MORE = (
     *(f"stats.{name}" for name in ("steps", "expansions", "order", "touches")),
     "audit.replay_agrees",

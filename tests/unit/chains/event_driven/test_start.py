@@ -17,7 +17,7 @@ from stiction.core.run import Request
 FELL = PiecewiseLinear([0.0, 1.0, 2.0], [4.0, 4.0, 1.5])
 METHODS = {
     "events": st.EventDriven(),
-    "no replay": st.EventDriven(replay=False),
+    "no replay": st.chains.EventDriven(replay=False),
     "theta": st.ThetaStepper(step=1e-2),
     "smooth": st.chains.RegularizedTheta(step=1e-3, theta=1.0, smoothing=1e-6),
     "quasistatic": st.Quasistatic(),
@@ -49,7 +49,9 @@ def test_a_stepper_that_starts_late():
 @needs_compiler
 def test_blocks_that_start_late():
     request = Request(4.0, 4.5, np.array([4.0, 4.5]))
-    block = blocks_of(single(), st.EventDriven(), request, [("law", "mu_kinetic")], ["final.x"])
+    block = blocks_of(
+        single(), st.chains.EventDriven(), request, [("law", "mu_kinetic")], ["final.x"]
+    )
     found = block([np.linspace(0.05, 0.15, 4)])
     assert found.sound.all()
     assert (found.results["final.x"] == 0.0).all()

@@ -15,7 +15,6 @@ from stiction import (
     Coulomb,
     EventDriven,
     ModelError,
-    Quasistatic,
     Ramp,
     SolveError,
     Status,
@@ -25,6 +24,7 @@ from stiction import (
     solve,
 )
 from stiction.chains import PiecewiseLinear, Sine, SumOf
+from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
 from stiction.chains.quasistatic import damped_rise, play
 from stiction.chains.quasistatic.load_path import LoadPath, slope

@@ -10,7 +10,6 @@ from stiction import (
     Chain,
     Constant,
     Coulomb,
-    EventDriven,
     ExponentialWeakening,
     ModelError,
     Ramp,
@@ -19,6 +18,7 @@ from stiction import (
 )
 from stiction.chains import PiecewiseLinear, Sine, UserLoad
 from stiction.chains.event_driven import run as solver
+from stiction.chains.methods import EventDriven
 from stiction.chains.replay import trail as trails
 from stiction.chains.replay.compare import replay_check
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import stiction as st
 from stiction.rods.centreline import Straight
 from stiction.rods.contact.model import ContactSearch, RollingContact
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, SineSpin, SineVelocity
 from stiction.rods.section import CircularSection

@@ -18,7 +18,7 @@ from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.leapfrog.impact_kernels import release
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
 from stiction.rods.rod_kernels import INERTIA, TURN_DRAG, drift

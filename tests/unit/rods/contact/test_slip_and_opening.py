@@ -8,7 +8,7 @@ from crossed import ACROSS, SECTION, UP, crossed_rods
 from numpy.testing import assert_allclose
 
 import stiction as st
-from stiction.rods.leapfrog.method import RollingLeapfrog
+from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import Free, LineForce, RigidMotion, SineVelocity
 

@@ -9,8 +9,7 @@ from scipy.spatial.transform import Rotation
 import stiction as st
 from stiction.errors import ModelError
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog.method import RollingLeapfrog
-from stiction.rods.midpoint.method import RollingMidpoint
+from stiction.rods.methods import RollingLeapfrog, RollingMidpoint
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     Clamped,

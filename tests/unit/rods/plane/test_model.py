@@ -6,8 +6,9 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.rods.centreline import Straight
+from stiction.rods.methods import PlaneLeapfrog
 from stiction.rods.plane import kernels as pk
-from stiction.rods.plane.model import PlaneLeapfrog, RodOnPlane
+from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod import (
     Clamped,
     CosseratRod,

@@ -6,7 +6,7 @@ from audit_lines import solved
 
 import stiction as st
 from stiction.rods import Pluck, RollingStrings, Sine
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import Characteristics
 
 WEAK = RollingStrings(u0=Sine(2, 1.0), G1=0.5, G2=0.5, nodes=5)
 

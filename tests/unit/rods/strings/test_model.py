@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.core.method import default_method
 from stiction.io.scenario import read_scenario
 from stiction.io.scenario.scenario import Scenario
 from stiction.io.scenario.writer import write_scenario
 from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
-from stiction.solve import default_method
 
 
 @pytest.mark.parametrize(

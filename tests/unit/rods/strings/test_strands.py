@@ -7,10 +7,11 @@ from numpy.testing import assert_allclose
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.rods import RollingStrings, Sine
-from stiction.rods.strings.characteristics import Characteristics
+from stiction.rods.methods import BumpStrands, Characteristics
 from stiction.rods.strings.strand_kernels import FASTER_THAN_WAVES, NEAR_END, REACHED
-from stiction.rods.strings.strand_motion import StrandPair, strand_motion, to_zero_width
-from stiction.rods.strings.strands import BumpStrands, extrapolated, strand_pair
+from stiction.rods.strings.strand_motion import strand_motion, to_zero_width
+from stiction.rods.strings.strand_state import StrandPair
+from stiction.rods.strings.strands import extrapolated, strand_pair
 
 TIMES = np.linspace(0.0, 4.0, 9)
 

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 from stiction.errors import ModelError, SolveError
 from stiction.rods.linear_rods import CrossedRods
-from stiction.rods.strings.strand_motion import StrandPair, strand_motion
+from stiction.rods.strings.strand_motion import strand_motion
+from stiction.rods.strings.strand_state import StrandPair
 from stiction.rods.strings.vector_strings import VectorStrings, vector_motion
 
 

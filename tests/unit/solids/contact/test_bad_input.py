@@ -29,7 +29,7 @@ def solved(upper, lower, sides=("bottom", "top"), passes="mortar"):
     contact = Contact(Boundary(1, sides[0]), Boundary(0, sides[1]), LAW, passes=passes)
     held = [Fixed(Boundary(k, "bottom" if k == 0 else "top")) for k in (0, 1)]
     solid = st.Solid([Body(lower, Q1()), Body(upper, Q1())], [contact], held)
-    return st.solve(solid, st.Quasistatic(steps=1))
+    return st.solve(solid, st.solids.Quasistatic(steps=1))
 
 
 @pytest.mark.parametrize("passes", ["half", "mortar"])
@@ -55,7 +55,7 @@ def test_discs_that_lie_in_each_other_are_refused():
     rims = [Boundary(k, "rim") for k in range(2)]
     solid = st.Solid(bodies, [Among(rims, LAW)], [Fixed(rim) for rim in rims])
     with pytest.raises(ModelError, match=r"boundary 'rim' .* deep inside"):
-        st.solve(solid, st.Quasistatic(steps=1))
+        st.solve(solid, st.solids.Quasistatic(steps=1))
 
 
 def test_partners_without_length_are_refused():

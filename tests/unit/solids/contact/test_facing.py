@@ -68,7 +68,7 @@ def test_rows_of_discs_do_not_take_more_iterations_the_longer_they_are(count, an
 
     Two, three, five discs took 6, 38, 625 when rounding decided in which cell a mark lies.
     """
-    run = st.solve(row(count, angle), st.Quasistatic(steps=1))
+    run = st.solve(row(count, angle), st.solids.Quasistatic(steps=1))
     assert run.stats["newton_iterations"] <= 10
     assert run.stats["step_cuts"] == 0
     assert run.energy.imbalance_rel < 1e-6
@@ -76,6 +76,6 @@ def test_rows_of_discs_do_not_take_more_iterations_the_longer_they_are(count, an
 
 def test_nor_with_friction():
     """Held by their middles, three discs with friction were not solved in 1,700 iterations."""
-    run = st.solve(row(3, 0.0, EA(0.3, 0.0), planes=False), st.Quasistatic(steps=1))
+    run = st.solve(row(3, 0.0, EA(0.3, 0.0), planes=False), st.solids.Quasistatic(steps=1))
     assert run.stats["newton_iterations"] <= 8
     assert run.stats["step_cuts"] == 0

@@ -47,7 +47,7 @@ def wheel(*drives, law=None, radius=0.8, press=0.04, friction_from=0.5):
 
 
 def solved(system, steps=30):
-    return st.solve(system, st.Quasistatic(steps=steps))
+    return st.solve(system, st.solids.Quasistatic(steps=steps))
 
 
 def test_turning_without_friction_changes_nothing():

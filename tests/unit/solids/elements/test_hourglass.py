@@ -175,7 +175,7 @@ def beam(mesh, law, height, length, thin=False, tip=0.2, deep=False):
         readings=Readings(displacement=1, support=True),
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=3))
+    run = st.solve(solid, st.solids.Quasistatic(steps=3))
     stiff = e if thin or deep else e / (1.0 - nu**2)
     flexible = length**3 / (3.0 * stiff * height**3 / 12.0) + length * 2.4 * (1.0 + nu) / height / e
     return float(run.data["force_y"].values[-1]) * flexible / tip, run
@@ -220,7 +220,7 @@ def test_large_deflections_of_a_row_are_those_of_many():
             readings=Readings(displacement=1, support=True),
             dimensionless=True,
         )
-        run = st.solve(solid, st.Quasistatic(steps=10))
+        run = st.solve(solid, st.solids.Quasistatic(steps=10))
         found.append(float(run.data["force_y"].values[-1]))
     one, two, many = found
     assert abs(one / many - 1.0) < 0.01
@@ -247,7 +247,7 @@ def test_cooks_membrane(law, thin, load, known, less):
         [Fixed(Boundary(0, "left")), pull],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=1 if thin else 5))
+    run = st.solve(solid, st.solids.Quasistatic(steps=1 if thin else 5))
     drawn = run.data["drawn_position"].values
     corner = np.argmin(np.hypot(*(drawn[0] - [48.0, 60.0]).T))
     moved = float(drawn[-1, corner, 1] - drawn[0, corner, 1])

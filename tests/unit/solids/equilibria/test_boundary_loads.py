@@ -62,7 +62,7 @@ def inflated(mesh, element, material, pressure, steps, load="left"):
     sides = [Symmetry(Boundary(0, "bottom")), Symmetry(Boundary(0, "top"))]
     held = [*sides, Pressure(Boundary(0, load), to(pressure))]
     solid = st.Solid([Body(mesh, element, material)], [], held, dimensionless=True)
-    return st.solve(solid, st.Quasistatic(steps=steps))
+    return st.solve(solid, st.solids.Quasistatic(steps=steps))
 
 
 @pytest.mark.parametrize("nominal", [0.3, -0.2])
@@ -84,7 +84,7 @@ def test_a_bar_under_traction(nominal):
     ]
     body = Body(rectangle(3.0, 1.0, (3, 2)), Q1(), NeoHookean(e, nu))
     solid = st.Solid([body], [], held, dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=8))
+    run = st.solve(solid, st.solids.Quasistatic(steps=8))
     np.testing.assert_allclose(drawn(run, (3.0, 1.0)), (3.0 * x, y), rtol=1e-9)
     works = run.data["condition_work"].values[-1]
     assert works[2] == pytest.approx(run.energy.external_work[-1], rel=1e-12)
@@ -226,7 +226,7 @@ def test_a_pressure_turns_with_the_surface():
     readings = Readings(reactions=[Reaction(Boundary(0, "left"))])
     body = Body(mesh, Q2(), NeoHookean(1.0, 0.3))
     solid = st.Solid([body], [], held, readings=readings, dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=30))
+    run = st.solve(solid, st.solids.Quasistatic(steps=30))
     line = drawn(run, (6.0, 0.5)) - np.array([0.0, 0.5])
     pushed = 0.002 * np.array([line[1], -line[0]])
     got = [run.data[f"reaction_1_{name}"].values[-1] for name in "xy"]

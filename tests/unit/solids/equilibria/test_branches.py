@@ -62,8 +62,8 @@ def elastica(shortening):
 @pytest.mark.parametrize(
     "method",
     [
-        st.Quasistatic(steps=20, on_bifurcation=FollowBranch()),
-        st.Quasistatic(steps=60, on_bifurcation=FollowBranch("-")),
+        st.solids.Quasistatic(steps=20, on_bifurcation=FollowBranch()),
+        st.solids.Quasistatic(steps=60, on_bifurcation=FollowBranch("-")),
         st.Continuation(steps=20, on_bifurcation=FollowBranch("-")),
     ],
     ids=["up", "down", "path"],
@@ -84,7 +84,8 @@ def test_a_column_follows_the_elastica(method):
 
 def test_both_futures_are_mirrors():
     up, down = (
-        column(st.Quasistatic(steps=12, on_bifurcation=FollowBranch(side)), 0.05) for side in "+-"
+        column(st.solids.Quasistatic(steps=12, on_bifurcation=FollowBranch(side)), 0.05)
+        for side in "+-"
     )
     assert moved(up) == pytest.approx(-moved(down), rel=1e-5)
     assert up.energy.stored[-1] == pytest.approx(down.energy.stored[-1], rel=1e-5)
@@ -92,17 +93,17 @@ def test_both_futures_are_mirrors():
 
 def test_an_imperfect_column_comes_to_the_branch():
     end = 4.0 * EULER
-    perfect = column(st.Quasistatic(steps=20, on_bifurcation=FollowBranch()), end)
+    perfect = column(st.solids.Quasistatic(steps=20, on_bifurcation=FollowBranch()), end)
     ways = []
     for part in (1e-3, 1e-4):
-        pushed = column(st.Quasistatic(steps=60), end, push=part * STIFF * EULER)
+        pushed = column(st.solids.Quasistatic(steps=60), end, push=part * STIFF * EULER)
         assert not pushed.determinism.losses
         ways.append(abs(moved(pushed) / moved(perfect) - 1.0))
     assert ways[1] < 4e-3
     assert ways[1] < 0.2 * ways[0]
 
 
-@pytest.mark.parametrize("method", [st.Quasistatic, st.Continuation])
+@pytest.mark.parametrize("method", [st.solids.Quasistatic, st.Continuation])
 def test_a_run_stops_at_a_branch(method):
     run = column(method(steps=8, on_bifurcation=StopThere()), 2.0 * EULER)
     assert run.status is st.Status.STOPPED
@@ -110,7 +111,7 @@ def test_a_run_stops_at_a_branch(method):
     assert run.determinism.losses[0].choice.startswith("the run ended there")
 
 
-@pytest.mark.parametrize("method", [st.Quasistatic, st.Continuation])
+@pytest.mark.parametrize("method", [st.solids.Quasistatic, st.Continuation])
 def test_staying_is_the_default(method):
     plain = column(method(steps=6), 2.0 * EULER)
     stays = column(method(steps=6, on_bifurcation=StayOnPath()), 2.0 * EULER)
@@ -157,7 +158,7 @@ def test_a_low_arch_snaps_at_its_limit_point():
 
 
 @pytest.mark.parametrize(
-    "method", [st.Continuation(steps=20, max_steps=16), st.Quasistatic(steps=8, max_cuts=2)]
+    "method", [st.Continuation(steps=20, max_steps=16), st.solids.Quasistatic(steps=8, max_cuts=2)]
 )
 def test_a_high_arch_leaves_sideways_before(method):
     """Beyond that rise it bends to a side below its limit point, and both are told."""
@@ -182,11 +183,13 @@ def test_an_arch_goes_down_sideways():
     x = path.data["drawn_position"].values[0][:, 0]
     left, right = (end[np.argmin(np.abs(x - v)), 1] for v in (50.0, 150.0))
     assert abs(left - right) > 0.05
-    steps, _, _ = arch(3.0, st.Quasistatic(steps=4, max_cuts=2, on_bifurcation=FollowBranch()))
+    steps, _, _ = arch(
+        3.0, st.solids.Quasistatic(steps=4, max_cuts=2, on_bifurcation=FollowBranch())
+    )
     assert "goes back in load" in steps.determinism.losses[0].choice
 
 
-@pytest.mark.parametrize("method", [st.Quasistatic, st.Continuation])
+@pytest.mark.parametrize("method", [st.solids.Quasistatic, st.Continuation])
 def test_policies_are_checked(method):
     with pytest.raises(ModelError, match="on_bifurcation"):
         method(on_bifurcation="follow")

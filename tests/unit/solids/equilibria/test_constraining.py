@@ -44,7 +44,7 @@ def to(value):
 def solved(mesh, conditions, material=None, element=None, **more):
     body = Body(mesh, element or Q1(), material or NeoHookean(1.0, 0.3))
     solid = st.Solid([body], [], conditions, dimensionless=True, **more)
-    return st.solve(solid, st.Quasistatic(steps=3))
+    return st.solve(solid, st.solids.Quasistatic(steps=3))
 
 
 @pytest.mark.parametrize("degrees", [0.0, 31.0, 90.0, 200.0])
@@ -90,7 +90,7 @@ def test_against_a_dense_solution():
         ]
         force = Traction(Boundary(0, "right"), 0, to(0.05))
         solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), *held, force])
-        run = st.solve(solid, st.Quasistatic(steps=1))
+        run = st.solve(solid, st.solids.Quasistatic(steps=1))
         problem = Problem(st.Solid([body], [], [force]).assembled())
         _, matrix = problem.evaluate(problem.start(0.0), 0.0 * places, 1.0, None, data=True)
         n = places.size
@@ -161,7 +161,7 @@ def test_a_rigid_plate_that_carries_a_corner():
         ],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=4))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4))
     drawn = run.data["drawn_position"].values
     at = np.argmin(np.linalg.norm(drawn[0] - (0.0, 0.5 + LAW.gap_eq), axis=1))
     plate = run.data["normal_displacement"].values[-1]
@@ -234,7 +234,7 @@ def test_splines_are_constrained_at_places():
         ],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=2))
+    run = st.solve(solid, st.solids.Quasistatic(steps=2))
     drawn = run.data["drawn_position"].values
     top = np.abs(drawn[0][:, 1] - 1.0) < 1e-12
     np.testing.assert_allclose((drawn[-1] - drawn[0])[top, 1], -0.05, atol=1e-12)

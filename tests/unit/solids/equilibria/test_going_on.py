@@ -52,8 +52,8 @@ def column():
 @pytest.mark.parametrize(
     ("method", "save"),
     [
-        (st.Quasistatic(steps=6), None),
-        (st.Quasistatic(steps=6), [0.0, 0.13, 0.77, 1.0]),
+        (st.solids.Quasistatic(steps=6), None),
+        (st.solids.Quasistatic(steps=6), [0.0, 0.13, 0.77, 1.0]),
         (st.Continuation(steps=6), None),
     ],
     ids=["steps", "rows", "path"],

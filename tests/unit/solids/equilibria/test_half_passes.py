@@ -94,7 +94,7 @@ def test_half_passes_of_a_punch_turn_back():
 
 
 def test_a_leap_by_half_passes_is_told():
-    run = st.solve(punch(), st.Quasistatic(steps=4), (0.0, 0.2))
+    run = st.solve(punch(), st.solids.Quasistatic(steps=4), (0.0, 0.2))
     told = [loss for loss in run.determinism.losses if loss.kind == "quasistatic_jump"]
     assert len(told) == 1
     assert told[0].where["from"] < 0.1155 < told[0].time
@@ -114,7 +114,7 @@ def test_work_that_passes_do_not_share_is_no_jump():
     pair = Contact(Boundary(0, "arc"), Boundary(1, "top"), law, EA(0.3))
     down = Driven(base, 1, Program((0.0, 1.0), (0.0, -0.3)))
     solid = Solid(bodies, [pair], [down, Fixed(base, (0,)), Fixed(Boundary(1, "bottom"))])
-    run = st.solve(solid, st.Quasistatic(steps=19), (0.0, 0.95))
+    run = st.solve(solid, st.solids.Quasistatic(steps=19), (0.0, 0.95))
     assert not [loss for loss in run.determinism.losses if loss.time > 0.0]
     shared = np.diff(run.data["non_reciprocity"].values)
     assert abs(shared[-1]) > 0.25 * abs(np.diff(run.energy.columns()["external_work"])[-1])

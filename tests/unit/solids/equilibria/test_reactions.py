@@ -65,14 +65,14 @@ def told(run, i):
 def test_sums_of_reactions():
     """Supports, the rigid partner and the traction balance, and so do their moments."""
     about = np.array([0.3, -0.7])
-    run = st.solve(pressed(about), st.Quasistatic(steps=8))
+    run = st.solve(pressed(about), st.solids.Quasistatic(steps=8))
     bottom, right, circle, left = (told(run, i) for i in (1, 2, 3, 4))
     # a corner belongs to both supports
     pulled = 0.02 * run.time
     forces = bottom[:2] + right[:2] + circle[:2] - np.array([0.0 * pulled, -pulled])
     both = st.solve(
         dataclass_with(pressed(about), Reaction(Nearest(0, (2.0, 0.0)), about)),
-        st.Quasistatic(steps=8),
+        st.solids.Quasistatic(steps=8),
     )
     shared = told(both, 5)
     size = np.abs(circle[:2]).max()
@@ -110,7 +110,7 @@ def test_moments_balance_to_rounding():
         [*(Fixed(p) for p in places), Loaded(Nearest(0, (1.0, 0.5)), 1, to(-2e-3))],
         readings=Readings(reactions=[Reaction(p, about) for p in places]),
     )
-    run = st.solve(solid, st.Quasistatic(steps=4, newton_tolerance=1e-12))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4, newton_tolerance=1e-12))
     left, right = told(run, 1)[:, -1], told(run, 2)[:, -1]
     np.testing.assert_allclose(left[:2] + right[:2], [0.0, 2e-3], atol=1e-12)
     drawn = run.data["drawn_position"].values
@@ -127,7 +127,7 @@ def test_forces_and_moments_balance_in_space():
     held = [Fixed(bottom, (0, 1, 2)), *(Driven(top, c, to(0.1 - 0.15 * c)) for c in range(3))]
     told_at = [Reaction(top, (3.0, -1.0, 2.0)), Reaction(bottom, (3.0, -1.0, 2.0)), Reaction(top)]
     solid = st.Solid([body], [], held, readings=Readings(reactions=told_at))
-    run = st.solve(solid, st.Quasistatic(steps=2, newton_tolerance=1e-12))
+    run = st.solve(solid, st.solids.Quasistatic(steps=2, newton_tolerance=1e-12))
     parts = ("x", "y", "z", "moment_x", "moment_y", "moment_z")
     one, other, origin = (
         np.array([run.data[f"reaction_{i}_{part}"].values[-1] for part in parts]) for i in (1, 2, 3)
@@ -152,7 +152,7 @@ def test_works_sum_to_the_external():
         readings=solid.readings,
         dimensionless=True,
     )
-    run = st.solve(full, st.Quasistatic(steps=20))
+    run = st.solve(full, st.solids.Quasistatic(steps=20))
     works = run.data["condition_work"].values
     assert works.shape == (run.time.size, 7)
     np.testing.assert_allclose(works.sum(axis=1), run.energy.external_work, rtol=0, atol=1e-15)

@@ -164,7 +164,7 @@ def test_contact_between_two_samples_is_read(pieces):
         ],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=4))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4))
     pressed = np.abs(run.data["force_y"].values) > 1e-9
     assert pressed[-1]
     assert np.array_equal(run.data["contact_length"].values > 0.0, pressed)

@@ -37,12 +37,14 @@ def pressed(**given):
         ],
         readings=Readings(displacement=0),
     )
-    return st.solve(solid, st.Quasistatic(steps=20), (0, 2), **given)
+    return st.solve(solid, st.solids.Quasistatic(steps=20), (0, 2), **given)
 
 
 def peeled(**given):
     small = {"length": 30.0, "adhering": 20.0, "height": 4.0, "cells": (60, 2), "u_end": 8.0}
-    return st.solve(st.StripPeeling(model=st.EA(0.01), **small), st.Quasistatic(steps=12), **given)
+    return st.solve(
+        st.StripPeeling(model=st.EA(0.01), **small), st.solids.Quasistatic(steps=12), **given
+    )
 
 
 def told(run):
@@ -80,7 +82,7 @@ def test_rows_without_balance_are_counted():
     """Within a jump nothing balances: the end of the step stands for the row, and it is told."""
     system = st.StripPeeling(model=st.EA(mu=0.02), cells=(60, 2), u_end=30.0)
     run = st.solve(
-        system, st.Quasistatic(steps=30, max_cuts=3), save=[0.0, 2.0 / 3.0, 1.0], throw=False
+        system, st.solids.Quasistatic(steps=30, max_cuts=3), save=[0.0, 2.0 / 3.0, 1.0], throw=False
     )
     assert run.stats["rows_not_found"] == 1
     assert run.time.size == 3
@@ -101,7 +103,7 @@ def test_rows_are_those_asked_for_in_any_unit_of_time(unit):
         readings = Readings(displacement=2, start=0.5 * unit)
         solid = st.Solid([body], [contact], held, readings=readings, dimensionless=True)
         asked = np.array([0.0, 0.33, 0.77, 1.0]) * unit
-        return st.solve(solid, st.Quasistatic(steps=10), (0.0, unit), save=asked)
+        return st.solve(solid, st.solids.Quasistatic(steps=10), (0.0, unit), save=asked)
 
     one, other = run(1.0), run(unit)
     np.testing.assert_allclose(other.time, np.asarray(one.time) * unit, rtol=1e-12)

@@ -81,7 +81,7 @@ def test_legs_of_a_fold_press(monkeypatch):
 
     monkeypatch.setattr(Recorder, "add", kept)
     solid = folded(0.68, 0.1)
-    run = st.solve(solid, st.Quasistatic(steps=15))
+    run = st.solve(solid, st.solids.Quasistatic(steps=15))
     problem = Problem(solid.assembled())
     largest, total, moment = 0.0, 0.0, 0.0
     for state, trial in states:
@@ -144,7 +144,7 @@ def test_a_whole_run_is_as_both_ways_by_half(monkeypatch):
     )
     other = dataclasses.replace(half, boundary=half.partner, partner=half.boundary)
     both = dataclasses.replace(one, contacts=[half, other])
-    runs = [st.solve(solid, st.Quasistatic(steps=4)) for solid in (alone, both, one)]
+    runs = [st.solve(solid, st.solids.Quasistatic(steps=4)) for solid in (alone, both, one)]
     found = [run.energy.columns() for run in runs]
     scale = runs[0].energy.scale
     for name in ("stored", "adhesive", "friction_heat", "external_work"):
@@ -204,7 +204,7 @@ def test_tangents_of_one_boundary():
 
 def test_where_a_boundary_is_counted_from_does_not_matter():
     """A fold and its picture in a mirror, counted from the other leg; the ledger to 1e-10."""
-    method = st.Quasistatic(steps=4, work_tolerance=1e-10)
+    method = st.solids.Quasistatic(steps=4, work_tolerance=1e-10)
     runs = [
         st.solve(folded(0.64, 0.05, named=False, mirrored=mirrored), method)
         for mirrored in (False, True)
@@ -265,7 +265,7 @@ def squeezed(begin, squeeze, element):
 def test_a_ring_closes_on_itself(element):
     """Wherever its boundaries begin: beside the contact, or in the middle of it."""
     solids = [squeezed(begin, 1.9, element) for begin in (0.0, 0.5)]
-    runs = [st.solve(solid, st.Quasistatic(steps=5)) for solid in solids]
+    runs = [st.solve(solid, st.solids.Quasistatic(steps=5)) for solid in solids]
     for run in runs:
         assert run.energy.imbalance_rel < 1e-6
         values = {check.check: check.value for check in run.audit.checks}

@@ -42,7 +42,7 @@ def sheared(drives):
         readings=Readings(displacement=1, support=True),
         dimensionless=True,
     )
-    return st.solve(solid, st.Quasistatic(steps=24))
+    return st.solve(solid, st.solids.Quasistatic(steps=24))
 
 
 def test_stiff_springs_are_drives():
@@ -69,7 +69,7 @@ def test_a_bar_between_springs(tied):
     if tied:
         held.append(Tied(Boundary(0, "right"), 0))
     readings = Readings(displacement=2, support=True)
-    run = st.solve(st.Solid([body], [], held, readings=readings), st.Quasistatic(steps=2))
+    run = st.solve(st.Solid([body], [], held, readings=readings), st.solids.Quasistatic(steps=2))
     stiff = e * height / width
     force = 0.4 / (1.0 / k + 1.0 / stiff)
     assert run.data["force_x"].values[-1] == pytest.approx(force, rel=1e-10)
@@ -88,7 +88,7 @@ def test_a_plate_held_by_a_spring():
         readings=Readings(displacement=1, support=True),
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=10))
+    run = st.solve(solid, st.solids.Quasistatic(steps=10))
     force, plate = run.data["force_y"].values, run.data["normal_displacement"].values
     np.testing.assert_allclose(force, 0.5 * (0.2 * run.time - plate), rtol=1e-9, atol=1e-12)
     pressure = run.data["normal_traction"].values

@@ -52,7 +52,7 @@ def is_branch(loss):
 
 @pytest.mark.parametrize(
     "method",
-    [st.Quasistatic(steps=3), st.Quasistatic(steps=20), st.Continuation(steps=10)],
+    [st.solids.Quasistatic(steps=3), st.solids.Quasistatic(steps=20), st.Continuation(steps=10)],
     ids=["few", "many", "arcs"],
 )
 def test_a_column_buckles_at_eulers_load(method):
@@ -65,16 +65,16 @@ def test_a_column_buckles_at_eulers_load(method):
 
 def test_every_branch_is_told():
     """One, four, and nine times Euler's load; between two clamps four, and 8.18 times."""
-    guided = column(10.0 * EULER, st.Quasistatic(steps=6), cells=(40, 1))
+    guided = column(10.0 * EULER, st.solids.Quasistatic(steps=6), cells=(40, 1))
     np.testing.assert_allclose(places(guided), [0.1, 0.4, 0.9], rtol=1e-2)
-    clamped = column(10.0 * EULER, st.Quasistatic(steps=6), clamped=True, cells=(40, 1))
+    clamped = column(10.0 * EULER, st.solids.Quasistatic(steps=6), clamped=True, cells=(40, 1))
     np.testing.assert_allclose(places(clamped), [0.4, 0.818], rtol=1e-2)
 
 
 @pytest.mark.parametrize("push", [1e-5, -1e-4])
 def test_a_pushed_column_bends_without_a_branch(push):
     load = 1.0 / (1.0 - POISSON**2) * EULER
-    run = column(2.0 * EULER, st.Quasistatic(steps=60), push=push * load * 100.0)
+    run = column(2.0 * EULER, st.solids.Quasistatic(steps=60), push=push * load * 100.0)
     assert not places(run)
     side = run.data["drawn_position"].values[-1][:, 1].mean() - 0.5
     assert np.sign(side) == np.sign(push)
@@ -97,7 +97,7 @@ def test_a_branch_under_a_rigid_partner_with_friction_is_told():
         [Fixed(Boundary(0, "bottom")), Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, -0.3)))],
         readings=Readings(displacement=1),
     )
-    run = st.solve(pressed, st.Quasistatic(steps=8))
+    run = st.solve(pressed, st.solids.Quasistatic(steps=8))
     (loss,) = (loss for loss in run.determinism.losses if is_branch(loss))
     # with friction the sign of the determinant tells odd from even
     assert loss.where["unstable_ways"] == "odd"
@@ -110,7 +110,7 @@ def test_a_block_that_is_pulled_has_one_future():
     right = Boundary(0, "right")
     held = [Fixed(Boundary(0, "left")), Driven(right, 0, Program((0, 1), (0, 0.5)))]
     body = Body(rectangle(2.0, 1.0, (4, 2)), Q1(), NeoHookean(1.0, 0.3))
-    run = st.solve(st.Solid([body], [], held), st.Quasistatic(steps=4))
+    run = st.solve(st.Solid([body], [], held), st.solids.Quasistatic(steps=4))
     assert run.determinism.status == "deterministic"
 
 

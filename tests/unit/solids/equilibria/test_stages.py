@@ -68,7 +68,7 @@ def preload_shear_hold(**first):
 
 
 def test_preload_shear_hold():
-    run = st.solve(preload_shear_hold(), st.Quasistatic(steps=30), t_span=(0.0, 3.0))
+    run = st.solve(preload_shear_hold(), st.solids.Quasistatic(steps=30), t_span=(0.0, 3.0))
     time, height = run.time, run.data["normal_displacement"].values
     force = run.data["force_y"].values
     pressed = time <= 1.0
@@ -102,7 +102,7 @@ def test_stages_are_the_steps_of_one_problem():
         ],
         readings=Readings(displacement=4, support=True),
     )
-    run = st.solve(solid, st.Quasistatic(steps=6), t_span=(0.0, 3.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=6), t_span=(0.0, 3.0))
     x = run.data["drawn_position"].values[:, :, 0].max(axis=1) - width
     at = np.interp([1.0, 2.0, 3.0], run.data["snapshot_time"].values, x)
     np.testing.assert_allclose(at, [0.3, 0.45, 0.45], rtol=1e-10)
@@ -112,7 +112,7 @@ def test_stages_are_the_steps_of_one_problem():
 
 
 def test_each_stage_has_its_rows():
-    method = st.Quasistatic(steps=30)
+    method = st.solids.Quasistatic(steps=30)
     some = st.solve(preload_shear_hold(steps=20, rows=2), method, t_span=(0.0, 3.0))
     first = some.time[some.time <= 1.0]
     np.testing.assert_allclose(first, [0.0, 0.5, 1.0], atol=1e-12)
@@ -124,7 +124,7 @@ def test_each_stage_has_its_rows():
     assert some.energy.external_work[-1] == every.energy.external_work[-1]
 
 
-@pytest.mark.parametrize("method", [st.Quasistatic(steps=9), st.Continuation(steps=9)])
+@pytest.mark.parametrize("method", [st.solids.Quasistatic(steps=9), st.Continuation(steps=9)])
 @pytest.mark.parametrize("turn", [2, 5, 8])
 def test_a_run_goes_on_in_its_stage(method, turn):
     kept = Memory(turn)
@@ -140,7 +140,7 @@ def test_a_run_goes_on_in_its_stage(method, turn):
 
 
 def test_a_path_follows_stages_as_load_steps_do():
-    steps = st.solve(preload_shear_hold(), st.Quasistatic(steps=30), t_span=(0.0, 3.0))
+    steps = st.solve(preload_shear_hold(), st.solids.Quasistatic(steps=30), t_span=(0.0, 3.0))
     path = st.solve(preload_shear_hold(), st.Continuation(steps=30), t_span=(0.0, 3.0))
     assert path.data["program_time"].values[-1] == 3.0
     got = [np.interp(2.0, r.time, r.data["force_x"].values) for r in (steps, path)]
@@ -201,7 +201,7 @@ def test_energies_of_what_is_let_go(first, second, moves):
     block = Body(rectangle(1.0, 0.5, (4, 2)), Q1(), LinearElastic(1.0, 0.3))
     stages = [Stage(1.0, [first]), Stage(2.0, [] if second is None else [second])]
     solid = st.Solid([block], [], [Fixed(Boundary(0, "right"))], stages=stages, dimensionless=True)
-    system, method = solid, st.Quasistatic(steps=8)
+    system, method = solid, st.solids.Quasistatic(steps=8)
     if moves:
         system, method = MovingSolid(solid, density=1.0), GeneralisedAlpha(steps=40)
     run = st.solve(system, method, (0.0, 2.0))
@@ -228,7 +228,7 @@ def test_a_partner_that_no_condition_named_is_let_go():
         stages=[stages[0], Stage(2.0, [*stages[1].conditions, Fixed(Boundary(0, "bottom"), (1,))])],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=16), (0.0, 2.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=16), (0.0, 2.0))
     assert run.energy.imbalance_rel < 1e-3
     assert not run.determinism.losses
     done = run.data["condition_work"].values.sum(axis=1)
@@ -246,7 +246,9 @@ def test_a_force_that_stays_over_stages_has_its_work():
         held = [Fixed(Boundary(0, "right"))]
         stages = [first, Stage(2.0, [on, more])]
         solid = st.Solid([block], [], held, stages=stages, dimensionless=True)
-        return st.solve(solid, st.Quasistatic(steps=steps), (0.0, 2.0)).data["condition_work"][-1]
+        return st.solve(solid, st.solids.Quasistatic(steps=steps), (0.0, 2.0)).data[
+            "condition_work"
+        ][-1]
 
     np.testing.assert_allclose(works(2), works(16), rtol=1e-9, atol=1e-15)
 
@@ -264,6 +266,6 @@ def test_a_block_between_two_bodies_is_let_go():
         ],
         dimensionless=True,
     )
-    run = st.solve(solid, st.Quasistatic(steps=4), (0.0, 2.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4), (0.0, 2.0))
     assert run.energy.imbalance_rel < 1e-6
     assert abs(float(run.ledger["external_work"][-1])) < 0.2 * float(run.ledger["stored"].max())

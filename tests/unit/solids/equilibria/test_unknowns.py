@@ -60,7 +60,7 @@ def test_the_place_goes_where_the_program_says(element, at):
         Driven(place, 1, along(-0.02)),
         Driven(place, 0, along(0.01)),
     ]
-    run = st.solve(block(element, *drive), st.Quasistatic(steps=2))
+    run = st.solve(block(element, *drive), st.solids.Quasistatic(steps=2))
     np.testing.assert_allclose(moved(run, (at, 1.0)), [0.01, -0.02], rtol=0, atol=1e-12)
     # linear cells around a place that is driven bend
     assert {c.check for c in run.audit if c.ok is False} <= {"bending_does_not_lock"}
@@ -74,7 +74,7 @@ def test_neighbours_are_held_apart():
         Driven(one, 1, along(-0.02)),
         Driven(other, 1, along(0.01)),
     ]
-    run = st.solve(block(Q1N2(), *drive), st.Quasistatic(steps=2))
+    run = st.solve(block(Q1N2(), *drive), st.solids.Quasistatic(steps=2))
     assert moved(run, (1.0, 1.0))[1] == pytest.approx(-0.02, abs=1e-12)
     assert moved(run, (1.2, 1.0))[1] == pytest.approx(0.01, abs=1e-12)
 
@@ -82,9 +82,13 @@ def test_neighbours_are_held_apart():
 @pytest.mark.parametrize("element", [Q1(), Q1N2(), Q2N2(), Q1H()])
 def test_a_force_does_what_its_drive_needed(element):
     place = Nearest(0, (1.0, 1.0))
-    driven = st.solve(block(element, Driven(place, 1, along(-0.02))), st.Quasistatic(steps=2))
+    driven = st.solve(
+        block(element, Driven(place, 1, along(-0.02))), st.solids.Quasistatic(steps=2)
+    )
     force = float(driven.data["force_y"].values[-1])
-    loaded = st.solve(block(element, Loaded(place, 1, along(force))), st.Quasistatic(steps=2))
+    loaded = st.solve(
+        block(element, Loaded(place, 1, along(force))), st.solids.Quasistatic(steps=2)
+    )
     assert moved(loaded, (1.0, 1.0))[1] == pytest.approx(-0.02, rel=1e-7)
     # the work of a force is that on the place
     works = [float(run.energy.external_work[-1]) for run in (driven, loaded)]

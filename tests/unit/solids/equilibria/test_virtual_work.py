@@ -41,7 +41,7 @@ def test_a_sharp_punch_slides(adhesive):
     law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=adhesive)
     friction = EA(0.3, 1.0 if adhesive else 0.0)
     solid = punch(law, friction, cells=(6, 2), slide=5.0)
-    run = st.solve(solid, st.Quasistatic(steps=16), (0.0, 2.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=16), (0.0, 2.0))
     assert run.stats["step_cuts"] <= 2
     assert not run.determinism.losses
     failed = [check.check for check in run.audit.failed]
@@ -65,7 +65,7 @@ def test_energies_close_in_any_step():
     passed = []
     for steps in (2, 6):
         solid = punch(law, EA(0.3, 1.0), exchange=True, cells=(3, 1), slide=0.2)
-        run = st.solve(solid, st.Quasistatic(steps=steps), (0.0, 2.0))
+        run = st.solve(solid, st.solids.Quasistatic(steps=steps), (0.0, 2.0))
         assert not run.determinism.losses
         assert run.energy.imbalance_rel < 1e-6
         values = {check.check: check.value for check in run.audit.checks}
@@ -81,7 +81,7 @@ def test_the_ledger_closes_to_the_tolerance():
     left = []
     for tolerance in (1e-5, 1e-8, 1e-11):
         solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
-        method = st.Quasistatic(steps=3, work_tolerance=tolerance, newton_tolerance=1e-12)
+        method = st.solids.Quasistatic(steps=3, work_tolerance=tolerance, newton_tolerance=1e-12)
         left.append(st.solve(solid, method, (0.0, 2.0)).energy.imbalance_rel)
     assert left[1] <= 1e-8
     assert left[2] <= 1e-11
@@ -93,7 +93,7 @@ def test_ledger_of_loose_balance(newton_tolerance):
     """What Newton's method leaves of balance is no work of supports; 2.9e-5 and 3.4e-10 with it."""
     law = LennardJones.from_strength(MAX_TENSION, WORK, adhesive=False)
     solid = punch(law, EA(0.3, 0.0), cells=(3, 1), slide=0.5)
-    method = st.Quasistatic(steps=3, work_tolerance=1e-11, newton_tolerance=newton_tolerance)
+    method = st.solids.Quasistatic(steps=3, work_tolerance=1e-11, newton_tolerance=newton_tolerance)
     run = st.solve(solid, method, (0.0, 2.0))
     assert run.energy.imbalance_rel < 1e-11
     # forces of four digits, as asked for: the audit tells, and they are not without any
@@ -121,7 +121,7 @@ def test_an_end_to_which_no_straight_way_leads_is_not_taken(monkeypatch, around)
         return outcome._replace(trial=outcome.trial._replace(u=u), iterations=20)
 
     monkeypatch.setattr(load_steps, "solve_step", wandering)
-    run = st.solve(solid, st.Quasistatic(steps=2), (0.0, 2.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=2), (0.0, 2.0))
     assert run.status.name == "SOLVED"
     assert run.energy.imbalance_rel < 1e-5
     assert (np.diff(run.time).max() < far) == around
@@ -131,7 +131,7 @@ def test_an_end_to_which_no_straight_way_leads_is_not_taken(monkeypatch, around)
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), 1e-14, 0.1])
 def test_tolerances_without_sense_are_refused(tolerance):
     with pytest.raises(ModelError, match=r"Quasistatic\.work_tolerance"):
-        st.Quasistatic(work_tolerance=tolerance)
+        st.solids.Quasistatic(work_tolerance=tolerance)
 
 
 def test_the_rule_finds_jumps_and_kinks():

@@ -268,7 +268,7 @@ def test_a_word_alone_has_its_power_of_ten_too():
     block = Body(rectangle(3.0, 1.5, (4, 2)), Q1(), LinearElastic(1.0, 0.0))
     pull = Traction(Boundary(0, "right"), 0, Program((0.0, 1.0), (0.0, 0.01)))
     solid = st.Solid([block], [], [Fixed(Boundary(0, "left")), pull], dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=4))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4))
     assert 2e-4 < float(run.ledger["stored"][-1]) < 3e-4
     figure = figures_of(run).energy()
     figure.draw_without_rendering()

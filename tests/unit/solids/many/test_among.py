@@ -105,7 +105,7 @@ def test_pairs_as_if_named(passes):
 
 def test_a_run_as_if_named():
     """Three discs on a plane between walls, the upper one pressed between the others."""
-    runs = [st.solve(heap(make, (2, 1)), st.Quasistatic(steps=1)) for make in (among, named)]
+    runs = [st.solve(heap(make, (2, 1)), st.solids.Quasistatic(steps=1)) for make in (among, named)]
     for run in runs:
         assert run.energy.imbalance_rel < 1e-6
     one, other = runs
@@ -217,7 +217,7 @@ def test_what_begins_too_far_apart_joins():
         solid = st.Solid(bodies, [touch], held, dimensionless=True)
         # the nearest of all stands for none
         assert len(solid.assembled().pairs) == known
-        run = st.solve(solid, st.Quasistatic(steps=2), throw=False)
+        run = st.solve(solid, st.solids.Quasistatic(steps=2), throw=False)
         check = next(c for c in run.audit.checks if c.check == "every_pair_found")
         assert check.ok
         assert run.energy.friction_heat.shape[1] == 2
@@ -242,7 +242,7 @@ def test_one_boundary_between_two_punches():
         held += [Driven(Boundary(k, "top"), 1, Program((0, 1), (0, -0.02))) for k in (1, 2)]
         held += [Fixed(Boundary(k, "top"), (0,)) for k in (1, 2)]
         solid = st.Solid(bodies, contacts, held, dimensionless=True)
-        found.append(st.solve(solid, st.Quasistatic(steps=2)))
+        found.append(st.solve(solid, st.solids.Quasistatic(steps=2)))
     for name in ("stored", "adhesive", "friction_heat", "external_work"):
         one, other = (run.energy.columns()[name][-1] for run in found)
         assert one == pytest.approx(other, rel=1e-9, abs=1e-15)

@@ -76,7 +76,7 @@ def test_pairs_found_on_the_way(passes):
     count = given["count"]
     assert len(late.assembled().pairs) == 2
     assert len(early.assembled().pairs) == count
-    runs = [st.solve(solid, st.Quasistatic(steps=10)) for solid in (late, early)]
+    runs = [st.solve(solid, st.solids.Quasistatic(steps=10)) for solid in (late, early)]
     one, other = runs
     assert [x.kind for x in one.determinism.losses] == [x.kind for x in other.determinism.losses]
     # steps were taken again
@@ -111,7 +111,7 @@ def test_pairs_found_on_the_way(passes):
 
 def test_a_run_goes_on_with_the_pairs_that_it_found():
     """From a checkpoint before, between and after pairs joined: the same bits."""
-    solid, method = row("mortar", **SYSTEMS["mortar"]), st.Quasistatic(steps=10)
+    solid, method = row("mortar", **SYSTEMS["mortar"]), st.solids.Quasistatic(steps=10)
     kept = Memory()
     whole = st.solve(solid, method, checkpoint=kept)
     joined = [len(page["joined"]) for page in kept.pages]

@@ -104,7 +104,7 @@ def pushed(sides, end=1.0):
 
 @pytest.mark.parametrize("sides", ["named", "among", "circle"])
 def test_no_step_passes_through_a_body(sides):
-    run = st.solve(pushed(sides), st.Quasistatic(steps=1, max_steps=3), throw=False)
+    run = st.solve(pushed(sides), st.solids.Quasistatic(steps=1, max_steps=3), throw=False)
     # it meets the other first, whatever comes then
     assert run.stats["step_cuts"] >= 1
     assert float(np.nanmin(run.data["gap"].values)) < 3.0 * LAW.gap_eq
@@ -113,7 +113,7 @@ def test_no_step_passes_through_a_body(sides):
 @pytest.mark.parametrize("sides", ["named", "among", "circle"])
 def test_without_a_look_they_would_pass_unseen(sides, monkeypatch):
     monkeypatch.setattr(Ways, "through", lambda *_: False)
-    run = st.solve(pushed(sides), st.Quasistatic(steps=1))
+    run = st.solve(pushed(sides), st.solids.Quasistatic(steps=1))
     assert run.stats["steps"] == 1
     assert not run.determinism.losses
     assert float(np.nanmin(run.data["gap"].values)) > 0.1
@@ -136,7 +136,7 @@ def test_no_step_of_a_motion_passes_through_a_body(looks, monkeypatch):
 
 def test_a_run_ends_where_every_step_would_pass_through(monkeypatch):
     monkeypatch.setattr(Ways, "through", lambda *_: True)
-    run = st.solve(pushed("named"), st.Quasistatic(steps=30, max_cuts=2), throw=False)
+    run = st.solve(pushed("named"), st.solids.Quasistatic(steps=30, max_cuts=2), throw=False)
     assert run.status.name == "UNCONVERGED"
     assert "bodies pass through each other at t = 0.00833" in run.reason
     assert "look at what drives them" in run.reason

@@ -184,7 +184,7 @@ def test_a_strip_is_pulled_by_the_solver():
         boundary_conditions=conditions,
         readings=st.solids.Readings(displacement=0, support=True),
     )
-    run = st.solve(solid, st.Quasistatic(steps=4), t_span=(0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4), t_span=(0.0, 1.0))
     tension = exact.uniaxial(stretch)[0] * membrane.tension * 0.01
     assert_allclose(run.data["force_x"].values[-1], tension, rtol=1e-9)
     assert run.data["force_x"].attrs["units"] == "N"
@@ -193,5 +193,7 @@ def test_a_strip_is_pulled_by_the_solver():
     from stiction.io.scenario import Scenario, read_scenario
     from stiction.io.scenario.writer import write_scenario
 
-    again = read_scenario(write_scenario(Scenario(solid, st.Quasistatic(steps=4), t_end=1.0)))
+    again = read_scenario(
+        write_scenario(Scenario(solid, st.solids.Quasistatic(steps=4), t_end=1.0))
+    )
     assert again.system == solid

@@ -26,7 +26,7 @@ def narrow(strong=True, **more):
     """Return the run of a wide tape by one row of elements that keeps its width."""
     given = {"length": 6.0, "width": 0.2, "cells": (18, 1), "u_end": 3.0, **more}
     tape = TapePeeling(model=STRONG if strong else OTHER, held_sideways=True, **given)
-    return st.solve(tape, st.Quasistatic(steps=12), t_span=(0.0, 1.0))
+    return st.solve(tape, st.solids.Quasistatic(steps=12), t_span=(0.0, 1.0))
 
 
 def test_tape_peels():
@@ -156,7 +156,7 @@ def test_a_sheet_in_compression_is_told():
         Fixed(Boundary(0, "face"), (1, 2)),
     ]
     solid = st.Solid([sheet], boundary_conditions=conditions, dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=5), t_span=(0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=5), t_span=(0.0, 1.0))
     found = check_fails(run, "membrane_in_tension", when=1.0, least=True)
     stretch, across = 1.01 * 0.95, 1.01
     thick = 1.0 / (stretch * across)

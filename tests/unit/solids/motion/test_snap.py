@@ -204,7 +204,7 @@ def test_places_between_control_points_move_as_they_are_told():
     moving = MovingSolid(solid, 1e-4, 5.0, 1e-3, 0.01, 0.01)
     run = st.solve(moving, GeneralisedAlpha(steps=20))
     assert run.energy.imbalance_rel <= 1e-7
-    rest = st.solve(solid, st.Quasistatic(steps=20))
+    rest = st.solve(solid, st.solids.Quasistatic(steps=20))
     slow, balanced = run.final["force_y"], rest.final["force_y"]
     assert slow == pytest.approx(balanced, rel=2e-2)  # reason: it moves, and is damped
 

@@ -128,7 +128,7 @@ def test_the_start_does_not_depend_on_units(made, size, modulus):
 def test_the_start_is_the_equilibrium_of_load_steps(element):
     """At the gap of equilibrium, where the law has no stiffness, load steps have no start."""
     guide = [Fixed(Boundary(0, "left"), (0,))]
-    static = st.solve(block(0.0, 0.9, 0.0, element, guide)[0], st.Quasistatic(steps=1))
+    static = st.solve(block(0.0, 0.9, 0.0, element, guide)[0], st.solids.Quasistatic(steps=1))
     shape = static.data["drawn_position"].values[0]
     for gaps in (0.9, 1.0, 1.0 + 1e-12, 1.001, 1.1):
         solid, load = block(0.0, gaps, 0.0, element, guide)

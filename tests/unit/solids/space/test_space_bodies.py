@@ -38,7 +38,7 @@ def test_a_block_in_tension():
     held = [Fixed(Boundary(0, name), (k,)) for k, name in enumerate(("left", "bottom", "back"))]
     pull = Driven(Boundary(0, "right"), 0, Program((0, 1), (0.0, 0.4)))
     solid = Solid([body], [], [*held, pull], readings=Readings(displacement=3), dimensionless=True)
-    run = st.solve(solid, st.Quasistatic(steps=4), t_span=(0.0, 1.0))
+    run = st.solve(solid, st.solids.Quasistatic(steps=4), t_span=(0.0, 1.0))
     mu, lam = 1.0 / 2.6, 0.3 / (1.3 * 0.4)
     for u, force in zip(*(run.data[n].values for n in ("displacement", "force_x")), strict=True):
 
@@ -58,7 +58,7 @@ def test_a_block_in_tension():
 def test_extruded_runs_are_the_plane_ones(name, case):
     """Forces, energies and heat of whole runs with stick and slip, per thickness one."""
     flat, deep = (
-        st.solve(case(space, FRICTION[name]), st.Quasistatic(steps=10), t_span=(0.0, 2.0))
+        st.solve(case(space, FRICTION[name]), st.solids.Quasistatic(steps=10), t_span=(0.0, 2.0))
         for space in (False, True)
     )
     for curve in ("force_x", "force_y"):
@@ -73,7 +73,7 @@ def test_extruded_runs_are_the_plane_ones(name, case):
 
 @functools.cache
 def capped(steps=6, **given):
-    return st.solve(small_cap(**given), st.Quasistatic(steps=steps), t_span=(0.0, 2.0))
+    return st.solve(small_cap(**given), st.solids.Quasistatic(steps=steps), t_span=(0.0, 2.0))
 
 
 def test_two_axes_are_alike():
@@ -221,4 +221,4 @@ def test_loads_on_faces_are_refused():
     body = SweptBody(section(), BREAKS)
     solid = Solid([body], [], [Pressure(Boundary(0, "top"), Program())], dimensionless=True)
     with pytest.raises(ModelError, match="body in space"):
-        st.solve(solid, st.Quasistatic(steps=1), t_span=(0.0, 1.0))
+        st.solve(solid, st.solids.Quasistatic(steps=1), t_span=(0.0, 1.0))

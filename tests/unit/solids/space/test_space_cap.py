@@ -16,7 +16,7 @@ from stiction.solids.space.cap import CapSliding3D
 @functools.cache
 def coarse(**given):
     cap = CapSliding3D(cells=(10, 2, 5), u_end=3.5, **given)
-    return st.solve(cap, st.Quasistatic(steps=14), t_span=(0.0, 1.0))
+    return st.solve(cap, st.solids.Quasistatic(steps=14), t_span=(0.0, 1.0))
 
 
 def test_cap_slides():

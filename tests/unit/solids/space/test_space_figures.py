@@ -14,7 +14,7 @@ from stiction.solids.figures.player import movie_of, times_of
 
 @functools.cache
 def run():
-    return st.solve(small_cap(), st.Quasistatic(steps=4), t_span=(0.0, 2.0))
+    return st.solve(small_cap(), st.solids.Quasistatic(steps=4), t_span=(0.0, 2.0))
 
 
 def test_footprint():

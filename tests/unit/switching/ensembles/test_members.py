@@ -11,7 +11,7 @@ from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
 from stiction.switching.ensembles.members import blocks_of
 
-LOOSE = st.EventDriven(rtol=1e-8)
+LOOSE = st.switching.EventDriven(rtol=1e-8)
 WHEEL = st.WheelOnTurntable(x0=(0.2, 0.1, -0.95))
 NAMES = (
     "period",

@@ -7,9 +7,9 @@ import pytest
 
 import stiction as st
 from stiction.errors import PlainFunctionWarning
-from stiction.methods import EventDriven
 from stiction.switching.ensembles.study import ENDS, KINDS, Occupation, ensemble
 from stiction.switching.flow import records
+from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
 from stiction.switching.presets import BeltOscillator, NormalForm
 from stiction.switching.wheel.model import WheelOnTurntable

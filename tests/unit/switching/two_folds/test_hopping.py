@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.methods import EventDriven
 from stiction.switching import NormalForm
 from stiction.switching.ensembles.study import ensemble
+from stiction.switching.methods import EventDriven
 from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.two_folds.hopping import hop_away
 from stiction.switching.two_folds.pinning import pinned

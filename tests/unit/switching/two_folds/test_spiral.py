@@ -4,7 +4,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import ModelError
-from stiction.methods import EventDriven
+from stiction.switching.methods import EventDriven
 from stiction.switching.presets import NormalForm
 from stiction.switching.two_folds.spiral import spiral
 

@@ -16,7 +16,6 @@ from stiction.errors import ModelError
 from stiction.numerics.jit import mode
 from stiction.rods.strings.characteristics import (
     AGREE,
-    Characteristics,
     Path,
     gauss_points,
     parameters_of,
@@ -25,6 +24,7 @@ from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import LEDGER_LIMIT, grid
 
 if TYPE_CHECKING:
+    from stiction.rods.methods import Characteristics
     from stiction.rods.strings.blocks.member_kernels import Fields, Marches
 
 __all__ = ["blocks_of"]

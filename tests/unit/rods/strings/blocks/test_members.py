@@ -7,15 +7,16 @@ import pytest
 from block_cases import check_runs, needs_compiler
 
 import stiction as st
+from stiction.core.driver import saved_times
 from stiction.core.ledger import COLUMNS
+from stiction.core.method import Method
 from stiction.core.run import Request
 from stiction.io.scenario import Scenario
+from stiction.rods.methods import Characteristics
 from stiction.rods.strings.blocks import members
 from stiction.rods.strings.blocks.members import blocks_of
-from stiction.rods.strings.characteristics import Characteristics
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.shapes import Pluck, Sine
-from stiction.solve import saved_times
 from stiction.studies import Paired
 
 FIXED = RollingStrings(G1=0.4, G2=0.3, u0=Sine(2, 0.5), v_t0=Sine(1, 0.2), nodes=21)
@@ -152,7 +153,7 @@ def test_a_study_by_blocks_is_the_study(tmp_path, monkeypatch, save):
     monkeypatch.setattr(members._Crew, "solve", seen)
     blocks = sweep.run(tmp_path / "blocks", workers=1, chunk=4)
     assert called
-    monkeypatch.setattr(RollingStrings, "solved_in_blocks", {})
+    monkeypatch.setattr(Characteristics, "blocks", Method.blocks)
     alone = sweep.run(tmp_path / "alone", workers=1, chunk=4)
     assert set(blocks.table) == set(alone.table)
     for name, values in blocks.table.items():

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from stiction.core import trial
-from stiction.core.digests import digest_of
 from stiction.core.summary import screen
 from stiction.errors import StoreError
+from stiction.io.digests import digest_of
 from stiction.io.store import load, save
 from stiction.io.verify import DAMAGED, SOUND, UNVERIFIED, examine
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import stat
 from collections.abc import Mapping
 from pathlib import Path
+
+from stiction.core.trial import regular
 
 __all__ = [
     "DATA",
@@ -19,7 +20,6 @@ __all__ = [
     "UNREAD",
     "digest_of",
     "file_digest",
-    "regular",
     "regular_bytes",
     "sealed",
 ]
@@ -42,7 +42,7 @@ def digest_of(summary: Mapping[str, object]) -> str:
     Of the JSON text with sorted keys, no spaces, ASCII alone, and the shortest digits that give
     back each number.
 
-    Verified by: tests/unit/core/test_digests.py::test_the_canonical_form_is_written_out
+    Verified by: tests/unit/io/test_digests.py::test_the_canonical_form_is_written_out
     """
     rest = {key: value for key, value in summary.items() if key != DIGEST}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -60,14 +60,6 @@ def file_digest(path: Path) -> str:
         raise FileNotFoundError(2, "no such file", str(path))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def regular(path: Path) -> bool:
-    """Return whether a file is there: no folder, and no pipe, which would wait for a writer."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
 
 
 def regular_bytes(path: Path) -> bytes:
