@@ -14,6 +14,7 @@ from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
+from stiction.io.output import OUTPUT
 from stiction.laws import Coulomb
 
 
@@ -24,6 +25,7 @@ def write_run(n=3, n_time=5, **changes):
     heat = np.cumsum(x, axis=0) / 3.0
     kinetic = np.linspace(0.0, 1.0 / 3.0, n_time)
     run = Run(
+        output=OUTPUT,
         system=Chain(mass=np.ones(n) / 3.0, stiffness=20.0, load=Ramp(1.0), law=Coulomb(0.25)),
         method=EventDriven(),
         system_name="Chain",

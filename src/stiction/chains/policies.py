@@ -70,7 +70,7 @@ class StayStuck(BranchChoice):
     Examples
     --------
     >>> import stiction as st
-    >>> st.chains.Quasistatic().choice == st.chains.StayStuck()  # what is taken when nothing is said
+    >>> st.chains.Quasistatic().choice == st.chains.StayStuck()
     True
     """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time as clock
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,10 @@ from stiction.errors import ModelError, SolveError, Status, explain
 from stiction.numerics.checks import number, shape_of
 from stiction.numerics.compiling.clock import spent
 
-__all__ = ["System", "drive", "saved_times", "started"]
+__all__ = ["Pause", "System", "drive", "march", "saved_times", "started"]
 
 AnySystem = TypeVar("AnySystem")
+Ended = TypeVar("Ended")
 
 DEFAULT_SAVES = 1001
 # kept beside every saved state: its time, energies, losses
@@ -78,6 +79,47 @@ def drive(
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
+
+
+class Pause(NamedTuple):
+    """Where a method can be left.
+
+    Parameters
+    ----------
+    done : fraction of the span that is done [1]
+    note : what is said of it, such as "12 events"
+    pack : returns what a checkpoint needs to go on from here; None where it cannot be left for good
+    """
+
+    done: float
+    note: str
+    pack: Callable[[], Mapping[str, npt.NDArray[Any]]] | None = None
+
+
+def march(
+    way: Generator[Pause, None, Ended],
+    progress: Callable[[float, str], None] = silent,
+    checkpoint: Checkpoint | None = None,
+) -> Ended:
+    """Go a way from pause to pause, and return what it returns at its end.
+
+    Parameters
+    ----------
+    way : the work of a method, a generator that pauses some times a second
+    progress : called at every pause
+    checkpoint : keeps the state at a pause when it is due; None for nowhere
+
+    Verified by: tests/unit/core/test_driver.py::test_pauses_report_and_keep
+    """
+    while True:
+        try:
+            done, note, pack = next(way)
+        except StopIteration as end:
+            ended: Ended = end.value
+            return ended
+        progress(done, note)
+        if pack is not None and checkpoint is not None and checkpoint.due():
+            checkpoint.save(pack())
 
 
 def _message(run: Run, t_end: float) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, put_back, refused
+from stiction.core.driver import Pause, march
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.faults import rate_kernels as rk
@@ -81,6 +83,19 @@ class _Walk:
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
+        code = march(self._loop(), self.request.progress, self.request.checkpoint)
+        m = self.march
+        if code in _REASONS:
+            self.status, self.reason = _REASONS[code]
+        if self.status is not Status.SOLVED:
+            self.reason += f" at t = {m.number[sk.TIME]:.9g} s"
+        elif m.counts[sk.SAVED] < m.saves.size:
+            # the last time may be missed by rounding; the march has ended there
+            m.kept[m.counts[sk.SAVED] :] = m.work[sk.STATE]
+            m.counts[sk.SAVED] = m.saves.size
+
+    def _loop(self) -> Generator[Pause, None, int]:
+        """March slice after slice, and return why that ended."""
         m, method = self.march, self.method
         resumed = self._resume()
         cost = self.system.n**2 if isinstance(self.stiffness, np.ndarray) else 50 * self.system.n
@@ -98,16 +113,12 @@ class _Walk:
             m.counts[sk.LEFT] = min(slice_of, left)
             code = self._slice()
             self._drain()
-            self._pause(going=code == sk.PAUSE)
-        if code in _REASONS:
-            self.status, what = _REASONS[code]
-            self.reason = what
-        if self.status is not Status.SOLVED:
-            self.reason += f" at t = {m.number[sk.TIME]:.9g} s"
-        elif m.counts[sk.SAVED] < m.saves.size:
-            # the last time may be missed by rounding; the march has ended there
-            m.kept[m.counts[sk.SAVED] :] = m.work[sk.STATE]
-            m.counts[sk.SAVED] = m.saves.size
+            begin, end = self.request.t_start, self.request.t_end
+            part = float((m.number[sk.TIME] - begin) / (end - begin))
+            note = f"{m.counts[sk.STEPS]} steps, {self._seen} events"
+            # the state of a run that ended is none to go on from
+            yield Pause(part, note, self._pack if code == sk.PAUSE else None)
+        return code
 
     def _product(self, slip: Floats) -> Floats:
         if isinstance(self.stiffness, np.ndarray):
@@ -141,14 +152,6 @@ class _Walk:
         if len(self.trace) > _MOST_TRACED:
             self.trace = self.trace[::2].copy()
             m.number[sk.APART] *= 2.0
-
-    def _pause(self, *, going: bool) -> None:
-        """Report, and keep the state of a run that goes on if it is time to."""
-        m, request = self.march, self.request
-        part = (m.number[sk.TIME] - request.t_start) / (request.t_end - request.t_start)
-        request.progress(float(part), f"{m.counts[sk.STEPS]} steps, {self._seen} events")
-        if going and request.checkpoint is not None and request.checkpoint.due():
-            request.checkpoint.save(self._pack())
 
     # ---- checkpoint
 

@@ -7,7 +7,8 @@ element length and can be extrapolated. Dynamics move a sixteenth of it to the n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import kept_array, put_back
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
@@ -160,9 +162,17 @@ def equilibrium(
     left = None if checkpoint is None else checkpoint.load()
     if left is not None:
         factor, step, halvings = solver.take_up(left)
+    march(_load_steps(solver, factor, step, halvings), checkpoint=checkpoint)
+    return solver.state(1.0)
+
+
+def _load_steps(
+    solver: _Solver, factor: float, step: float, halvings: int
+) -> Generator[Pause, None, None]:
+    """Load a rod from a factor of its loads to all of them."""
     while factor < 1.0 - 1e-12:
-        if checkpoint is not None and checkpoint.due():
-            checkpoint.save(solver.pack(factor, step, halvings))
+        pack = functools.partial(solver.pack, factor, step, halvings)
+        yield Pause(factor, f"{100.0 * factor:.3g} % of the load", pack)
         kept = solver.keep()
         wanted = min(1.0, factor + step)
         solver.curve(wanted)
@@ -174,7 +184,6 @@ def equilibrium(
         halvings += 1
         if halvings > 10:
             raise _unconverged(wanted)
-    return solver.state(1.0)
 
 
 def follow_path(
@@ -223,26 +232,32 @@ def follow_path(
         size, halvings = arc, 0
         ways = [(np.zeros(solver.size), 1.0)]
     direction, rise = ways[-1]
-    while len(states) < most and abs(factor) <= largest_factor:
-        if checkpoint is not None and checkpoint.due():
-            found_so_far = _packed(states, ways, losses)
-            checkpoint.save({**solver.pack(factor, size, halvings), **found_so_far})
-        kept = solver.keep()
-        found = solver.arc_step(factor, direction, rise, size)
-        if found is None:
-            solver.restore(kept)
-            size *= 0.5
-            halvings += 1
-            if halvings > 10:
-                raise _unconverged(factor)
-            continue
-        halvings, size = 0, min(arc, 1.5 * size)
-        former, (factor, direction, rise) = rise, found
-        states.append(solver.state(factor))
-        ways.append((direction, rise))
-        if former * rise < 0.0 and len(states) > 2:
-            losses.append(_limit_point(solver, states[-3], ways[-3], size))
-            solver.take(states[-1])
+
+    def pack() -> dict[str, Any]:
+        return {**solver.pack(factor, size, halvings), **_packed(states, ways, losses)}
+
+    def arcs() -> Generator[Pause, None, None]:
+        nonlocal factor, size, halvings, direction, rise
+        while len(states) < most and abs(factor) <= largest_factor:
+            yield Pause(len(states) / most, f"{len(states)} equilibria", pack)
+            kept = solver.keep()
+            found = solver.arc_step(factor, direction, rise, size)
+            if found is None:
+                solver.restore(kept)
+                size *= 0.5
+                halvings += 1
+                if halvings > 10:
+                    raise _unconverged(factor)
+                continue
+            halvings, size = 0, min(arc, 1.5 * size)
+            former, (factor, direction, rise) = rise, found
+            states.append(solver.state(factor))
+            ways.append((direction, rise))
+            if former * rise < 0.0 and len(states) > 2:
+                losses.append(_limit_point(solver, states[-3], ways[-3], size))
+                solver.take(states[-1])
+
+    march(arcs(), checkpoint=checkpoint)
     return Path(tuple(states), tuple(losses))
 
 

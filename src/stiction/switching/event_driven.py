@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused, unpacking
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.method import Policy
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
@@ -150,6 +151,9 @@ class _Solver:
         return self._loop() if status is None else status
 
     def _loop(self) -> Status:
+        return march(self._way(), self.request.progress, self.request.checkpoint)
+
+    def _way(self) -> Generator[Pause, None, Status]:
         request, path = self.request, self.path
         while True:
             used = int(path.flow.system[STEPS])
@@ -167,15 +171,16 @@ class _Solver:
             if self.n_events >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
-            self._report()
-            if request.checkpoint is not None and request.checkpoint.due():
-                request.checkpoint.save(self._pack())
+            yield Pause(self._done(), f"{self.n_events} events", self._pack)
+
+    def _done(self) -> float:
+        """Return the fraction of the span that is done."""
+        request = self.request
+        return (self.path.t - request.t_start) / (request.t_end - request.t_start)
 
     def _report(self) -> None:
-        """Say how far the run is."""
-        request = self.request
-        done = (self.path.t - request.t_start) / (request.t_end - request.t_start)
-        request.progress(done, f"{self.n_events} events")
+        """Say how far the run is, within a call that takes long."""
+        self.request.progress(self._done(), f"{self.n_events} events")
 
     def _act(self, code: int) -> Status | None:
         """Return how the run ends, or None when it goes on."""

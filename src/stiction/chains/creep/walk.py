@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from stiction.chains.creep.motion import Motion
 from stiction.core.checkpoint import check_arrays, check_count, like
+from stiction.core.driver import Pause, march
 from stiction.core.run import Request
 from stiction.errors import Status
 
@@ -111,7 +112,7 @@ class Walk(abc.ABC):
             self.now.sums[0, 3:] = self._energies(self.time[:1], self.now.kept[:1])
             self.now.count[SAVED] = 1
         try:
-            self._loop()
+            march(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
             t = self.now.number[TIME]
             self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
@@ -124,7 +125,7 @@ class Walk(abc.ABC):
     def _advance(self) -> None:
         """Make one step, or end the run."""
 
-    def _loop(self) -> None:
+    def _loop(self) -> Generator[Pause, None, None]:
         now, request = self.now, self.request
         span = request.t_end - request.t_start
         while now.number[TIME] < request.t_end and self.status is Status.SOLVED:
@@ -137,9 +138,7 @@ class Walk(abc.ABC):
             self._advance()
             if now.count[STEPS] % _PAUSE_EVERY == 0:
                 done = (now.number[TIME] - request.t_start) / span
-                request.progress(float(done), f"{len(now.events)} events")
-                if request.checkpoint is not None and request.checkpoint.due():
-                    request.checkpoint.save(self._pack())
+                yield Pause(float(done), f"{len(now.events)} events", self._pack)
 
     def _end(self, status: Status, reason: str) -> None:
         self.status = status

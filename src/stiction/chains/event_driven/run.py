@@ -7,6 +7,7 @@ Cost per step is O(order n); no matrix is formed.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trail import TrailKeeper
 from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.driver import Pause, march
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
@@ -146,6 +148,9 @@ class Solver:
 
     def advance(self) -> Status:
         """Go on to the end of what is requested, and return how that went."""
+        return march(self._loop(), self.request.progress, self.request.checkpoint)
+
+    def _loop(self) -> Generator[Pause, None, Status]:
         ek, er, request = self.ek, self.er, self.request
         counter = self.state.counter
         span = request.t_end - request.t_start
@@ -208,9 +213,7 @@ class Solver:
             if self.n_logged >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
-            request.progress((t - request.t_start) / span, f"{self.n_logged} events")
-            if request.checkpoint is not None and request.checkpoint.due():
-                request.checkpoint.save(self._pack())
+            yield Pause((t - request.t_start) / span, f"{self.n_logged} events", self._pack)
 
     def _too_rough(self, t: float) -> str:
         """Return which functions no step after `t` can follow."""

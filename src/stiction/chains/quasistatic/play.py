@@ -8,6 +8,8 @@ from any compatible start: a stretch of monotone load costs O(n), whatever happe
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.core.checkpoint import check_count, kept_array, put_back
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -102,6 +105,11 @@ class _Play:
         self.end = request.t_end
 
     def run(self) -> ChainHistory:
+        filled = march(self._loop(), self.request.progress, self.request.checkpoint)
+        return self._history(filled)
+
+    def _loop(self) -> Generator[Pause, None, int]:
+        """Go from stretch to stretch, and return how many rows are filled."""
         path, save = self.path, self.request.save
         first, filled = self._resumed()
         t_end = self.request.t_end
@@ -117,19 +125,15 @@ class _Play:
             if self.logged > self.most:
                 reached = end
                 break
-            self.request.progress(
-                (end - self.request.t_start) / (t_end - self.request.t_start),
-                f"{self.logged} events",
-            )
-            checkpoint = self.request.checkpoint
-            if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self._pack(j + 1, filled))
+            done = (end - self.request.t_start) / (t_end - self.request.t_start)
+            pack = functools.partial(self._pack, j + 1, filled)
+            yield Pause(done, f"{self.logged} events", pack)
         if self.status is Status.SOLVED and (reached < t_end or self.logged > self.most):
             self.status = Status.WORK_LIMIT
             self.reason = f"max_events = {self.most} were used up"
         if not self.status.ok:
             filled = self._close(filled, reached)
-        return self._history(filled)
+        return filled
 
     # ---- checkpoint
 

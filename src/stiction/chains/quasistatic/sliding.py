@@ -8,7 +8,9 @@ the branch ends, and goes on along the branch that a little inertia would lead t
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,7 @@ from stiction.chains.quasistatic.weakening import Weakening
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import kept_array, unpacking
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
 
@@ -105,7 +108,7 @@ class Slide:
 
     def run(self) -> ChainHistory:
         """Return the history."""
-        status = self._loop()
+        status = march(self._loop(), self.request.progress, self.request.checkpoint)
         frame, t = self.frame, self.t
         if not status.ok:
             force = frame.drive(t, self.y, left=True) - frame.damp(self.v)
@@ -174,7 +177,7 @@ class Slide:
 
     # ---- the loop
 
-    def _loop(self) -> Status:
+    def _loop(self) -> Generator[Pause, None, Status]:
         request, fresh = self.request, self._resumed()
         while self.t < request.t_end:
             limit = self._limit()
@@ -193,9 +196,8 @@ class Slide:
                 name = "max_steps" if self.steps >= self.method.max_steps else "max_events"
                 self.reason = f"{name} = {getattr(self.method, name)} were used up"
                 return Status.WORK_LIMIT
-            request.progress((self.t - request.t_start) / self.span, f"{events} events")
-            if request.checkpoint is not None and request.checkpoint.due():
-                request.checkpoint.save(self._pack(fresh))
+            done = (self.t - request.t_start) / self.span
+            yield Pause(done, f"{events} events", functools.partial(self._pack, fresh))
         return Status.SOLVED
 
     # ---- checkpoint

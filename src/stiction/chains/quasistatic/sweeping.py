@@ -14,6 +14,8 @@ strictly convex problem with one solution.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,7 @@ from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.core.checkpoint import kept_array, unpacking
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
 
@@ -121,7 +124,7 @@ class Sweep:
 
     def run(self) -> ChainHistory:
         """Return the history."""
-        status = self._loop()
+        status = march(self._loop(), self.request.progress, self.request.checkpoint)
         frame, t = self.frame, self.t
         if not status.ok:
             force = frame.drive(t, self.y, left=True)
@@ -141,7 +144,7 @@ class Sweep:
 
     # ---- the loop
 
-    def _loop(self) -> Status:
+    def _loop(self) -> Generator[Pause, None, Status]:
         request, frame = self.request, self.frame
         before, step, gone, settled = self._resumed()
         while self.t < request.t_end:
@@ -169,9 +172,11 @@ class Sweep:
             status = self._work_left()
             if status is not None:
                 return status
-            checkpoint = request.checkpoint
-            if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self._pack(before, step, gone, settled))
+            done, note = (
+                (self.t - request.t_start) / self.span,
+                f"{len(self.recorder.log.time)} events",
+            )
+            yield Pause(done, note, functools.partial(self._pack, before, step, gone, settled))
         return Status.SOLVED
 
     # ---- checkpoint
@@ -216,9 +221,6 @@ class Sweep:
 
     def _work_left(self) -> Status | None:
         method, t = self.method, self.t
-        if self.steps % 256 == 0:
-            done = (t - self.request.t_start) / self.span
-            self.request.progress(done, f"{len(self.recorder.log.time)} events")
         if not np.isfinite(self.y).all():
             self.reason = f"the state is not finite after t = {t:.9g} s"
             return Status.NOT_FINITE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time as wall
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from stiction.chains.theta.setup import (
 )
 from stiction.core.audit import Check
 from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.driver import Pause, march
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -74,7 +75,7 @@ class March:
         try:
             rests = self.scheme.exact and self.work.counter[self.tk.SLIPPING] == 0
             if not (fresh and rests and self._rest_for_good()):
-                self._loop()
+                march(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
             self.reason = f"interrupted at t = {self.time:.9g} s"
@@ -87,7 +88,7 @@ class March:
 
     # ---- the loop
 
-    def _loop(self) -> None:
+    def _loop(self) -> Generator[Pause, None, None]:
         advance = self._advance()
         steps = int(min(max(1, 20_000 // self.chain.n_mass), _MOST_STEPS))
         counter, step = self.work.counter, self.tk.STEP
@@ -104,10 +105,7 @@ class March:
             if self._over(code):
                 return
             done = int(counter[step]) / self.problem.n_step
-            self.request.progress(done, f"{self.n_events} events")
-            checkpoint = self.request.checkpoint
-            if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self._pack())
+            yield Pause(done, f"{self.n_events} events", self._pack)
 
     def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
         if self.scheme.exact:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import touch_kernels as tk
@@ -91,7 +93,7 @@ class HalvesMarcher(Marcher):
         # velocities are those of the saved time: the whole of the last kick counts
         super()._observe(k, self.flat.v, self.flat.p)
 
-    def _interval(self, k: int) -> bool:
+    def _interval(self, k: int) -> Generator[Pause, None, bool]:
         left, h = int(self.counts[k]), float(self.h[k])
         state, table, touch, spare = self._tables()
         kept, forcing, log = self._kept(), self.forcing, (self.buffer, self.written)
@@ -125,7 +127,7 @@ class HalvesMarcher(Marcher):
                 return False
             if self._too_many_events(k):
                 return False
-            self._report(k, 1.0 - left / int(self.counts[k]))
+            yield self._within(k, 1.0 - left / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
         self.sums[:, mk.LATEST] = 0.0
         return True

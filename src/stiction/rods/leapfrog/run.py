@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused
+from stiction.core.driver import Pause, march
 from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.rods.assembly import Flat, assemble, third_directors
@@ -313,11 +315,13 @@ class Marcher:
 
     def go(self) -> None:
         """March to the end, or to where the model ends."""
+        march(self._loop(), self.request.progress, self.request.checkpoint)
+
+    def _loop(self) -> Generator[Pause, None, None]:
         if not self._resume():
             self._start()
-        checkpoint = self.request.checkpoint
         for k in range(self.reached, len(self.counts)):
-            if not self._interval(k):
+            if not (yield from self._interval(k)):
                 return
             self.touch.given[:] = self.touch.impulse / self._last(k)
             self.reached = k + 1
@@ -325,18 +329,17 @@ class Marcher:
             if not np.all(np.isfinite(self.energy[k + 1])):
                 self._stop(mk.NOT_FINITE, -1, float(self.save[k + 1]))
                 return
-            if checkpoint is not None and checkpoint.due():
-                checkpoint.save(self._pack())
-            self._report(k, 1.0)
+            yield Pause((k + 1.0) / len(self.counts), f"{self.steps} steps", self._pack)
 
     def _last(self, k: int) -> float:
         """Return the length of the kick that ends interval k: half of this step and the next."""
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
-    def _report(self, k: int, part: float) -> None:
-        self.request.progress((k + part) / len(self.counts), f"{self.steps} steps")
+    def _within(self, k: int, part: float) -> Pause:
+        """Return the pause after a part of interval k, where a run cannot be left for good."""
+        return Pause((k + part) / len(self.counts), f"{self.steps} steps")
 
-    def _interval(self, k: int) -> bool:
+    def _interval(self, k: int) -> Generator[Pause, None, bool]:
         """March from one saved time to the next; return False where the model ends."""
         left, h = int(self.counts[k]), float(self.h[k])
         while left > 0:
@@ -354,7 +357,7 @@ class Marcher:
                 return False
             if self._too_many_events(k):
                 return False
-            self._report(k, 1.0 - left / int(self.counts[k]))
+            yield self._within(k, 1.0 - left / int(self.counts[k]))
         return True
 
     def _too_many_events(self, k: int) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.rods.contact import kernels as ck
@@ -110,7 +112,7 @@ class _Midpoint(Marcher):
         # the next step starts its iterations from these forces
         return {**super()._arrays(), "lam": self.lam}
 
-    def _interval(self, k: int) -> bool:
+    def _interval(self, k: int) -> Generator[Pause, None, bool]:
         h = float(self.h[k])
         for j in range(int(self.counts[k])):
             now = float(self.save[k]) + j * h
@@ -130,7 +132,7 @@ class _Midpoint(Marcher):
             if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
                 self._search()
             if j % 64 == 63:
-                self._report(k, j / int(self.counts[k]))
+                yield self._within(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
         self.sums[:, mk.LATEST] = 0.0
         self.touch.kick[:, ck.HEAT_NOW] = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
+from stiction.core.driver import Pause, march
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
@@ -134,6 +136,9 @@ class _Walk:
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
+        march(self._loop(), self.request.progress, self.request.checkpoint)
+
+    def _loop(self) -> Generator[Pause, None, None]:
         f, save, resumed = self.flat, self.request.save, self._resume()
         motion = mk.Motion(f.r, f.q, f.v, f.p)
         forcing = mk.Forcing(f.constant, f.loads, f.times, f.factors)
@@ -166,21 +171,14 @@ class _Walk:
                     code = pk.EVENTS_FULL
                 if code == pk.EVENTS_FULL:
                     part = (float(self.tally[pk.NOW]) - save[k - 1]) / (save[k] - save[k - 1])
-                    self._pause((k - 1 + part) / (len(save) - 1))
+                    yield Pause((k - 1 + part) / (len(save) - 1), f"{self.steps} steps", self._pack)
             if code in _REASONS:
                 self.status, what = _REASONS[code]
                 self.reason = f"{what} at t = {self.tally[pk.NOW]:.9g} s"
                 return
             self.reached = k
             self._observe(k)
-            self._pause(k / (len(save) - 1))
-
-    def _pause(self, part: float) -> None:
-        """Report, and keep the state if it is time to."""
-        self.request.progress(part, f"{self.steps} steps")
-        checkpoint = self.request.checkpoint
-        if checkpoint is not None and checkpoint.due():
-            checkpoint.save(self._pack())
+            yield Pause(k / (len(save) - 1), f"{self.steps} steps", self._pack)
 
     # ---- checkpoint
 

@@ -7,7 +7,7 @@ its velocity with a delay, V(t) = <v_t>, s1' = G1 F V, s2' = G2 V.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
+from stiction.core.driver import Pause, march
 from stiction.errors import ModelError, Status, explain
 from stiction.rods.strings.model import RollingStrings
 
@@ -143,17 +144,20 @@ class Path:
         kept : the checkpoint from which it goes on, if it got so far
         beside : what else a checkpoint keeps
         """
-        size = self.targets.size
         if f"{name}_now" in kept:
             self._unpack(name, kept)
+        way = self._loop(name, beside or {})
+        march(way, self.request.progress, self.request.checkpoint)
+
+    def _loop(
+        self, name: str, beside: Mapping[str, npt.NDArray[Any]]
+    ) -> Generator[Pause, None, None]:
+        size = self.targets.size
         while self.flag == self.kernels.REACHED and self.done < size:
             self.advance(min(size, self.done + max(1, size // 50)))
             part = float(self.now[self.kernels.TIME] / self.targets[-1])
-            self.request.progress(part, "strings")
-            checkpoint = self.request.checkpoint
             going = self.flag == self.kernels.REACHED
-            if checkpoint is not None and going and checkpoint.due():
-                checkpoint.save({**(beside or {}), **self.pack(name)})
+            yield Pause(part, "strings", (lambda: {**beside, **self.pack(name)}) if going else None)
 
     def advance(self, upto: int) -> None:
         """March towards that many saved times, for one call; `flag` says how it went."""

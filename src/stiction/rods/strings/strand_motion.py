@@ -11,12 +11,15 @@ Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.run import Checkpoint
+from stiction.core.driver import Pause, march
+from stiction.core.run import Checkpoint, silent
 from stiction.numerics.checks import number, numbers, whole
 from stiction.rods.strings.model import MOST_CELLS
 from stiction.rods.strings.strand_state import StrandMotion, StrandPair, StrandState, refuse
@@ -81,21 +84,26 @@ def strand_motion(
         refuse("save", got, needs, why, "save fewer, or take a wider bump.")
     found = None if checkpoint is None else checkpoint.load()
     rows, kept = ([state.seen()], [float(time[0])]) if found is None else state.resume(found)
-    done = len(rows) - 1
-    for when, gap in zip(time[1 + done :], np.diff(time)[done:], strict=True):
-        if state.ended:
-            break
-        if checkpoint is not None and checkpoint.due():
-            checkpoint.save(state.pack(kept, rows))
-        count = max(int(np.ceil(gap / longest - 1e-9)), 1)
-        kept.append(float(when - gap) + state.go(count, float(gap) / count))
-        rows.append(state.seen())
-        if progress is not None:
-            progress(float((kept[-1] - time[0]) / (time[-1] - time[0])), "strands")
+    march(_steps(state, time, longest, rows, kept), progress or silent, checkpoint)
     if not state.ended:
         # sums of steps are off by rounding
         kept = [float(t) for t in time]
     return state.motion(kept, rows)
+
+
+def _steps(
+    state: StrandState, time: Floats, longest: float, rows: list[Any], kept: list[float]
+) -> Generator[Pause, None, None]:
+    """Go from saved time to saved time; `rows` and `kept` grow."""
+    done = len(rows) - 1
+    for when, gap in zip(time[1 + done :], np.diff(time)[done:], strict=True):
+        if state.ended:
+            break
+        count = max(int(np.ceil(gap / longest - 1e-9)), 1)
+        kept.append(float(when - gap) + state.go(count, float(gap) / count))
+        rows.append(state.seen())
+        part = float((kept[-1] - time[0]) / (time[-1] - time[0]))
+        yield Pause(part, "strands", functools.partial(state.pack, kept, rows))
 
 
 def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floats]:

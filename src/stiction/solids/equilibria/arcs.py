@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.numerics.vectors import size_of
@@ -96,8 +98,11 @@ class Path:
 
     def follow(self) -> None:
         """Follow the path until the program ends, or it cannot be followed."""
+        request = self.march.request
+        march(self._loop(), request.progress, request.checkpoint)
+
+    def _loop(self) -> Generator[Pause, None, None]:
         record, problem, method = self.march.record, self.problem, self.method
-        checkpoint = self.march.request.checkpoint
         if self.march.kept is not None and "path" in self.march.kept:
             self._unpack(self.march.kept)
         elif not self._begin():
@@ -138,9 +143,7 @@ class Path:
                     if not self._begin():
                         return
                 self.length, self.peels = length, peels
-                self._tell()
-                if checkpoint is not None and checkpoint.due():
-                    checkpoint.save(self._pack())
+                yield self._pause()
                 continue
             self.cuts += 1
             if peels:
@@ -191,12 +194,12 @@ class Path:
         pairs = zip(kept["path_t"], kept["path_u"], strict=True)
         self.points = [Point(float(t), u) for t, u in pairs]
 
-    def _tell(self) -> None:
+    def _pause(self) -> Pause:
         begin = self.march.record.wanted[0]
         done = (max(self.reached, self.points[-1].t) - begin) / (self.end - begin)
         self.reached = max(self.reached, self.points[-1].t)
         note = f"arc {self.steps}, {self.iterations} Newton iterations"
-        self.march.request.progress(min(done, 1.0), note)
+        return Pause(min(done, 1.0), note, self._pack)
 
     def _give_up(self, arc: Arc) -> None:
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"

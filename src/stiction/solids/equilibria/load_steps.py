@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import check_count
 from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, march
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
@@ -225,7 +227,10 @@ class March:
 
     def lead_on(self) -> bool:
         """Follow the program from the last state to the end asked for."""
-        checkpoint, end = self.request.checkpoint, self.request.t_end
+        return march(self._loop(), self.request.progress, self.request.checkpoint)
+
+    def _loop(self) -> Generator[Pause, None, bool]:
+        begin, end = self.request.t_start, self.request.t_end
         while self.state.time < end:
             if self.steps >= self.method.max_steps:
                 self.record.status = Status.WORK_LIMIT
@@ -233,15 +238,14 @@ class March:
                 return False
             if not self._step():
                 return False
-            self.request.progress(
-                (self.state.time - self.request.t_start) / (end - self.request.t_start),
-                f"step {self.steps}, {self.iterations} Newton iterations",
-            )
-            if checkpoint is not None and checkpoint.due():
-                kept = {**pack(self), **self.more()}
-                kept["counts"][3] += self.space.factorisations
-                checkpoint.save(kept)
+            note = f"step {self.steps}, {self.iterations} Newton iterations"
+            yield Pause((self.state.time - begin) / (end - begin), note, self._pack)
         return True
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        kept = {**pack(self), **self.more()}
+        kept["counts"][3] += self.space.factorisations
+        return kept
 
     def more(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a checkpoint needs besides; of methods that build on this one."""
