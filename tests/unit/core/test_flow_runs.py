@@ -24,6 +24,7 @@ def flow(make_run):
     where = {"contact": 1, "state": [0.18590000000000056, -0.0301216999989, -1.03699999999867]}
     return make_run(
         system=st.switching.NormalForm(-1.5, -2.0),
+        method=st.switching.EventDriven(),
         system_name="NormalForm",
         status=Status.STOPPED,
         reason="two_fold at t = 7.5: it stops where the future is not unique",
