@@ -8,6 +8,7 @@ from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
+from stiction.io.output import OUTPUT
 
 WORK, TAU = 0.0153, 0.165
 
@@ -33,6 +34,7 @@ def build(name, time, curves, points, drawn, ledger, quantities, *, unit="1", lo
             np.asarray(values), dims.get(key, ("snapshot", "drawn")), unit, key
         )
     return Run(
+        output=OUTPUT,
         system=None,
         method=None,
         system_name=name,

@@ -11,6 +11,7 @@ from stiction.chains import Chain, Constant, Ramp
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
+from stiction.io.output import OUTPUT
 from stiction.laws import Coulomb
 
 
@@ -60,7 +61,7 @@ def march(chain, t_end, steps, every):
     history = ChainHistory(
         time, x, v, mode.astype(np.int8), friction, RawEvents(*raw), stop, energy, {"steps": steps}
     )
-    return build_run(chain, object(), Request(0.0, t_end, time), history)
+    return build_run(chain, object(), Request(0.0, t_end, time), history).told({}, None, OUTPUT)
 
 
 @pytest.fixture(scope="session")
@@ -103,4 +104,4 @@ def huge():
     ones, none = np.ones(n, dtype=np.int64), np.zeros(n)
     raw = RawEvents(at, order, 0 * ones, ones, none, none, none, none)
     history = ChainHistory(time, x, v, mode, -0.5 * mode, raw, None, energy, {})
-    return build_run(chain, object(), Request(0.0, 1.0, time), history)
+    return build_run(chain, object(), Request(0.0, 1.0, time), history).told({}, None, OUTPUT)

@@ -345,7 +345,7 @@ def test_compiling_is_no_part_of_what_a_run_will_take(monkeypatch):
 
     def solved(scenario, number):
         time.sleep(0.4)
-        return run.told({**run.provenance, "compile_s": 0.3}, None)
+        return run.told({**run.provenance, "compile_s": 0.3}, None, None)
 
     monkeypatch.setattr(worker, "_solved", solved)
     told = worker._timed(read_scenario("slip-wave"), 1, "")
