@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import default_method, runner
+from stiction.core.method import default_method, method_for
 from stiction.core.provenance import provenance
 from stiction.core.run import Checkpoint, Output, Request, Run, silent
 from stiction.errors import ModelError, SolveError, Status, explain
@@ -62,9 +62,7 @@ def drive(
     """
     _check_kinds(system, method)
     system = started(system, x0=x0, mode=mode)
-    if method is None:
-        method = default_method(system)
-    march = runner(system, method)
+    solver = default_method(system) if method is None else method_for(system, method)
     t_start, t_end = _span(t_span)
     # some systems take steps that are worth keeping, rather than land on given times
     steps = save is None and getattr(system, "keeps_steps", False)
@@ -73,7 +71,7 @@ def drive(
     begin, compiling = clock.perf_counter(), spent()
     # what is infinite or no number ends as a status, not as a warning of NumPy
     with np.errstate(all="ignore"):
-        run = march(request)
+        run: Run = solver.solve(system, request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
     run = _judged(run.told(cost, request.save, output))
     if throw and not run.status.ok:

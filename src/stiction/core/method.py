@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +29,6 @@ __all__ = [
     "methods_of",
     "name_of",
     "refuse_unknown_fields",
-    "runner",
 ]
 
 
@@ -200,35 +199,12 @@ def default_method(system: Any) -> Any:
 
 
 def method_for(system: object, method: object) -> Any:
-    """Return the method of the system in place of a namesake; any other method as it is.
-
-    Raises
-    ------
-    ModelError : if no method of this name solves the system.
-    """
-    if not isinstance(method, Namesake):
-        return method
-    known = methods_of(system)
-    if type(method).__name__ not in known:
-        raise _refused(system, method)
-    return method.of(known[type(method).__name__])
-
-
-def name_of(method: object) -> str:
-    """Return the full name of the class of a method; "" for a user's own method."""
-    for base in type(method).__mro__:
-        if base.__module__.startswith("stiction.") and base is not Method:
-            return f"{base.__module__}.{base.__name__}"
-    return ""
-
-
-def runner(system: object, method: Any) -> Callable[[Request], Run]:
-    """Return the function that solves `system` by `method`.
+    """Return the method that solves a system: of a namesake the one of the system, else itself.
 
     Parameters
     ----------
-    method : of a class that takes the system, or anything with ``solve(system, request)``, a
-        user's own method
+    method : of a class that takes the system, a namesake of one, or anything with
+        ``solve(system, request)``, a user's own method
 
     Raises
     ------
@@ -236,22 +212,15 @@ def runner(system: object, method: Any) -> Callable[[Request], Run]:
 
     Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
     """
-    method = method_for(system, method)
-    takes = not isinstance(method, Method) or isinstance(system, method.solves)
-    if not takes or not hasattr(method, "solve"):
-        raise _refused(system, method)
-
-    def run(request: Request) -> Run:
-        done: Run = method.solve(system, request)
-        return done
-
-    return run
-
-
-def _refused(system: object, method: object) -> ModelError:
+    if isinstance(method, Namesake):
+        cls = methods_of(system).get(type(method).__name__)
+        if cls is not None:
+            return method.of(cls)
+    elif isinstance(system, getattr(method, "solves", object)) and hasattr(method, "solve"):
+        return method
     known = ", ".join(methods_of(system))
     name, what = type(method).__name__, type(system).__name__
-    return ModelError(
+    raise ModelError(
         explain(
             name,
             f"a {what}",
@@ -260,3 +229,11 @@ def _refused(system: object, method: object) -> ModelError:
             f"{what} is solved by {known}." if known else "write solve(system, request).",
         )
     )
+
+
+def name_of(method: object) -> str:
+    """Return the full name of the class of a method; "" for a user's own method."""
+    for base in type(method).__mro__:
+        if base.__module__.startswith("stiction.") and base is not Method:
+            return f"{base.__module__}.{base.__name__}"
+    return ""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import runner
+from stiction.core.method import method_for
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, number, whole
@@ -121,11 +121,11 @@ def growth(
                 "give field = 's2'.",
             )
         )
-    solver = Characteristics() if method is None else method
+    solver = method_for(system, Characteristics() if method is None else method)
     request = Request(0.0, float(t_end), np.linspace(0.0, float(t_end), saves))
-    one = runner(system, solver)(request)
+    one = solver.solve(system, request)
     moved = dataclasses.replace(system, **{field: getattr(system, field) + size})
-    two = runner(moved, solver)(request)
+    two = solver.solve(moved, request)
     rows = min(one.time.size, two.time.size)
     # the last row of a run that ended early may be between two saves
     rows -= int(one.time[rows - 1] != two.time[rows - 1])
