@@ -68,7 +68,7 @@ def page(room: str) -> str:
         parts.append(f"## {title}\n\n{listed}\n")
         for module in modules:
             written.add(module)
-            if not module.startswith(("stiction.methods", "stiction.numerics", "stiction.plot")):
+            if module.split(".")[1] not in ("methods", "core", "numerics", "plot"):
                 parts.append(_automodule(module))
     more = [module for module in ALSO[room] if module not in written]
     if more:

@@ -621,6 +621,9 @@ def room_of(system_name: str, system: object | None = None) -> str:
     """
     found = CATALOGUE["System"].names.get(system_name, "")
     if not found and system is not None:
+        # a base in `numerics` or `laws` makes no system of ours
+        rooms = {module.split(".")[1] for module in CATALOGUE["System"].names.values()}
         known = (base.__module__ for base in type(system).__mro__)
-        found = next((module for module in known if module.startswith("stiction.")), "")
+        ours = (module for module in known if module.startswith("stiction."))
+        found = next((module for module in ours if module.split(".")[1] in rooms), "")
     return ".".join(found.split(".")[:2])

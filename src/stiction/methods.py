@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stiction.core.method import Namesake, Policy
+from stiction.core.method import Policy, SharedName
 
 __all__ = ["EventDriven", "Quasistatic"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EventDriven(Namesake):
+class EventDriven(SharedName):
     """From event to event: events are located, stick is exact.
 
     Parameters
@@ -40,7 +40,7 @@ class EventDriven(Namesake):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Quasistatic(Namesake):
+class Quasistatic(SharedName):
     """Balance at every moment: motion without inertia.
 
     Parameters

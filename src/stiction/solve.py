@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stiction.core.driver import System
+    from stiction.core.method import SharedName, Solver
     from stiction.core.run import Checkpoint, Run
 
 __all__ = ["solve"]
@@ -21,7 +22,7 @@ __all__ = ["solve"]
 
 def solve(
     system: System,
-    method: object | None = None,
+    method: Solver | SharedName | None = None,
     t_span: tuple[float, float] = (0.0, 1.0),
     *,
     save: int | Sequence[float] | npt.NDArray[np.float64] | None = None,

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import runner
 from fit_cases import cases
+from typer.testing import CliRunner
 
 from stiction.cli.main import app
 from stiction.io.scenario import read_scenario
 
-RUN = runner()
+RUN = CliRunner()
 
 
 @pytest.fixture

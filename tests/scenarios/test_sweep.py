@@ -1,7 +1,7 @@
 """`stiction sweep`, and `show`, `plot`, `verify` and `list` with studies."""
 
 import pytest
-from command_line import runner
+from typer.testing import CliRunner
 
 from stiction.cli.main import app
 
@@ -16,7 +16,7 @@ keep = ["max(onset_force)"]
 
 
 def asked(*words):
-    result = runner().invoke(app, [str(word) for word in words])
+    result = CliRunner().invoke(app, [str(word) for word in words])
     return result.exit_code, result.output
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,8 @@ class ChainStepper:
             why, try_ = "its steps go from event to event.", "take a law that sticks."
             needs = "a law with a set of forces at rest"
             raise ModelError(explain("ChainStepper.law", repr(chain.law), needs, why, try_))
-        method = dataclasses.replace(method_for(chain, method), replay=False)
+        found: Any = method_for(chain, method)
+        method = dataclasses.replace(found, replay=False)
         refuse_chain(chain, method, t_start)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
         self._solver = Solver(method, chain, self._request)

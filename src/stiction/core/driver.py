@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import default_method, method_for
+from stiction.core.method import SharedName, Solver, method_for
 from stiction.core.provenance import provenance
 from stiction.core.run import Checkpoint, Output, Request, Run, silent
 from stiction.errors import ModelError, SolveError, Status, explain
-from stiction.numerics.checks import number, shape_of
+from stiction.numerics.checks import number, numbers, shape_of
 from stiction.numerics.compiling.clock import spent
 
-__all__ = ["Pause", "System", "drive", "march", "saved_times", "started"]
+__all__ = ["Pause", "System", "drive", "run_to_end", "saved_times", "started"]
 
 AnySystem = TypeVar("AnySystem")
 Ended = TypeVar("Ended")
@@ -43,7 +43,7 @@ class System(Protocol):
 
 def drive(
     system: System,
-    method: object | None = None,
+    method: Solver | SharedName | None = None,
     t_span: tuple[float, float] = (0.0, 1.0),
     *,
     save: int | Sequence[float] | npt.NDArray[np.float64] | None = None,
@@ -60,9 +60,9 @@ def drive(
     ----------
     output : what draws the run and writes it to a folder; None for a run that does neither
     """
-    _check_kinds(system, method)
+    _check_system(system)
     system = started(system, x0=x0, mode=mode)
-    solver = default_method(system) if method is None else method_for(system, method)
+    solver = method_for(system, method)
     t_start, t_end = _span(t_span)
     # some systems take steps that are worth keeping, rather than land on given times
     steps = save is None and getattr(system, "keeps_steps", False)
@@ -71,7 +71,7 @@ def drive(
     begin, compiling = clock.perf_counter(), spent()
     # what is infinite or no number ends as a status, not as a warning of NumPy
     with np.errstate(all="ignore"):
-        run: Run = solver.solve(system, request)
+        run = solver.solve(system, request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
     run = _judged(run.told(cost, request.save, output))
     if throw and not run.status.ok:
@@ -94,24 +94,24 @@ class Pause(NamedTuple):
     pack: Callable[[], Mapping[str, npt.NDArray[Any]]] | None = None
 
 
-def march(
-    way: Generator[Pause, None, Ended],
+def run_to_end(
+    steps: Generator[Pause, None, Ended],
     progress: Callable[[float, str], None] = silent,
     checkpoint: Checkpoint | None = None,
 ) -> Ended:
-    """Go a way from pause to pause, and return what it returns at its end.
+    """Run the steps of a method from pause to pause, and return what they return at their end.
 
     Parameters
     ----------
-    way : the work of a method, a generator that pauses some times a second
+    steps : a generator that pauses some times a second
     progress : called at every pause
-    checkpoint : keeps the state at a pause when it is due; None for nowhere
+    checkpoint : takes the state at a pause when it is due; None for nowhere
 
     Verified by: tests/unit/core/test_driver.py::test_pauses_report_and_keep
     """
     while True:
         try:
-            done, note, pack = next(way)
+            done, note, pack = next(steps)
         except StopIteration as end:
             ended: Ended = end.value
             return ended
@@ -190,8 +190,8 @@ def _judged(run: Run) -> Run:
     return dataclasses.replace(run, status=Status.UNTRUSTED, reason=reason)
 
 
-def _check_kinds(system: object, method: object) -> None:
-    """Refuse what is no system or no method, classes instead of objects included."""
+def _check_system(system: object) -> None:
+    """Refuse what is no system, classes instead of objects included."""
     if isinstance(system, type) or not hasattr(system, "default_method"):
         raise ModelError(
             explain(
@@ -200,20 +200,6 @@ def _check_kinds(system: object, method: object) -> None:
                 "a system, such as Chain(...)",
                 "the first argument is what moves.",
                 "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
-            )
-        )
-    known = hasattr(method, "solve") or hasattr(method, "of")
-    if method is not None and (isinstance(method, type) or not known):
-        span = isinstance(method, (tuple, list)) and len(method) == 2
-        raise ModelError(
-            explain(
-                "solve.method",
-                repr(method),
-                "a method object, such as EventDriven(), or None",
-                "the second argument says how the system is solved.",
-                f"t_span={method!r} for the time span."
-                if span
-                else "write the method with parentheses, for example EventDriven().",
             )
         )
 
@@ -253,10 +239,6 @@ def saved_times(
     save : as in `solve`
     size : numbers in one saved state
     """
-    import numpy as np
-
-    from stiction.numerics.checks import numbers, shape_of
-
     if save is None:
         count = min(DEFAULT_SAVES, max(2, _DEFAULT_BYTES // (8 * size)))
         return np.linspace(t_start, t_end, count)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from stiction.catalogue import attribute, homes, method_homes, room_of
-from stiction.errors import ModelError, explain
+from stiction.catalogue import attribute, method_homes, room_of
+from stiction.errors import ModelError, explain, nearest
 from stiction.numerics.checks import Record
 
 if TYPE_CHECKING:
@@ -20,13 +21,16 @@ __all__ = [
     "BranchPolicy",
     "FollowBranch",
     "Method",
-    "Namesake",
     "Policy",
+    "SharedName",
+    "Solver",
     "StayOnPath",
     "StopThere",
     "default_method",
+    "label_of",
     "method_for",
     "methods_of",
+    "methods_with",
     "name_of",
     "refuse_unknown_fields",
 ]
@@ -34,6 +38,13 @@ __all__ = [
 
 class Policy(Record):
     """Base of what a run does where the model allows more than one future."""
+
+
+class Solver(Protocol):
+    """What solves a system: a method, of the package or of a user."""
+
+    def solve(self, system: Any, request: Request) -> Run:
+        """Return the run of `system`."""
 
 
 class Method(Record, abc.ABC):
@@ -77,12 +88,12 @@ class Method(Record, abc.ABC):
         return None
 
 
-def refuse_unknown_fields(cls: type, given: dict[str, object]) -> None:
+def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
     """Refuse a field that a method does not have, and name the methods that have it.
 
     Parameters
     ----------
-    cls : class of the method, a dataclass
+    cls : class of the method; one with an `__init__` of its own takes what that takes
     given : {field: value} as they were given by name
 
     Raises
@@ -91,26 +102,35 @@ def refuse_unknown_fields(cls: type, given: dict[str, object]) -> None:
 
     Verified by: tests/unit/test_methods.py::test_a_field_of_another_method_is_refused
     """
-    known = [f.name for f in dataclasses.fields(cls) if f.init]
+    code = getattr(cls.__init__, "__code__", None)  # type: ignore[misc]
+    if code is None or code.co_flags & inspect.CO_VARKEYWORDS:
+        return
+    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
     for name, value in given.items():
         if name in known:
             continue
-        where = [
-            label
-            for label, found in method_homes()
-            if name in {f.name for f in dataclasses.fields(found)}
-        ]
+        others = methods_with(name, cls.__name__)
         raise ModelError(
             explain(
                 f"{cls.__name__}.{name}",
                 repr(value),
                 f"one of {', '.join(known)}" if known else "no field",
-                f"{name} is a field of {', '.join(where)}."
-                if where
+                f"{name} is a field of {', '.join(others)}."
+                if others
                 else "no method has a field of this name.",
-                f"{where[0]}({name}={value!r})." if where else "leave it out.",
+                f"{others[0]}({name}={value!r})." if others else nearest(name, known),
             )
         )
+
+
+def methods_with(field: str, name: str) -> list[str]:
+    """Return the labels of all methods that have a field, those called `name` first."""
+    found = [
+        label
+        for label, method in method_homes()
+        if field in {f.name for f in dataclasses.fields(method)}
+    ]
+    return sorted(found, key=lambda label: not label.endswith(f".{name}"))
 
 
 class BranchPolicy(Record, abc.ABC):
@@ -157,24 +177,29 @@ class FollowBranch(BranchPolicy):
             raise ModelError(explain("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_))
 
 
-class Namesake(Record):
-    """Base of what stands for the method of the same name of the system that is solved."""
+class SharedName(Record):
+    """Base of what stands for the method of its name of the system that is solved."""
 
     def __new__(cls, *_: object, **given: object) -> Any:
-        """Refuse fields that not all namesakes have."""
+        """Refuse fields that not all methods of this name have."""
         refuse_unknown_fields(cls, given)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Check what is not the default as the first namesake does."""
+        """Check what is not the default as the first method of this name does."""
         if any(getattr(self, f.name) is not f.default for f in dataclasses.fields(self)):  # type: ignore[arg-type]
-            _, module = homes(type(self).__name__)[1]
-            self.of(attribute(module, type(self).__name__))
+            name = self.shared_name()
+            self.of(next(cls for _, cls in method_homes() if cls.__name__ == name))
+
+    def shared_name(self) -> str:
+        """Return the name that the methods share; a user's subclass has another."""
+        return next(b.__name__ for b in type(self).__mro__ if b.__module__ == "stiction.methods")
 
     def of(self, cls: type[Method]) -> Method:
-        """Return the namesake of a system with the same fields."""
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
-        made: Method = cls(**fields)
+        """Return the method of a system with the same fields."""
+        names = [f.name for f in dataclasses.fields(self) if f.init]  # type: ignore[arg-type]
+        fields = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+        made: Method = cls(**{name: getattr(self, name) for name in names if name in fields})
         return made
 
 
@@ -185,7 +210,11 @@ def methods_of(system: object) -> dict[str, type[Method]]:
         return {}
     names: tuple[str, ...] = attribute(f"{room}.methods", "__all__")
     found = {name: attribute(f"{room}.methods", name) for name in names}
-    return {name: cls for name, cls in found.items() if isinstance(system, cls.solves)}
+    return {
+        name: cls
+        for name, cls in found.items()
+        if isinstance(cls, type) and issubclass(cls, Method) and isinstance(system, cls.solves)
+    }
 
 
 def default_method(system: Any) -> Any:
@@ -198,13 +227,13 @@ def default_method(system: Any) -> Any:
     return known[system.default_method]()
 
 
-def method_for(system: object, method: object) -> Any:
-    """Return the method that solves a system: of a namesake the one of the system, else itself.
+def method_for(system: object, method: object) -> Solver:
+    """Return what solves a system: of a shared name the method of the system, else `method`.
 
     Parameters
     ----------
-    method : of a class that takes the system, a namesake of one, or anything with
-        ``solve(system, request)``, a user's own method
+    method : of a class that takes the system, a shared name, or anything with
+        ``solve(system, request)``, a user's own method; None for the default of the system
 
     Raises
     ------
@@ -212,23 +241,48 @@ def method_for(system: object, method: object) -> Any:
 
     Verified by: tests/unit/test_solve.py::test_a_method_for_another_system_is_refused
     """
-    if isinstance(method, Namesake):
-        cls = methods_of(system).get(type(method).__name__)
-        if cls is not None:
-            return method.of(cls)
-    elif isinstance(system, getattr(method, "solves", object)) and hasattr(method, "solve"):
-        return method
-    known = ", ".join(methods_of(system))
-    name, what = type(method).__name__, type(system).__name__
+    if method is None:
+        found: Solver = default_method(system)
+        return found
+    own = hasattr(method, "solve")
+    if isinstance(method, type) or not (own or isinstance(method, SharedName)):
+        span = isinstance(method, (tuple, list)) and len(method) == 2
+        raise ModelError(
+            explain(
+                "solve.method",
+                repr(method),
+                "a method object, such as EventDriven(), or None",
+                "the second argument says how the system is solved.",
+                f"t_span={method!r} for the time span."
+                if span
+                else "write the method with parentheses, for example EventDriven().",
+            )
+        )
+    known = methods_of(system)
+    takes: tuple[type, ...] = getattr(method, "solves", ())
+    if own and (not takes or isinstance(system, takes)):
+        return method  # type: ignore[return-value]
+    if isinstance(method, SharedName) and method.shared_name() in known:
+        return method.of(known[method.shared_name()])
+    name, what = label_of(type(method)), type(system).__name__
+    needs = " or ".join(f"a {cls.__name__}" for cls in takes)
+    those = ", ".join(label_of(cls) for cls in known.values())
     raise ModelError(
         explain(
             name,
             f"a {what}",
-            f"a system that {name} can solve",
+            needs or f"a system that has a method {name}",
             "a method uses the structure of its systems.",
-            f"{what} is solved by {known}." if known else "write solve(system, request).",
+            f"{what} is solved by {those}." if those else "write solve(system, request).",
         )
     )
+
+
+def label_of(cls: type) -> str:
+    """Return how a class of methods is called with its room, such as "chains.EventDriven"."""
+    _, _, rest = cls.__module__.partition("stiction.")
+    room, _, inside = rest.partition(".")
+    return f"{room}.{cls.__name__}" if inside else cls.__name__
 
 
 def name_of(method: object) -> str:

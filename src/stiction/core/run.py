@@ -191,6 +191,8 @@ class Run:
     unverified : why the files that it was loaded from are not known to be what was saved; ""
         for a live run, and for one whose digests fit
     output : what draws the run and writes it to a folder; None where a method was called directly
+    scenario : of a loaded run whose system could not be read, the text that describes it; it is
+        written again as it is
 
     Examples
     --------
@@ -225,6 +227,7 @@ class Run:
     size: str = ""
     unverified: str = ""
     output: Output | None = None
+    scenario: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "quantities", Quantities(self.quantities))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, put_back, refused
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status, explain
 from stiction.faults import rate_kernels as rk
@@ -83,7 +83,7 @@ class _Walk:
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
-        code = march(self._loop(), self.request.progress, self.request.checkpoint)
+        code = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         m = self.march
         if code in _REASONS:
             self.status, self.reason = _REASONS[code]

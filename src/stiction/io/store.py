@@ -81,7 +81,7 @@ def save(
     if scenario is None:
         from stiction.io.scenario import scenario_text
 
-        scenario = scenario_text(run)
+        scenario = run.scenario or scenario_text(run)
     if not isinstance(path, Claim):
         with claimed(path, overwrite=overwrite) as claim:
             return save(run, claim, scenario=scenario, draw=draw)
@@ -256,7 +256,7 @@ def _run_of(
     summary: dict[str, Any],
     arrays: tuple[dict[str, Variable], Ledger, dict[str, Any]],
     log: EventLog,
-    objects: tuple[object | None, object | None],
+    objects: tuple[object | None, object | None, str],
     doubt: str,
 ) -> Run:
     """Return the run from what its files hold."""
@@ -298,6 +298,7 @@ def _run_of(
         citations=tuple(details["citations"]),
         asked=asked,
         output=OUTPUT,
+        scenario=objects[2],
         time_unit=details["time_unit"],
         energy_unit=details["energy_unit"],
         size=details.get("size", ""),
@@ -305,18 +306,19 @@ def _run_of(
     )
 
 
-def _objects(folder: Path) -> tuple[object | None, object | None]:
+def _objects(folder: Path) -> tuple[object | None, object | None, str]:
+    """Return the system and the method of a saved run; where they cannot be read their text."""
     path = folder / _SCENARIO
     if not regular(path):
-        return None, None
+        return None, None, ""
     from stiction.io.scenario import read_scenario
 
     try:
         scenario = read_scenario(path)
     except (StictionError, *_UNREADABLE):
         # the numbers can be read and drawn without the objects that made them
-        return None, None
-    return scenario.system, scenario.method
+        return None, None, path.read_text("utf-8", "replace")
+    return scenario.system, scenario.method, ""
 
 
 # ---- summary.json

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import kept_array, put_back
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import number, whole
@@ -162,7 +162,7 @@ def equilibrium(
     left = None if checkpoint is None else checkpoint.load()
     if left is not None:
         factor, step, halvings = solver.take_up(left)
-    march(_load_steps(solver, factor, step, halvings), checkpoint=checkpoint)
+    run_to_end(_load_steps(solver, factor, step, halvings), checkpoint=checkpoint)
     return solver.state(1.0)
 
 
@@ -257,7 +257,7 @@ def follow_path(
                 losses.append(_limit_point(solver, states[-3], ways[-3], size))
                 solver.take(states[-1])
 
-    march(arcs(), checkpoint=checkpoint)
+    run_to_end(arcs(), checkpoint=checkpoint)
     return Path(tuple(states), tuple(losses))
 
 

@@ -293,7 +293,8 @@ def _of_group(run: Run, group: str, name: str) -> Kept:
 
 def _measured(run: Run, name: str) -> Kept:
     """Return what the system of a run offers to measure, which may take runs of its own."""
-    known = MEASURES.get(run.system_name, {})
+    names = [run.system_name, *(base.__name__ for base in type(run.system).__mro__)]
+    known = next((MEASURES[name] for name in names if name in MEASURES), {})
     if name not in known:
         raise _unknown(f"measured.{name}", [f"measured.{n}" for n in known] or [*run.quantities])
     measure: Measure = attribute(known[name], name)

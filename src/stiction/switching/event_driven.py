@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused, unpacking
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import Policy
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
@@ -151,7 +151,7 @@ class _Solver:
         return self._loop() if status is None else status
 
     def _loop(self) -> Status:
-        return march(self._way(), self.request.progress, self.request.checkpoint)
+        return run_to_end(self._way(), self.request.progress, self.request.checkpoint)
 
     def _way(self) -> Generator[Pause, None, Status]:
         request, path = self.request, self.path

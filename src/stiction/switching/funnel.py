@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import method_for
+from stiction.core.method import SharedName
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.rows import N_SAVES
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.methods import EventDriven
+from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Funnel", "futures"]
@@ -218,7 +218,7 @@ def futures(
     angles: int = 16,
     distances: int = 16,
     times: int = 201,
-    method: EventDriven = _METHOD,
+    method: EventDriven | SharedName = _METHOD,
 ) -> Funnel:
     """Return the funnel: every exit of a two-fold on a grid, each to both sides.
 
@@ -238,7 +238,7 @@ def futures(
     Source: formulas sheet, section 5.
     Verified by: tests/unit/switching/test_funnel.py::test_futures_of_the_normal_form
     """
-    method = method_for(system, method)
+    method = event_driven(system, method)
     x = _checked(system, x_star, horizon)
     for name, value in (("angles", angles), ("distances", distances), ("times", times)):
         whole(f"futures.{name}", value, least=2, why="it is a grid.", try_="leave it out.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from stiction.core.method import Method, Policy
+from stiction.core.method import Method, Policy, SharedName, label_of, method_for
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, check_counts, number
 from stiction.switching.model import SwitchingSystem
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
 
-__all__ = ["EventDriven"]
+__all__ = ["EventDriven", "event_driven"]
 
 # steps that take some ten seconds
 _STEPS = 800_000
@@ -123,3 +123,17 @@ class EventDriven(Method):
         from stiction.switching.ensembles.members import blocks_of
 
         return blocks_of(system, self, request, paths, names)
+
+
+def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> EventDriven:
+    """Return the `EventDriven` of flows that a user gave, or gave by its shared name.
+
+    Raises
+    ------
+    ModelError : if it is another method.
+    """
+    found = method_for(flow, method)
+    if not isinstance(found, EventDriven):
+        needs, why = "an EventDriven", "many trajectories are followed by its compiled code."
+        raise ModelError(explain("method", label_of(type(method)), needs, why, "leave it out."))
+    return found

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 
 
 class Kept:
@@ -37,7 +37,7 @@ def counting(upto, ends_badly=False):
 
 def test_pauses_report_and_keep():
     told, kept = [], Kept()
-    assert march(counting(4), lambda done, note: told.append((done, note)), kept) == 4
+    assert run_to_end(counting(4), lambda done, note: told.append((done, note)), kept) == 4
     steps = [(0.25, "1 steps"), (0.5, "2 steps"), (0.75, "3 steps"), (1.0, "4 steps")]
     assert told == [*steps, (1.0, "over")]
     assert [state["place"][0] for state in kept.states] == [2.0, 4.0]
@@ -46,12 +46,12 @@ def test_pauses_report_and_keep():
 
 
 def test_a_way_may_go_without_both():
-    assert march(counting(3)) == 3
+    assert run_to_end(counting(3)) == 3
 
 
 def test_interrupts_pass_through():
     with pytest.raises(KeyboardInterrupt):
-        march(counting(2, ends_badly=True))
+        run_to_end(counting(2, ends_badly=True))
 
 
 def test_an_error_of_progress_ends_the_way():
@@ -63,6 +63,6 @@ def test_an_error_of_progress_ends_the_way():
 
     way = counting(3)
     with pytest.raises(Slow):
-        march(way, give_up)
+        run_to_end(way, give_up)
     way.close()
     assert next(way, None) is None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.chains.creep.motion import Motion
 from stiction.core.checkpoint import check_arrays, check_count, like
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
 
@@ -112,7 +112,7 @@ class Walk(abc.ABC):
             self.now.sums[0, 3:] = self._energies(self.time[:1], self.now.kept[:1])
             self.now.count[SAVED] = 1
         try:
-            march(self._loop(), self.request.progress, self.request.checkpoint)
+            run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
             t = self.now.number[TIME]
             self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"

@@ -22,7 +22,7 @@ from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trail import TrailKeeper
 from stiction.core.checkpoint import Form, check_arrays, check_count, like
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status, explain
@@ -148,7 +148,7 @@ class Solver:
 
     def advance(self) -> Status:
         """Go on to the end of what is requested, and return how that went."""
-        return march(self._loop(), self.request.progress, self.request.checkpoint)
+        return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, Status]:
         ek, er, request = self.ek, self.er, self.request

@@ -21,7 +21,7 @@ from stiction.chains.outcome import ChainHistory, RawEvents
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.core.checkpoint import check_count, kept_array, put_back
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -105,7 +105,7 @@ class _Play:
         self.end = request.t_end
 
     def run(self) -> ChainHistory:
-        filled = march(self._loop(), self.request.progress, self.request.checkpoint)
+        filled = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         return self._history(filled)
 
     def _loop(self) -> Generator[Pause, None, int]:

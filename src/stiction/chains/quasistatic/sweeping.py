@@ -37,7 +37,7 @@ from stiction.chains.quasistatic.load_path import jumps_at
 from stiction.chains.quasistatic.slip_frame import Frame, Recorder, load_series
 from stiction.core.checkpoint import kept_array, unpacking
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import ModelError, Status, explain
 
@@ -124,7 +124,7 @@ class Sweep:
 
     def run(self) -> ChainHistory:
         """Return the history."""
-        status = march(self._loop(), self.request.progress, self.request.checkpoint)
+        status = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         frame, t = self.frame, self.t
         if not status.ok:
             force = frame.drive(t, self.y, left=True)

@@ -25,7 +25,7 @@ from stiction.chains.theta.setup import (
 )
 from stiction.core.audit import Check
 from stiction.core.checkpoint import Form, check_arrays, check_count, like
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -75,7 +75,7 @@ class March:
         try:
             rests = self.scheme.exact and self.work.counter[self.tk.SLIPPING] == 0
             if not (fresh and rests and self._rest_for_good()):
-                march(self._loop(), self.request.progress, self.request.checkpoint)
+                run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
             self.reason = f"interrupted at t = {self.time:.9g} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -125,8 +126,35 @@ def _method(system: object, table: object) -> Any:
     """Return the method of a system that a table describes."""
     from stiction.core.method import methods_of
 
+    if isinstance(table, Mapping):
+        table = _of_its_own(methods_of(system).get(str(table.get("type"))), dict(table))
     known = {name: cls.__module__ for name, cls in methods_of(system).items()}
     return _build(known, f"a method for a {type(system).__name__}", table, "method")
+
+
+def _of_its_own(cls: type | None, table: Table) -> Table:
+    """Return the table of a method without defaults of other methods of its name.
+
+    Files of earlier versions hold them, because one class had the fields of all. Another value
+    than the default was ignored, and is refused.
+    """
+    from stiction.catalogue import method_homes
+    from stiction.core.method import methods_with, refuse_unknown_fields
+
+    if cls is None:
+        return table
+    own = {f.name for f in dataclasses.fields(cls)}
+    for _, other in method_homes():
+        for f in dataclasses.fields(other) if other.__name__ == cls.__name__ else ():
+            if f.name in own or f.name not in table:
+                continue
+            with contextlib.suppress(ScenarioError):
+                given = field_value(other, f.name, table[f.name], f"method.{f.name}")
+                if given == getattr(other(), f.name):
+                    del table[f.name]
+    foreign = {k: v for k, v in table.items() if k not in {*own, "type"}}
+    refuse_unknown_fields(cls, {k: v for k, v in foreign.items() if methods_with(k, cls.__name__)})
+    return table
 
 
 def _build(known: Mapping[str, str], article: str, table: object, where: str) -> Any:

@@ -43,7 +43,8 @@ class Scenario:
     def __post_init__(self) -> None:
         from stiction.core.method import method_for
 
-        object.__setattr__(self, "method", method_for(self.system, self.method))
+        if self.method is not None or hasattr(self.system, "default_method"):
+            object.__setattr__(self, "method", method_for(self.system, self.method))
         if not self.t_end > self.t_start:
             raise ScenarioError(
                 explain(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.rods.assembly import Flat, assemble, third_directors
@@ -315,7 +315,7 @@ class Marcher:
 
     def go(self) -> None:
         """March to the end, or to where the model ends."""
-        march(self._loop(), self.request.progress, self.request.checkpoint)
+        run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
         if not self._resume():

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
@@ -136,7 +136,7 @@ class _Walk:
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
-        march(self._loop(), self.request.progress, self.request.checkpoint)
+        run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
         f, save, resumed = self.flat, self.request.save, self._resume()

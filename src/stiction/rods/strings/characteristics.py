@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.errors import ModelError, Status, explain
 from stiction.rods.strings.model import RollingStrings
 
@@ -147,7 +147,7 @@ class Path:
         if f"{name}_now" in kept:
             self._unpack(name, kept)
         way = self._loop(name, beside or {})
-        march(way, self.request.progress, self.request.checkpoint)
+        run_to_end(way, self.request.progress, self.request.checkpoint)
 
     def _loop(
         self, name: str, beside: Mapping[str, npt.NDArray[Any]]

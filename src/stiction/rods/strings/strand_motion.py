@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint, silent
 from stiction.numerics.checks import number, numbers, whole
 from stiction.rods.strings.model import MOST_CELLS
@@ -84,7 +84,7 @@ def strand_motion(
         refuse("save", got, needs, why, "save fewer, or take a wider bump.")
     found = None if checkpoint is None else checkpoint.load()
     rows, kept = ([state.seen()], [float(time[0])]) if found is None else state.resume(found)
-    march(_steps(state, time, longest, rows, kept), progress or silent, checkpoint)
+    run_to_end(_steps(state, time, longest, rows, kept), progress or silent, checkpoint)
     if not state.ended:
         # sums of steps are off by rounding
         kept = [float(t) for t in time]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.numerics.vectors import size_of
@@ -99,7 +99,7 @@ class Path:
     def follow(self) -> None:
         """Follow the path until the program ends, or it cannot be followed."""
         request = self.march.request
-        march(self._loop(), request.progress, request.checkpoint)
+        run_to_end(self._loop(), request.progress, request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
         record, problem, method = self.march.record, self.problem, self.method

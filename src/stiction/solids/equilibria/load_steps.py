@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import check_count
 from stiction.core.determinism import Loss
-from stiction.core.driver import Pause, march
+from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
@@ -227,7 +227,7 @@ class March:
 
     def lead_on(self) -> bool:
         """Follow the program from the last state to the end asked for."""
-        return march(self._loop(), self.request.progress, self.request.checkpoint)
+        return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, bool]:
         begin, end = self.request.t_start, self.request.t_end

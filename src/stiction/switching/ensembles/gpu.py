@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import method_for
+from stiction.core.method import SharedName
 from stiction.errors import ModelError, explain
 from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
@@ -28,7 +28,7 @@ from stiction.switching.ensembles.study import (
     result_of,
     stop_flags,
 )
-from stiction.switching.methods import EventDriven
+from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import N_PARAMETERS
 
@@ -49,7 +49,7 @@ def ensemble_on_gpu(
     t_end: float,
     *,
     sides: npt.ArrayLike | None = None,
-    method: EventDriven = DEFAULT,
+    method: EventDriven | SharedName = DEFAULT,
     until: Sequence[str] = ENDED_ALWAYS,
 ) -> EnsembleResult:
     """Return what `ensemble` does, computed on a graphics card.
@@ -63,7 +63,7 @@ def ensemble_on_gpu(
 
     Verified by: tests/unit/switching/ensembles/test_gpu.py::test_same_as_on_the_processor
     """
-    method = method_for(wheel, method)
+    method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("ensemble_on_gpu")
     cuda = _cuda()
     x = check_starts(wheel, starts)

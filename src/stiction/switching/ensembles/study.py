@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import method_for
+from stiction.core.method import SharedName
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.ensembles.blocks import Outcome, Task, run_task
-from stiction.switching.methods import EventDriven
+from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["ENDS", "KINDS", "Ending", "EnsembleResult", "Occupation", "ensemble"]
@@ -249,7 +249,7 @@ def ensemble(
     t_end: float,
     *,
     sides: npt.ArrayLike | None = None,
-    method: EventDriven = DEFAULT,
+    method: EventDriven | SharedName = DEFAULT,
     until: Sequence[str] = ENDED_ALWAYS,
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -289,7 +289,7 @@ def ensemble(
     >>> found.end.tolist(), found.time.tolist()
     (['time', 'time'], [1.0, 1.0])
     """
-    method = method_for(system, method)
+    method = event_driven(system, method)
     x = check_starts(system, starts)
     n_starts = len(x)
     end = check_end_time(t_end, occupation)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import method_for
+from stiction.core.method import SharedName
 from stiction.errors import ModelError, explain
 from stiction.numerics.checks import MOST_SEED, number, whole
-from stiction.switching.methods import EventDriven
+from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import COS, SIN
 
@@ -99,7 +99,7 @@ def funnel_exits(
     r_high: float,
     *,
     seed: int = 0,
-    method: EventDriven = _METHOD,
+    method: EventDriven | SharedName = _METHOD,
 ) -> Escapes:
     """Return the exits that come from a two-fold, out of `count` points of the region.
 
@@ -113,7 +113,7 @@ def funnel_exits(
     Source: formulas sheet, section 5 (funnel).
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_funnel
     """
-    method = method_for(wheel, method)
+    method = event_driven(wheel, method)
     from stiction.switching.ensembles.blocks import Task, run_task
     from stiction.switching.ensembles.study import KINDS, result_of
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.method import method_for
+from stiction.core.method import SharedName
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of
-from stiction.switching.methods import EventDriven
+from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.escapes import Escapes
 from stiction.switching.wheel.model import WheelOnTurntable
 
@@ -93,7 +93,7 @@ def line_return(
     dwell: float = 0.0,
     side: float = 1.0,
     t_end: float = 500.0,
-    method: EventDriven = _METHOD,
+    method: EventDriven | SharedName = _METHOD,
     workers: int | None = None,
 ) -> LineReturns:
     """Return where orbits that leave the line at `r` by one way meet it again.
@@ -116,7 +116,7 @@ def line_return(
     >>> found.end.tolist(), found.r.round(4).tolist()
     (['line'], [0.1697])
     """
-    method = method_for(wheel, method)
+    method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_return")
     places = numbers(
         "line_return.r",
@@ -261,7 +261,7 @@ def line_orbits(
     funnel: Escapes | None = None,
     seed: int = 0,
     slopes: bool = True,
-    method: EventDriven = _METHOD,
+    method: EventDriven | SharedName = _METHOD,
 ) -> LineOrbits:
     """Return orbits of the return map that begin at the places `r` of the line.
 
@@ -285,7 +285,7 @@ def line_orbits(
     >>> found.fate.tolist(), found.r[:, 0].round(4).tolist()
     (['line'], [0.17, 0.1697])
     """
-    method = method_for(wheel, method)
+    method = event_driven(wheel, method)
     wheel.only_for_the_paper_law("line_orbits")
     why = "it makes draws repeatable."
     whole("line_orbits.seed", seed, least=0, most=MOST_SEED, why=why, try_="give 0.")
