@@ -151,9 +151,9 @@ class _Solver:
         return self._loop() if status is None else status
 
     def _loop(self) -> Status:
-        return run_to_end(self._way(), self.request.progress, self.request.checkpoint)
+        return run_to_end(self._steps(), self.request.progress, self.request.checkpoint)
 
-    def _way(self) -> Generator[Pause, None, Status]:
+    def _steps(self) -> Generator[Pause, None, Status]:
         request, path = self.request, self.path
         while True:
             used = int(path.flow.system[STEPS])

@@ -111,9 +111,9 @@ class March(Walk):
             step = self._collocated(t, h, derivative, floor)
             off = float(np.max(np.abs(step.error) / floor))
             if math.isfinite(off) and off <= 1.0:
-                share = self._to_range(step)
-                if share < 0.9 and share * h > least:
-                    h *= share
+                part = self._to_range(step)
+                if part < 0.9 and part * h > least:
+                    h *= part
                     continue
                 return step, min(_MOST_GROWTH, 0.9 * max(off, 1e-12) ** (-1.0 / 6.0)), derivative
             now.count[REJECTED] += 1
@@ -128,7 +128,7 @@ class March(Walk):
                 return None
 
     def _to_range(self, step: co.Step) -> float:
-        """Return the share of the step at which a slip speed comes into its range of fall, or out.
+        """Return the fraction of the step at which a slip speed enters its range of fall, or leaves it.
 
         Stages outside see nothing of what friction does inside. A speed between 1.0 and 1.2 times
         the range counts for neither, so that a step which ends there is not cut again.

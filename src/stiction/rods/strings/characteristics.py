@@ -146,8 +146,8 @@ class Path:
         """
         if f"{name}_now" in kept:
             self._unpack(name, kept)
-        way = self._loop(name, beside or {})
-        run_to_end(way, self.request.progress, self.request.checkpoint)
+        steps = self._loop(name, beside or {})
+        run_to_end(steps, self.request.progress, self.request.checkpoint)
 
     def _loop(
         self, name: str, beside: Mapping[str, npt.NDArray[Any]]
