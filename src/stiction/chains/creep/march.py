@@ -128,7 +128,7 @@ class March(Walk):
                 return None
 
     def _to_range(self, step: co.Step) -> float:
-        """Return the fraction of the step at which a slip speed enters its range of fall, or leaves it.
+        """Return the fraction of the step at which a slip speed enters or leaves its range of fall.
 
         Stages outside see nothing of what friction does inside. A speed between 1.0 and 1.2 times
         the range counts for neither, so that a step which ends there is not cut again.
