@@ -102,7 +102,7 @@ def changed(state: Arrays) -> Iterator[tuple[str, str, Arrays]]:
             "emptied": lambda a=array: a.ravel()[:0],
             "doubled": lambda a=array: np.concatenate([a.ravel()] * 2),
             "longer": lambda a=array: np.concatenate([a, a]) if a.ndim else a[None],
-            "text": lambda a=array: a.astype("U5"),
+            "text": lambda a=array: np.full(a.shape, "text"),
         }
         if array.dtype.kind == "f" and array.size:
             hows["NaN"] = lambda a=array: a * np.nan
@@ -113,6 +113,14 @@ def changed(state: Arrays) -> Iterator[tuple[str, str, Arrays]]:
             hows["negative"] = lambda a=array: -1 - abs(a)
         for how, make in hows.items():
             yield how, name, {**rest, name: make()}
+        for field in (array.dtype.names or ()) if array.size else ():
+            of_floats = array[field].dtype.kind == "f"
+            for how, value in (
+                (("NaN", np.nan), ("infinite", np.inf)) if of_floats else (("negative", -2),)
+            ):
+                wrong = array.copy()
+                wrong[field] = value
+                yield how, f"{name}.{field}", {**rest, name: wrong}
     yield "added", "something", {**state, "something": np.zeros(3)}
 
 

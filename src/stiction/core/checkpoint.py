@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+_Places = bool | tuple[int, ...] | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,17 @@ class Form:
     ----------
     shape : length of each axis; a word stands for a length that all axes of that name share
     dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
-        for text of any length
-    inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis where it may
-    least, most : what its numbers must lie between; None for anything
+        for text of any length; fields such as "time:f8 steps:i8" for a structured array
+    inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis, or the
+        fields, where it may
+    least, most : what its numbers must lie between, of fields the integers; None for anything
     needed : False for an array that need not be there
     """
 
     shape: tuple[int | str, ...] = ()
     dtype: str = "f8"
-    inf: bool | tuple[int, ...] = False
-    nan: bool | tuple[int, ...] = False
+    inf: _Places = False
+    nan: _Places = False
     least: float | None = None
     most: float | None = None
     needed: bool = True
@@ -56,21 +58,22 @@ class Form:
         """Return the form in words."""
         sizes = " x ".join(str(n) for n in self.shape)
         barred = [word for word, may in (("NaN", self.nan), ("infinity", self.inf)) if not may]
-        without = (
-            f" without {' and '.join(barred)}" if barred and self.dtype.startswith("f") else ""
-        )
-        return f"{sizes or 'one'} of {self.dtype}{without}"
+        floats = self.dtype.startswith("f") or ":" in self.dtype
+        without = f" without {' and '.join(barred)}" if barred and floats else ""
+        return f"{sizes or 'one'} of {_shortly(self.dtype)}{without}"
 
     def fault(self, array: Array, sizes: dict[str, int]) -> str:
         """Return what is wrong with an array, "" for nothing; learn the lengths of its axes."""
         kind = _dtype(array)
         if kind != self.dtype and kind[:1] != self.dtype:
-            return f"numbers of type {kind}"
+            return f"numbers of type {_shortly(kind)}"
         if array.ndim != len(self.shape) or any(
             size != (want if isinstance(want, int) else sizes.setdefault(want, size))
             for size, want in zip(array.shape, self.shape, strict=True)
         ):
             return f"an array of shape {array.shape}"
+        if array.dtype.names:
+            return self._fault_of_a_field(array)
         if self.dtype.startswith("f") and _outside(np.isnan(array), self.nan):
             return "NaN"
         if self.dtype.startswith("f") and _outside(np.isinf(array), self.inf):
@@ -82,13 +85,23 @@ class Form:
             return f"{array.max()}, above {high}"
         return ""
 
+    def _fault_of_a_field(self, array: Array) -> str:
+        for name in array.dtype.names or ():
+            column = array[name]
+            inf, nan = (p if isinstance(p, bool) else name in p for p in (self.inf, self.nan))
+            bounds = (self.least, self.most) if column.dtype.kind == "i" else (None, None)
+            form = Form(column.shape, _dtype(column), inf, nan, *bounds)
+            if fault := form.fault(column, {}):
+                return f"{name}: {fault}"
+        return ""
 
-def _outside(found: npt.NDArray[np.bool_], allowed: bool | tuple[int, ...]) -> bool:
+
+def _outside(found: npt.NDArray[np.bool_], allowed: _Places) -> bool:
     """Return whether something was found where it may not be."""
     if isinstance(allowed, bool) or not found.size:
         return not allowed and bool(found.any())
     barred = np.ones(found.shape[-1], dtype=bool)
-    barred[list(allowed)] = False
+    barred[[int(place) for place in allowed]] = False
     return bool(found[..., barred].any())
 
 
@@ -96,8 +109,8 @@ def like(
     array: Array,
     rows: str = "",
     *,
-    inf: bool | tuple[int, ...] = False,
-    nan: bool | tuple[int, ...] = False,
+    inf: _Places = False,
+    nan: _Places = False,
     within: tuple[float, float] | None = None,
 ) -> Form:
     """Return the form of an array that is there.
@@ -115,8 +128,15 @@ def like(
 
 
 def _dtype(array: Array) -> str:
-    """Return the type of numbers without the order of their bytes."""
+    """Return the type of numbers, or of all fields, without the order of their bytes."""
+    if array.dtype.names:
+        return " ".join(f"{name}:{_dtype(array[name])}" for name in array.dtype.names)
     return array.dtype.str.lstrip("<>=|")
+
+
+def _shortly(dtype: str) -> str:
+    """Return a type as text for messages: many fields are counted."""
+    return f"{dtype.count(':')} fields" if ":" in dtype else dtype
 
 
 def check_arrays(

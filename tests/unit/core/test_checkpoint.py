@@ -21,7 +21,15 @@ FORMS = {
     "words": Form(("n",), "U"),
     "held": Form((), "b1"),
     "maybe": Form((2,), nan=True, needed=False),
+    "table": Form((2,), "t:f8 n:i8 v:f8", inf=("v",), least=0, most=9),
 }
+TABLE = np.array([(0.0, 9, np.inf), (-1.0, 0, 2.0)], dtype=[("t", "f8"), ("n", "i8"), ("v", "f8")])
+
+
+def damaged(field, value):
+    table = TABLE.copy()
+    table[field][1] = value
+    return table
 
 
 def arrays():
@@ -31,6 +39,7 @@ def arrays():
         "marks": np.arange(4),
         "words": np.array(["a", "bc", "", "d"]),
         "held": np.array(True),
+        "table": TABLE,
     }
 
 
@@ -56,6 +65,13 @@ def test_right_arrays_pass_and_tell_their_lengths():
         ("marks", np.array([0, -1, 2, 3]), "-1, below 0"),
         ("words", np.zeros(4), "type f8"),
         ("maybe", np.array([np.inf, 1.0]), "infinity"),
+        ("table", damaged("t", np.inf), "t: infinity"),
+        ("table", damaged("v", np.nan), "v: NaN"),
+        ("table", damaged("n", 10), "n: 10, above 9"),
+        ("table", TABLE[["t", "v"]], "type 2 fields"),
+        ("table", np.zeros(2), "2 of 3 fields without NaN"),
+        ("table", TABLE[:1], "shape"),
+        ("x", TABLE[[0, 1, 1]], "type 3 fields"),
         ("other", np.zeros(1), "not known"),
     ],
 )
