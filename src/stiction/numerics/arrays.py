@@ -2,17 +2,18 @@
 
 NumPy's own types say nothing of dimensions and call a single entry of any array `Any`, so that
 a scalar function may return anything. These protocols say what a kernel uses of an array; every
-NumPy array of the same kind of number fits them.
+NumPy array of the same kind of number fits them. Elements of structured arrays have attributes.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol, overload
+import operator
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Integers", "Matrix", "Stack", "Vector"]
+__all__ = ["Integers", "Matrix", "Stack", "Struct", "Table", "Vector"]
 
 
 class _Sized(Protocol):
@@ -104,3 +105,55 @@ class Stack(_Sized, Protocol):
 
     def copy(self) -> Stack:
         """Return a contiguous copy."""
+
+
+# ---- structured arrays
+
+_S = TypeVar("_S", bound="Struct")
+_FORMATS: dict[Any, str] = {"float": "f8", "int": "i8", float: "f8", int: "i8"}
+
+if TYPE_CHECKING:
+    # NumPy's stubs say that nothing derives from np.void
+    _Element = object
+
+    class Table(np.ndarray[Any, np.dtype[Any]], Generic[_S]):
+        """A one-dimensional structured array, whose elements have the fields of S."""
+
+        @overload  # type: ignore[override]
+        def __getitem__(self, at: int, /) -> _S: ...
+        @overload
+        def __getitem__(self, at: slice | str, /) -> npt.NDArray[Any]: ...
+        def __getitem__(self, at: Any, /) -> Any: ...
+
+else:
+    _Element, Table = np.void, np.ndarray
+
+
+class Struct(_Element):
+    """An element of a structured array; a subclass annotates its fields as float or int.
+
+    An element is a view: what is written to it stands in the array. Compiled code reads and writes
+    the same attributes. Those of NumPy's own `np.record` take five times as long in plain Python.
+
+    Verified by: tests/unit/numerics/test_structured_arrays.py::test_both_modes_write_the_same
+    """
+
+    fields_type: ClassVar[np.dtype[np.void]]
+
+    def __init_subclass__(cls) -> None:
+        fields = [(name, _FORMATS[kind]) for name, kind in cls.__annotations__.items()]
+        cls.fields_type = np.dtype((cls, fields))
+        for name, _ in fields:
+            setattr(cls, name, property(operator.itemgetter(name), _setter(name)))
+
+    @classmethod
+    def table(cls: type[_S], rows: int = 1) -> Table[_S]:
+        """Return a structured array of zeros."""
+        return cast("Table[_S]", np.zeros(rows, cls.fields_type))
+
+
+def _setter(name: str) -> Any:
+    def put(self: np.void, value: float) -> None:
+        self[name] = value
+
+    return put

@@ -1,8 +1,9 @@
 """Lists of kernels with the types they are called with, as text: what to compile beforehand.
 
 A line is "module:name types", types separated by blanks: ``i8``, ``f8``, ``b1``; an array is its
-entries, a colon, its dimensions and layout (``f8:2C``); a named tuple is "module:Class(types)", a
-bare one "(types)". A line with ``->`` is a C function, with the type of its result behind it.
+entries, a colon, its dimensions and layout (``f8:2C``), a structured one ``time=f8,steps=i8:1C``; a
+named tuple is "module:Class(types)", a bare one "(types)". A line with ``->`` is a C function, with
+the type of its result behind it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numba.core import types as numba_types
+from numba.np.numpy_support import from_dtype
 
 from stiction.numerics import jit
 from stiction.numerics.compiling.digest import size_of
@@ -37,7 +40,7 @@ _SCALARS = {
     "none": types.none,
 }
 _NAMES = {kind: name for name, kind in _SCALARS.items()}
-_TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.]+(?::\d\w?!?)?|\*|[() ]")
+_TOKEN = re.compile(r"[\w.]+:\w+\(|[\w.=,]+(?::\d\w?!?)?|\*|[() ]")
 
 
 def lines() -> list[str]:
@@ -121,6 +124,10 @@ def type_text(kind: Any) -> str:
     if isinstance(kind, types.Array):
         write = "" if kind.mutable else "!"
         return f"{type_text(kind.dtype)}:{kind.ndim}{kind.layout}{write}"
+    if isinstance(kind, types.Record):
+        text = ",".join(f"{name}={type_text(kind.typeof(name))}" for name in kind.fields)
+        if _entries(text) == kind:
+            return text
     if isinstance(kind, types.BaseNamedTuple):
         inside = " ".join(map(type_text, kind.types))
         return f"{_name(kind.instance_class)}({inside})"
@@ -158,9 +165,17 @@ def _read(tokens: Iterator[str]) -> Iterator[Any]:
             entries, _, shape = token.partition(":")
             write = not shape.endswith("!")
             layout = shape.rstrip("!")[1:]
-            yield types.Array(_SCALARS[entries], int(shape[0]), layout, readonly=not write)
+            yield types.Array(_entries(entries), int(shape[0]), layout, readonly=not write)
         elif token != " ":
-            yield _SCALARS[token]
+            yield _entries(token)
+
+
+def _entries(text: str) -> Any:
+    """Return a scalar type, or that of entries with fields."""
+    if "=" not in text:
+        return _SCALARS[text]
+    fields = [field.split("=") for field in text.split(",")]
+    return from_dtype(np.dtype([(name, kind) for name, kind in fields]))
 
 
 def _named(inside: tuple[Any, ...], made: type) -> Any:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numba.core import types
+from numba.np.numpy_support import from_dtype
 
 from stiction.numerics.compiling import listing
 from stiction.numerics.jit import kernel, running
@@ -39,6 +40,7 @@ def power(n):
     return power
 
 
+RECORD = from_dtype(np.dtype([("time", "f8"), ("steps", "i8")]))
 KINDS = [
     types.int64,
     types.int8,
@@ -47,6 +49,9 @@ KINDS = [
     Array(types.float64, 1, "C"),
     Array(types.int64, 2, "A"),
     Array(types.float64, 3, "C", readonly=True),
+    RECORD,
+    Array(RECORD, 1, "C"),
+    types.NamedTuple((RECORD, Array(RECORD, 1, "A")), Pair),
     types.NamedTuple((types.int64, Array(types.float64, 1, "C")), Pair),
     types.NamedUniTuple(types.float64, 2, Pair),
     types.Tuple((types.int64, types.float64)),
@@ -61,8 +66,10 @@ def test_types_come_back(kind):
 
 
 def test_a_type_without_a_text_is_refused():
-    with pytest.raises(ValueError, match="has no text"):
-        listing.type_text(types.unicode_type)
+    padded = from_dtype(np.dtype([("sign", "i1"), ("time", "f8")], align=True))
+    for kind in (types.unicode_type, padded):
+        with pytest.raises(ValueError, match="has no text"):
+            listing.type_text(kind)
 
 
 def test_what_was_called_is_listed_and_compiles():
