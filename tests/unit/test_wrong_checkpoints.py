@@ -13,11 +13,12 @@ SCENARIOS = {
     "belt-oscillator": ["solve.t_end=1000", "solve.save=11"],
     "rods-crossed": ["solve.t_end=0.003", "solve.save=3"],
     "strip-peeling": ["method.steps=2", "system.u_end=1.0"],
+    "spring-slider": ["solve.t_end=700", "solve.save=11"],
 }
 STRIDE = {"strip-peeling": 13, "rods-crossed": 4, "burridge-knopoff": 4}
 # what a curve that begins later, or a rest that never came, has no number for
 MAY_BE_NAN = ("row_curves", "row_point_", "out", "history", "found")
-MAY_BE_NAN += ("saved_state", "stop_time", "lost", "balance")
+MAY_BE_NAN += ("saved_state", "stop_time", "lost", "balance", "events.largest")
 
 
 def solved(name, checkpoint):
@@ -35,9 +36,15 @@ def wrong(state):
         if values.size:
             yield f"{name} emptied", {**rest, name: values.ravel()[:0]}
         yield f"{name} doubled", {**rest, name: np.concatenate([values.ravel()] * 2)[None]}
-        yield f"{name} as bytes", {**rest, name: values.astype("S3")}
+        yield f"{name} as bytes", {**rest, name: np.full(values.shape, b"1.0")}
         if values.dtype.kind == "f" and values.size and not name.startswith(MAY_BE_NAN):
             yield f"{name} NaN", {**rest, name: values * np.nan}
+        for field in (values.dtype.names or ()) if values.size else ():
+            if f"{name}.{field}".startswith(MAY_BE_NAN):
+                continue
+            part = values.copy()
+            part[field] = np.nan if values.dtype[field].kind == "f" else -2
+            yield f"{name}.{field} NaN or negative", {**rest, name: part}
     yield "another", {**state, "another": np.zeros(2)}
 
 
@@ -46,6 +53,7 @@ def test_wrong_arrays_are_refused(name, monkeypatch):
     # often enough for a state in the middle
     monkeypatch.setattr("stiction.chains.theta.march._MOST_STEPS", 50)
     monkeypatch.setattr("stiction.switching.event_driven._STEPS_PER_CALL", 200)
+    monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
     kept = Memory(once=True)
     whole = solved(name, kept)
     assert kept.state is not None

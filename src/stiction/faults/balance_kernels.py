@@ -15,13 +15,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.faults.rate_kernels import ETA, REGULARISED, SIGMA, A, coefficient
+from stiction.faults.rate_kernels import Cell, coefficient
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 __all__ = ["EVERY", "put_in_balance"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # steps from one correction to the next: two more products in two hundred
 EVERY = 32
@@ -33,7 +33,7 @@ _TURNS = 8
 
 @kernel
 def put_in_balance(
-    state: Floats, stress: Floats, par: Floats, forms: Ints, rtol: float, largest: float
+    state: Floats, stress: Floats, cells: Table[Cell], rtol: float, largest: float
 ) -> float:
     """Correct ln V of every cell in `state`; return how far the worst was from balance before.
 
@@ -43,7 +43,7 @@ def put_in_balance(
     ----------
     state : (4 n + 2,) as in `rate_kernels.rates`
     stress : (n,) elastic stress, with that of the start [Pa]
-    par, forms : of `rate_kernels`
+    cells : n
     rtol : tolerance of ln V
     largest : size of the terms that the stress is a sum of [Pa]
 
@@ -53,17 +53,17 @@ def put_in_balance(
 
     Verified by: tests/unit/faults/test_balance.py::test_the_speed_balances_the_stress
     """
-    n, regularised, worst = stress.size, forms[REGULARISED] == 1, 0.0
+    n, worst = stress.size, 0.0
     for i in range(n):
-        q, sigma, eta = state[n + i], par[SIGMA, i], par[ETA, i]
-        x = state[i]
+        cell, x, q = cells[i], state[i], state[n + i]
+        sigma, eta = cell.sigma, cell.eta
         for turn in range(_TURNS):
-            mu, share = coefficient(x, q, par, i, regularised)
+            mu, share = coefficient(x, q, cell)
             drag = eta * math.exp(x)
             off = stress[i] - sigma * mu - drag
             if turn == 0:
                 worst = max(worst, abs(off) / sigma)
-            slope = sigma * par[A, i] * share + drag
+            slope = sigma * cell.a * share + drag
             # a comparison with NaN is false: then nothing is changed
             if not _ROUNDING * largest < rtol * slope:
                 break

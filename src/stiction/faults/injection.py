@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.faults import pressure_kernels as pk
+from stiction.faults.pressure_kernels import Fluid
+from stiction.numerics.arrays import Table
 from stiction.numerics.checks import Record, number
 
 __all__ = ["Injection"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,11 +59,11 @@ class Injection(Record):
             where, why = f"Injection.{name}", "pore pressure is made of it."
             number(where, given, rule=rule, unit=unit, why=why, try_="leave it out.")
 
-    def fluid(self, width: float) -> Floats:
+    def fluid(self, width: float) -> Table[Fluid]:
         """Return what kernels need for cells of this width [m]."""
-        fluid = np.zeros(pk.FLUID)
-        fluid[pk.SOURCE] = self.rate / self.storage
-        fluid[pk.DIFFUSIVITY], fluid[pk.PLACE] = self.diffusivity, self.place
-        fluid[pk.UNTIL] = np.inf if self.until is None else self.until
-        fluid[pk.WIDTH] = width
+        fluid = Fluid.table()
+        it = fluid[0]
+        it.source, it.diffusivity = self.rate / self.storage, self.diffusivity
+        it.until = math.inf if self.until is None else self.until
+        it.place, it.width = self.place, width
         return fluid

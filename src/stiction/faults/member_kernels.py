@@ -8,7 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.faults import stepper_kernels as sk
-from stiction.faults.stepper_kernels import March, march_dense
+from stiction.faults.rate_kernels import Cell
+from stiction.faults.state import Event, March, Progress
+from stiction.faults.stepper_kernels import march_dense
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 __all__ = ["Found", "Starts", "march_sliders"]
@@ -20,20 +23,18 @@ Ints = npt.NDArray[np.int64]
 class Starts(NamedTuple):
     """What b sliders begin with.
 
-    log_speed, log_age, speed, stress : (b,) of the start
+    log_speed, log_age : (b,) of the start
     spring, plate : (b,) [Pa/m], [m/s]
-    par : (b, PAR_ROWS) of `rate_kernels`
-    number : (NUMBERS,) what all march with
+    cells : b
+    progress : one element, with which all begin
     """
 
     log_speed: Floats
     log_age: Floats
-    speed: Floats
-    stress: Floats
     spring: Floats
     plate: Floats
-    par: Floats
-    number: Floats
+    cells: Table[Cell]
+    progress: Table[Progress]
 
 
 class Found(NamedTuple):
@@ -41,49 +42,41 @@ class Found(NamedTuple):
 
     done : (b,) 1 where the end was reached, 0 at first; others are left alone
     states : (b, 2, 6) at the start and at the end
-    number : (b, NUMBERS), counts : (b, COUNTS) of the march at its end
+    progress : (b,) of the march at its end
     first : (b + 1,) where the events of a member begin
-    events : (rows, 3) time, its low part, and whether it is an onset
+    events : of one member after the other
     """
 
     done: npt.NDArray[np.int8]
     states: Floats
-    number: Floats
-    counts: Ints
+    progress: Table[Progress]
     first: Ints
-    events: Floats
+    events: Table[Event]
 
 
 @kernel
 def _begin(m: March, stiffness: Floats, given: Starts, b: int) -> None:
     """Set the arrays to those of a slider that was just made."""
-    for i in range(m.work.shape[0]):
-        for j in range(m.work.shape[1]):
-            m.work[i, j] = 0.0
-    for i in range(m.number.size):
-        m.number[i] = given.number[i]
-    for i in range(m.counts.size):
-        m.counts[i] = 0
-    for row in (sk.STATE, sk.TRIAL):
-        m.work[row, 0], m.work[row, 1] = given.log_speed[b], given.log_age[b]
-    for i in range(m.par.shape[0]):
-        m.par[i, 0] = given.par[b, i]
+    m.progress[0] = given.progress[0]
+    m.cells[0] = given.cells[b]
+    now = m.progress[0]
+    now.plate_speed, now.own_stiffness = given.plate[b], given.spring[b]
+    for state in (m.state, m.trial):
+        for j in range(state.size):
+            state[j] = 0.0
+        state[0], state[1] = given.log_speed[b], given.log_age[b]
     stiffness[0, 0] = -given.spring[b]
-    m.number[sk.PLATE], m.number[sk.OWN] = given.plate[b], given.spring[b]
-    m.stress_start[0] = given.stress[b]
-    m.pull[0] = given.speed[b] - given.plate[b]
+    m.pull[0] = given.cells[b].speed - given.plate[b]
     m.stress_rate[0] = stiffness[0, 0] * m.pull[0]
 
 
 @kernel
-def _note_events(m: March, events: Floats, used: int) -> int:
-    """Take over the events of the buffer; return how many rows are used then."""
-    for k in range(m.counts[sk.EVENTS]):
-        events[used, 0] = m.events[k, sk.E_TIME]
-        events[used, 1] = m.events[k, sk.E_TIME_LOW]
-        events[used, 2] = m.events[k, sk.E_UP]
+def _note_events(m: March, events: Table[Event], used: int) -> int:
+    """Take over the events of the buffer; return how many there are then."""
+    for k in range(m.progress[0].events):
+        events[used] = m.events[k]
         used += 1
-    m.counts[sk.EVENTS] = 0
+    m.progress[0].events = 0
     return used
 
 
@@ -101,7 +94,7 @@ def march_sliders(
 
     Verified by: tests/unit/faults/test_members.py::test_the_same_as_single_runs
     """
-    members = given.plate.size
+    members, now = given.plate.size, m.progress[0]
     for b in range(begin, members):
         used = found.first[b]
         found.first[b + 1] = used
@@ -109,27 +102,21 @@ def march_sliders(
             continue
         _begin(m, stiffness, given, b)
         code = sk.PAUSE
-        while code == sk.PAUSE and m.counts[sk.STEPS] < most:
-            m.counts[sk.LEFT] = most - m.counts[sk.STEPS]
+        while code == sk.PAUSE and now.steps < most:
+            now.left = most - now.steps
             code = march_dense(m, stiffness)
-            if used + m.counts[sk.EVENTS] > found.events.shape[0]:
+            if used + now.events > len(found.events):
                 return b
             used = _note_events(m, found.events, used)
             # nobody reads the trace of a member
-            m.counts[sk.TRACED] = 0
+            now.traced = 0
         found.first[b + 1] = used
         if code != sk.DONE:
             continue
         found.done[b] = 1
-        if m.counts[sk.SAVED] < 2:
+        if now.saved < 2:
             # the last time may be missed by rounding; the march has ended there
-            for j in range(m.work.shape[1]):
-                m.kept[1, j] = m.work[sk.STATE, j]
-        for i in range(2):
-            for j in range(m.work.shape[1]):
-                found.states[b, i, j] = m.kept[i, j]
-        for i in range(m.number.size):
-            found.number[b, i] = m.number[i]
-        for i in range(m.counts.size):
-            found.counts[b, i] = m.counts[i]
+            m.kept[1] = m.state
+        found.states[b] = m.kept
+        found.progress[b] = m.progress[0]
     return members

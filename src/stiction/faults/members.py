@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,10 @@ import numpy.typing as npt
 from stiction.core.block import Block, Energies, Solve, ledger_of
 from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
-from stiction.faults import rate_kernels as rk
-from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import SpringSlider
 from stiction.faults.outcome import BALANCE_LIMIT, EXTREMES, LEAST_APART, LEDGER_LIMIT
-from stiction.faults.run import march_of, numbers_of
+from stiction.faults.run import cells_of, march_of, start_of
+from stiction.faults.state import Event, Progress
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Path = tuple[str | int, ...]
 
-_STATS = {"steps": sk.STEPS, "rejected": sk.REJECTED}
+_STATS = ("steps", "rejected")
 _CHECKS = ("ledger_closes", "stress_balances", "starts_apart_from_unstable_sliding")
 _OF_SLIDER = {
     "normal_stress": "positive",
@@ -107,7 +105,7 @@ class _Crew:
         self, system: SpringSlider, method: Cycles, request: Request, paths: Sequence[Path]
     ) -> None:
         self.system, self.method, self.request, self.paths = system, method, request, paths
-        self.march = march_of(system, request)
+        self.march = march_of(system, method, request)
 
     def solve(self, columns: Sequence[Array]) -> Block:
         """Return what is told of all members."""
@@ -121,7 +119,9 @@ class _Crew:
             while begin < sliders.sound.size:
                 begin = march_sliders(self.march, stiffness, given, most, begin, found)
                 if begin < sliders.sound.size:
-                    found = found._replace(events=np.vstack([found.events, 0.0 * found.events]))
+                    events = Event.table(2 * len(found.events))
+                    events[: len(found.events)] = found.events
+                    found = found._replace(events=events)
             return self._block(sliders, given, found)
 
     def _sliders(self, columns: Sequence[Array]) -> _Sliders:
@@ -146,29 +146,20 @@ class _Crew:
         from stiction.faults.member_kernels import Starts
 
         given, law, own = sliders.given, sliders.law, self.system.law
-        number = numbers_of(self.system, self.method, self.request)
+        progress = start_of(self.system, self.method, self.request)
         # nobody reads a trace
-        number[sk.APART] = np.inf
-        par = np.zeros((sliders.sound.size, rk.PAR_ROWS))
-        for row, name in ((rk.A, "a"), (rk.B, "b"), (rk.LENGTH, "length"), (rk.MU0, "mu0")):
-            par[:, row] = law[name]
-        par[:, rk.SPEED0], par[:, rk.SIGMA] = own.speed0, given["normal_stress"]
-        par[:, rk.ETA] = given["impedance"]
-        for k, length in enumerate(law["length"].tolist()):
-            if length > 0.0 and math.isfinite(length):
-                par[k, rk.LN_RATIO] = math.log(own.speed0 / length)
-                par[k, rk.LN_LENGTH] = math.log(length)
-        par[:, rk.LN_SPEED0] = math.log(own.speed0)
+        progress[0].apart = np.inf
+        cells = cells_of(own, law, given["normal_stress"], given["impedance"])
         stress = self._friction(sliders, sliders.speed, sliders.age) * given["normal_stress"]
+        cells["stress_start"] = stress + given["impedance"] * sliders.speed
+        cells["speed"] = sliders.speed
         return Starts(
             log_speed=np.log(sliders.speed),
             log_age=np.log(sliders.age),
-            speed=sliders.speed,
-            stress=stress + given["impedance"] * sliders.speed,
             spring=given["spring"],
             plate=given["plate_speed"],
-            par=par,
-            number=number,
+            cells=cells,
+            progress=progress,
         )
 
     def _friction(self, sliders: _Sliders, speed: Floats, age: Floats) -> Floats:
@@ -182,9 +173,9 @@ class _Crew:
 
     def _block(self, sliders: _Sliders, given: Starts, found: Found) -> Block:
         """Judge the members as the audit does, and name their results."""
-        states, number, counts = found.states, found.number, found.counts
+        states, progress = found.states, found.progress
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))
-        ahead, eta, sigma = states[:, :, 2], given.par[:, rk.ETA], given.par[:, rk.SIGMA]
+        ahead, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
         mu = np.stack(
             [
                 self._friction(sliders, np.ascontiguousarray(speed[:, k]), age[:, k].copy())
@@ -194,12 +185,12 @@ class _Crew:
         )
         shear = mu * sigma[:, None] + eta[:, None] * speed
         stress = -given.spring[:, None] * ahead
-        sums = np.zeros((len(number), 2, 4))
+        sums = np.zeros((len(progress), 2, 4))
         sums[:, :, 1] = -((shear[:, :1] + 0.5 * stress) * ahead)
         sums[:, :, 2], sums[:, :, 3] = states[:, :, 5], states[:, :, 4]
         energy = ledger_of(sums, states[:, :, 3:4])
         off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
-        balance = np.maximum(off.max(axis=1), number[:, sk.OFF_BALANCE])
+        balance = np.maximum(off.max(axis=1), progress["off_balance"])
         apart, stable = self._apart(sliders)
         checks = (energy.imbalance_rel, balance, apart)
         # written so that what is no number does not hold
@@ -211,9 +202,9 @@ class _Crew:
         results = self._results(sliders, found, energy, np.stack([speed, age], axis=2)[:, -1])
         results |= {f"audit.{name}": value for name, value in zip(_CHECKS, checks, strict=True)}
         results["stats.events"] = events
-        results |= {f"stats.{name}": counts[:, at] for name, at in _STATS.items()}
-        results["stats.evaluations"] = counts[:, sk.ASKED] + 1
-        reached = np.full(len(number), self.request.save[-1])
+        results |= {f"stats.{name}": progress[name] for name in _STATS}
+        results["stats.evaluations"] = progress["asked"] + 1
+        reached = np.full(len(progress), self.request.save[-1])
         return Block(holds, reached, events, energy.imbalance_rel, results)
 
     def _apart(self, sliders: _Sliders) -> tuple[Floats, Flags]:
@@ -229,14 +220,14 @@ class _Crew:
     def _results(
         self, sliders: _Sliders, found: Found, energy: Energies, final: Floats
     ) -> dict[str, Array]:
-        m, number = len(found.done), found.number
+        m, progress = len(found.done), found.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
-        up = found.events[:, 2] > 0.0
+        up = found.events["up"] == 1
         for k in np.flatnonzero(found.done == 1).tolist():
             rows = slice(found.first[k], found.first[k + 1])
             rising = found.events[rows][up[rows]]
             later = rising[1:]
-            gaps = np.diff(later[:, 0]) + np.diff(later[:, 1])
+            gaps = np.diff(later["time"]) + np.diff(later["time_low"])
             onsets[k] = len(rising)
             if gaps.size:
                 mean[k], spread[k] = gaps.mean(), np.ptp(gaps)
@@ -252,7 +243,7 @@ class _Crew:
             "events.arrest": np.diff(found.first) - onsets,
         }
         for name, (low, high, _) in EXTREMES.items():
-            results[f"least_{name}"], results[f"largest_{name}"] = number[:, low], number[:, high]
+            results[f"least_{name}"], results[f"largest_{name}"] = progress[low], progress[high]
         return results | energy.at_end()
 
 
@@ -263,8 +254,7 @@ def _room(m: int, sound: Flags) -> Found:
         # what cannot be a slider is never begun
         done=np.where(sound, 0, -1).astype(np.int8),
         states=np.zeros((m, 2, 6)),
-        number=np.zeros((m, sk.NUMBERS)),
-        counts=np.zeros((m, sk.COUNTS), np.int64),
+        progress=Progress.table(m),
         first=np.zeros(m + 1, np.int64),
-        events=np.zeros((_ROOM, 3)),
+        events=Event.table(_ROOM),
     )

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.faults.injection import Injection
-from stiction.faults.pressure_kernels import pressures
+from stiction.faults.pressure_kernels import Fluid, pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
 from stiction.laws.rate_and_state import AgeingLaw, RateAndState
+from stiction.numerics.arrays import Table
 from stiction.numerics.checks import Numbers, Record, fits, number, numbers, whole
 
 __all__ = ["Cells", "Fault", "FaultSystem", "SpringSlider"]
@@ -84,9 +85,9 @@ class Cells(FaultSystem):
         return np.full(self.n, getattr(self, "normal_stress"))  # noqa: B009
 
     @property
-    def fluid(self) -> Floats:
-        """Numbers of the fluid, as `pressure_kernels` has them; none without one."""
-        return np.zeros(0)
+    def fluid(self) -> Table[Fluid]:
+        """Fluid that is injected: one element, or none."""
+        return Fluid.table(0)
 
     def pore_pressure(self, time: npt.ArrayLike) -> Floats:
         """Return mean pore pressures of the cells at times, beyond those before injection [Pa].
@@ -97,7 +98,7 @@ class Cells(FaultSystem):
         """
         at, fluid = np.asarray(time, dtype=np.float64), self.fluid
         found = np.zeros((at.size, self.n))
-        if fluid.size:
+        if len(fluid):
             rate = np.zeros(self.n)
             for row, t in zip(found, at.ravel().tolist(), strict=True):
                 pressures(t, fluid, row, rate)
@@ -316,9 +317,9 @@ class Fault(Cells):
         return self.cells
 
     @property
-    def fluid(self) -> Floats:
-        """Numbers of the injected fluid; none without one."""
-        return np.zeros(0) if self.injection is None else self.injection.fluid(self.width)
+    def fluid(self) -> Table[Fluid]:
+        """Fluid that is injected: one element, or none."""
+        return Fluid.table(0) if self.injection is None else self.injection.fluid(self.width)
 
     @property
     def width(self) -> float:

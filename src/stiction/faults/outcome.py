@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
-from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, Fault, FaultSystem, SpringSlider
+from stiction.faults.state import Progress
 from stiction.numerics.shown import counted
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ __all__ = [
     "build_run",
 ]
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # what a run keeps over steps may drift from the balance that it started with [of the stress]
 BALANCE_LIMIT, LEDGER_LIMIT = 1e-5, 1e-6
@@ -40,9 +40,9 @@ LEAST_APART = 1e-9
 _CELLS_PER_ZONE = 3.0
 # of the fastest cell: least, largest, unit
 EXTREMES = {
-    "slip_speed": (sk.V_LEAST, sk.V_MOST, "m/s"),
-    "state": (sk.AGE_LEAST, sk.AGE_MOST, "s"),
-    "friction": (sk.MU_LEAST, sk.MU_MOST, "1"),
+    "slip_speed": ("v_least", "v_most", "m/s"),
+    "state": ("age_least", "age_most", "s"),
+    "friction": ("mu_least", "mu_most", "1"),
 }
 
 
@@ -55,21 +55,18 @@ class History:
     time : (t,) saved times [s]
     states : (t, 4 n + 2) as `rate_kernels.rates` has them
     stress : (t, n) elastic stress since the start [Pa]
-    events : (m, EVENT_COLUMNS)
-    trace : (r, TRACE_COLUMNS)
     profiles : (p, n) slip beyond the plates' at the first events; none of a slider
-    number, counts : of the march at its end
+    events, trace, progress : of the march at its end
     status, reason : how it ended
     """
 
     time: Floats
     states: Floats
     stress: Floats
-    events: Floats
-    trace: Floats
+    events: Array
+    trace: Array
     profiles: Floats
-    number: Floats
-    counts: Ints
+    progress: Progress
     status: Status
     reason: str
 
@@ -111,9 +108,9 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
         quantities=_quantities(system, h),
         stats={
             "events": len(h.events),
-            "steps": int(h.counts[sk.STEPS]),
-            "rejected": int(h.counts[sk.REJECTED]),
-            "evaluations": int(h.counts[sk.ASKED]) + 1,
+            "steps": int(h.progress.steps),
+            "rejected": int(h.progress.rejected),
+            "evaluations": int(h.progress.asked) + 1,
         },
         citations=(),
         size=counted(n, "cell"),
@@ -123,7 +120,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
 
 def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
     """Return the pore pressure of a fault that has one."""
-    if not system.fluid.size:
+    if not len(system.fluid):
         return {}
     what = "mean over each cell, beyond that before injection"
     return {"pore_pressure": Variable(pressure, ("time", "contact"), "Pa", what)}
@@ -131,13 +128,13 @@ def _pressure(system: Cells, pressure: Floats) -> dict[str, Variable]:
 
 def _trace(system: Cells, h: History) -> dict[str, Variable]:
     """Return what the fastest cell did, with rows wherever it changed: most of it is waiting."""
-    t, along = h.trace[:, sk.T_TIME], ("sample",)
-    slip = h.trace[:, sk.T_SLIP] + system.plate_speed * (t - h.time[0])
+    t, along = h.trace["time"], ("sample",)
+    slip = h.trace["slip"] + system.plate_speed * (t - h.time[0])
     return {
         "trace_time": Variable(t, along, "s", "when the fastest cell had changed"),
-        "trace_speed": Variable(h.trace[:, sk.T_SPEED], along, "m/s", "of the fastest cell"),
-        "trace_state": Variable(h.trace[:, sk.T_AGE], along, "s", "of the fastest cell"),
-        "trace_friction": Variable(h.trace[:, sk.T_FRICTION], along, "1", "of the fastest cell"),
+        "trace_speed": Variable(h.trace["speed"], along, "m/s", "of the fastest cell"),
+        "trace_state": Variable(h.trace["age"], along, "s", "of the fastest cell"),
+        "trace_friction": Variable(h.trace["friction"], along, "1", "of the fastest cell"),
         "trace_slip": Variable(slip, along, "m", "of the fastest cell"),
     }
 
@@ -146,7 +143,7 @@ def _profiles(system: Cells, h: History) -> dict[str, Variable]:
     """Return the slip of all cells at the first events: onset, arrest, onset, ..."""
     if not len(h.profiles):
         return {}
-    at = h.events[: len(h.profiles), sk.E_TIME]
+    at = h.events["time"][: len(h.profiles)]
     slip = h.profiles + system.plate_speed * (at - h.time[0])[:, None]
     return {
         "slip_at_event": Variable(slip, ("event", "contact"), "m", "at the first events"),
@@ -174,20 +171,20 @@ def _ledger(system: Cells, h: History, shear: Floats, ahead: Floats, heat: Float
 
 def _events(system: Cells, h: History) -> EventLog:
     rows = h.events
-    up = rows[:, sk.E_UP] > 0.0
-    slip = rows[:, sk.E_SLIP] + system.plate_speed * (rows[:, sk.E_TIME] - h.time[0])
+    up = rows["up"] == 1
+    slip = rows["slip"] + system.plate_speed * (rows["time"] - h.time[0])
     return EventLog(
-        time=rows[:, sk.E_TIME].copy(),
-        contact=rows[:, sk.E_CELL].astype(np.int64) + 1,
+        time=rows["time"].copy(),
+        contact=rows["cell"] + 1,
         before=["creep" if u else "rupture" for u in up],
         after=["rupture" if u else "creep" for u in up],
         kind=["onset" if u else "arrest" for u in up],
         columns={
-            "slip_speed": rows[:, sk.E_SPEED].copy(),
-            "friction": rows[:, sk.E_FRICTION].copy(),
-            "state": rows[:, sk.E_AGE].copy(),
+            "slip_speed": rows["speed"].copy(),
+            "friction": rows["friction"].copy(),
+            "state": rows["age"].copy(),
             "mean_slip": slip,
-            "largest_slip": rows[:, sk.E_LARGEST].copy(),
+            "largest_slip": rows["largest"].copy(),
         },
         units={
             "slip_speed": "m/s",
@@ -204,7 +201,7 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
     closed, drift = energy.imbalance_rel, float(off[worst])
     at: float | None = float(h.time[worst[0]])
     # what steps drifted before it was put right
-    between = float(h.number[sk.OFF_BALANCE])
+    between = float(h.progress.off_balance)
     if between > drift:
         drift, at = between, None
     found = [
@@ -258,7 +255,7 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
             note = "shear_speed is not given"
             found.append(Check("slip_below_wave_speed", None, None, 0.01, None, note))
         else:
-            ratio = float(h.number[sk.V_MOST]) / system.shear_speed
+            ratio = float(h.progress.v_most) / system.shear_speed
             found.append(
                 Check(
                     "slip_below_wave_speed",
@@ -288,12 +285,12 @@ def _is_stable(system: Cells) -> bool:
 
 
 def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
-    onsets = h.events[h.events[:, sk.E_UP] > 0.0]
+    onsets = h.events[h.events["up"] == 1]
     # the first cycle remembers the start
     later = onsets[1:]
-    gaps = np.diff(later[:, sk.E_TIME]) + np.diff(later[:, sk.E_TIME_LOW])
+    gaps = np.diff(later["time"]) + np.diff(later["time_low"])
     recurrence = float(gaps.mean()) if gaps.size else None
-    number, since = h.number, "since the second onset" if len(onsets) > 1 else "since the start"
+    since = "since the second onset" if len(onsets) > 1 else "since the start"
     found = {
         "onsets": Quantity(len(onsets), "1", "times that the largest speed rose to seismic"),
         "recurrence": Quantity(
@@ -307,8 +304,10 @@ def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
         ),
     }
     for name, (low, high, unit) in EXTREMES.items():
-        found[f"least_{name}"] = Quantity(float(number[low]), unit, f"of the fastest cell, {since}")
+        found[f"least_{name}"] = Quantity(
+            float(getattr(h.progress, low)), unit, f"of the fastest cell, {since}"
+        )
         found[f"largest_{name}"] = Quantity(
-            float(number[high]), unit, f"of the fastest cell, {since}"
+            float(getattr(h.progress, high)), unit, f"of the fastest cell, {since}"
         )
     return found

@@ -17,17 +17,32 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Struct, Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["FLUID", "pressures"]
+__all__ = ["Fluid", "pressures"]
 
 Floats = npt.NDArray[np.float64]
 
-# entries of `fluid`: q / S, alpha, when injection stops, place of the point and width of a cell
-SOURCE, DIFFUSIVITY, UNTIL, PLACE, WIDTH = range(5)
-FLUID = 5
 # from here on erfc is below the least number
 _FAR = 27.3
+
+
+class Fluid(Struct):
+    """An injection, as kernels need it.
+
+    source : q / S [m/s Pa]
+    diffusivity : alpha [m^2/s]
+    until : when injection stops [s]
+    place : distance of the point from the first cell's beginning [m]
+    width : of a cell [m]
+    """
+
+    source: float
+    diffusivity: float
+    until: float
+    place: float
+    width: float
 
 
 @kernel
@@ -43,14 +58,14 @@ def _tails(z: float, t: float, diffusivity: float) -> tuple[float, float]:
 
 
 @kernel
-def _add_source(t: float, sign: float, fluid: Floats, pressure: Floats, rate: Floats) -> None:
+def _add_source(t: float, sign: float, fluid: Fluid, pressure: Floats, rate: Floats) -> None:
     """Add what a source (sign 1) or sink (-1) has done since it began, a time t > 0 ago."""
-    width, alpha = fluid[WIDTH], fluid[DIFFUSIVITY]
-    strength = sign * fluid[SOURCE] / width
-    left = -fluid[PLACE]
+    width, alpha = fluid.width, fluid.diffusivity
+    strength = sign * fluid.source / width
+    left = -fluid.place
     volume_left, flux_left = _tails(abs(left), t, alpha)
     for i in range(pressure.size):
-        right = (i + 1.0) * width - fluid[PLACE]
+        right = (i + 1.0) * width - fluid.place
         volume, flux = _tails(abs(right), t, alpha)
         if left < 0.0 < right:
             # the cell of the source has all but both tails
@@ -66,12 +81,12 @@ def _add_source(t: float, sign: float, fluid: Floats, pressure: Floats, rate: Fl
 
 
 @kernel
-def pressures(t: float, fluid: Floats, pressure: Floats, rate: Floats) -> None:
+def pressures(t: float, fluid: Table[Fluid], pressure: Floats, rate: Floats) -> None:
     """Set the mean pore pressure of every cell and its rate at time t [s].
 
     Parameters
     ----------
-    fluid : (FLUID,) as named above
+    fluid : one element
     pressure, rate : (n,) beyond that before injection [Pa], [Pa/s]
 
     Verified by: tests/exact/test_injection.py::test_the_pressure_diffuses
@@ -79,6 +94,6 @@ def pressures(t: float, fluid: Floats, pressure: Floats, rate: Floats) -> None:
     for i in range(pressure.size):
         pressure[i] = rate[i] = 0.0
     if t > 0.0:
-        _add_source(t, 1.0, fluid, pressure, rate)
-    if t > fluid[UNTIL]:
-        _add_source(t - fluid[UNTIL], -1.0, fluid, pressure, rate)
+        _add_source(t, 1.0, fluid[0], pressure, rate)
+    if t > fluid[0].until:
+        _add_source(t - fluid[0].until, -1.0, fluid[0], pressure, rate)

@@ -13,57 +13,62 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Struct, Table
 from stiction.numerics.jit import kernel
 
-__all__ = [
-    "ETA",
-    "EVOLUTION",
-    "FORMS",
-    "LENGTH",
-    "LN_LENGTH",
-    "LN_RATIO",
-    "LN_SPEED0",
-    "MU0",
-    "PAR_ROWS",
-    "PRESSURE",
-    "PRESSURE_RATE",
-    "REGULARISED",
-    "SIGMA",
-    "SPEED0",
-    "TOTAL",
-    "A",
-    "B",
-    "coefficient",
-    "rates",
-]
+__all__ = ["Cell", "coefficient", "rates"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-# rows of `par`, a column for each cell; SIGMA is the effective normal stress, at the time of the
-# trial
-A, B, LENGTH, MU0, SPEED0, SIGMA, ETA = range(7)
-# logarithms of speed0 / length, of speed0 and of length
-LN_RATIO, LN_SPEED0, LN_LENGTH = range(7, 10)
-# normal stress without pore pressure; pore pressure and its rate at the time of the trial
-TOTAL, PRESSURE, PRESSURE_RATE = range(10, 13)
-PAR_ROWS = 13
 _LN_2 = math.log(2.0)
 # from here on exp(-2 power) is nothing beside 1, and the arsinh a logarithm to the last bit
 _FAR = 19.0
 _LN_2_FAR = math.log1p(1.0)
-# entries of `forms`: whether mu is an arsinh, and which law the state obeys (1: slip law)
-REGULARISED, EVOLUTION = 0, 1
-FORMS = 2
+
+
+class Cell(Struct):
+    """Numbers of one cell.
+
+    a, b, length, mu0 : of its law
+    regularised : 1 where mu is an arsinh, 0 where it is a logarithm
+    slip_law : 1 where the state obeys the slip law, 0 where it obeys the ageing law
+    ln_ratio, ln_speed0, ln_length : logarithms of speed0 / length, of speed0 and of length
+    eta : stress per speed that waves carry away [Pa s/m]
+    normal_stress : without pore pressure [Pa]
+    pressure, pressure_rate : pore pressure and its rate at the time of the trial [Pa], [Pa/s]
+    sigma : effective normal stress at the time of the trial [Pa]
+    stress_start : shear stress at the start [Pa]
+    speed : of the trial [m/s]
+    onset_slip, event_slip : slip beyond the plates' at the last onset, and at the last event of
+        either kind [m]
+    """
+
+    a: float
+    b: float
+    length: float
+    mu0: float
+    regularised: int
+    slip_law: int
+    ln_ratio: float
+    ln_speed0: float
+    ln_length: float
+    eta: float
+    normal_stress: float
+    pressure: float
+    pressure_rate: float
+    sigma: float
+    stress_start: float
+    speed: float
+    onset_slip: float
+    event_slip: float
 
 
 @kernel
-def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> tuple[float, float]:
-    """Return mu and (d mu / d ln V) / a of cell i at x = ln V and q = ln theta."""
-    a = par[A, i]
-    level = par[MU0, i] + par[B, i] * (q + par[LN_RATIO, i])
-    lift = x - par[LN_SPEED0, i]
-    if not regularised:
+def coefficient(x: float, q: float, cell: Cell) -> tuple[float, float]:
+    """Return mu and (d mu / d ln V) / a of a cell at x = ln V and q = ln theta."""
+    a = cell.a
+    level = cell.mu0 + cell.b * (q + cell.ln_ratio)
+    lift = x - cell.ln_speed0
+    if cell.regularised == 0:
         return a * lift + level, 1.0
     power = lift + level / a - _LN_2
     if power > _FAR:
@@ -79,10 +84,8 @@ def coefficient(x: float, q: float, par: Floats, i: int, regularised: bool) -> t
 @kernel
 def rates(
     y: Floats,
-    speed: Floats,
     stress_rate: Floats,
-    par: Floats,
-    forms: Ints,
+    cells: Table[Cell],
     plate_speed: float,
     out: Floats,
 ) -> None:
@@ -92,26 +95,26 @@ def rates(
     ----------
     y, out : (4 n + 2,) ln V, ln theta, slip beyond the plates' and heat of each cell, then
         radiated energy and work of the plates, both summed over the cells, per cell size
-    speed : (n,) exp(ln V) [m/s], which whoever asked for the rate of stress has
     stress_rate : (n,) K (V - plate speed) [Pa/s]
-    par, forms : as named above
+    cells : n, with the speed exp(ln V), which whoever asked for the rate of stress has
     plate_speed : [m/s]
     """
     n = stress_rate.size
     radiated, work = 0.0, 0.0
     for i in range(n):
         x, q = y[i], y[n + i]
-        v = speed[i]
-        part = v / par[LENGTH, i]
-        if forms[EVOLUTION] == 1:
-            q_rate = -part * (x + q - par[LN_LENGTH, i])
+        cell = cells[i]
+        v = cell.speed
+        part = v / cell.length
+        if cell.slip_law == 1:
+            q_rate = -part * (x + q - cell.ln_length)
         else:
             q_rate = math.exp(-q) - part
-        mu, share = coefficient(x, q, par, i, forms[REGULARISED] == 1)
-        sigma, drag = par[SIGMA, i], par[ETA, i] * v
-        resisting = sigma * par[B, i] * share * q_rate
-        loading = stress_rate[i] + par[PRESSURE_RATE, i] * mu
-        out[i] = (loading - resisting) / (sigma * par[A, i] * share + drag)
+        mu, share = coefficient(x, q, cell)
+        sigma, drag = cell.sigma, cell.eta * v
+        resisting = sigma * cell.b * share * q_rate
+        loading = stress_rate[i] + cell.pressure_rate * mu
+        out[i] = (loading - resisting) / (sigma * cell.a * share + drag)
         out[n + i] = q_rate
         out[2 * n + i] = v - plate_speed
         out[3 * n + i] = sigma * mu * v

@@ -11,54 +11,18 @@ of the method, and what is saved changes no step.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.faults.balance_kernels import EVERY, put_in_balance
 from stiction.faults.pressure_kernels import pressures
-from stiction.faults.rate_kernels import (
-    PRESSURE,
-    PRESSURE_RATE,
-    REGULARISED,
-    SIGMA,
-    TOTAL,
-    A,
-    B,
-    coefficient,
-    rates,
-)
+from stiction.faults.rate_kernels import Cell, coefficient, rates
+from stiction.faults.state import March, Progress
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-# ---- rows of `work`: seven stages, those of the next step's first, the last accepted state, the
-# next one, the trial, and the states at the last onset and at the last event of either kind
-K_NEXT = 7
-STATE, NEXT, TRIAL, ONSET, PASSED = 8, 9, 10, 11, 12
-WORK_ROWS = 13
-
-# ---- entries of `number`
-TIME, TIME_LOW, STEP, TRY_STEP, RTOL, PLATE, LEVEL = range(7)
-# the bracket in which an event is looked for: lengths of steps, and values there
-LOW, HIGH, AT_LOW, AT_HIGH = range(7, 11)
-ERROR = 11
-# extremes of speed, state and friction since they were last reset
-V_LEAST, V_MOST, AGE_LEAST, AGE_MOST, MU_LEAST, MU_MOST = range(12, 18)
-T_END, ONSET_AT = 18, 19
-# the last row of the trace, and how far apart rows are in ln V or ln theta
-TRACED_V, TRACED_AGE, APART = 20, 21, 22
-# the worst distance from balance that was put right, and stress of a cell by its own slip [Pa/m]
-OFF_BALANCE, OWN = 23, 24
-NUMBERS = 25
-
-# ---- entries of `counts`
-STAGE, AIM, WHICH, SAVED, EVENTS, STEPS, REJECTED, TURNS, LEFT, ASKED, ONSETS, SIDE = range(12)
-# steps since friction was last put in balance
-TRACED, SINCE = 12, 13
-COUNTS = 14
 
 # what a product is for: steps, looks inside them, stress of the slip, rates once it is put right
 MARCH, LOCATE, SAVE, BALANCE, AFRESH = range(5)
@@ -67,14 +31,6 @@ FASTEST, SPEED, AGE, FRICTION = range(4)
 
 # ---- what `advance` returns
 NEED, DONE, PAUSE, STEP_TOO_SMALL, NOT_FINITE, OPENED = range(6)
-
-# ---- columns of `events`
-E_TIME, E_TIME_LOW, E_CELL, E_UP, E_SPEED, E_SLIP, E_LARGEST, E_FRICTION, E_AGE = range(9)
-EVENT_COLUMNS = 9
-
-# ---- columns of `trace`: time, then of the fastest cell
-T_TIME, T_SPEED, T_AGE, T_FRICTION, T_SLIP = range(5)
-TRACE_COLUMNS = 5
 
 # Dormand and Prince 1980, order 5 with an error of order 4
 _A = np.array(
@@ -100,85 +56,53 @@ _CLEAR = 1.5
 _MOST_TURNS = 60
 
 
-class March(NamedTuple):
-    """What `advance` reads and changes.
-
-    Attributes
-    ----------
-    work : (WORK_ROWS, 4 n + 2) stages, states, trial
-    par, forms : of `rate_kernels`
-    fluid : of `pressure_kernels`; none where the normal stress is constant
-    stress_rate, pull : (n,) what is asked for [Pa/s], and V - plate speed [m/s] of the trial; for
-        BALANCE the stress [Pa] and the slip [m]
-    stress_start, speed : (n,) at the start [Pa], and of the trial [m/s]
-    number, counts : see the names above
-    saves : (s,) times [s] at which the state is kept
-    kept : (s, 4 n + 2) states at these times
-    events : (m, EVENT_COLUMNS)
-    trace : (r, TRACE_COLUMNS) the fastest cell wherever it has changed enough
-    """
-
-    work: Floats
-    par: Floats
-    forms: Ints
-    fluid: Floats
-    stress_rate: Floats
-    pull: Floats
-    stress_start: Floats
-    speed: Floats
-    number: Floats
-    counts: Ints
-    saves: Floats
-    kept: Floats
-    events: Floats
-    trace: Floats
-
-
 @kernel
-def _add_time(number: Floats, h: float) -> None:
+def _add_time(now: Progress, h: float) -> None:
     """Add h to the time, whose low part keeps what doubles lose over years of short steps."""
-    low = h + number[TIME_LOW]
-    total = number[TIME] + low
-    number[TIME_LOW] = low - (total - number[TIME])
-    number[TIME] = total
+    low = h + now.time_low
+    total = now.time + low
+    now.time_low = low - (total - now.time)
+    now.time = total
 
 
 @kernel
 def set_normal_stress(m: March, t: float) -> None:
     """Set the effective normal stress of every cell to that at time t [s]."""
-    if m.fluid.size == 0:
+    if len(m.fluid) == 0:
         return
-    pressures(t, m.fluid, m.par[PRESSURE], m.par[PRESSURE_RATE])
+    pressures(t, m.fluid, m.cells["pressure"], m.cells["pressure_rate"])
     for i in range(m.pull.size):
-        m.par[SIGMA, i] = m.par[TOTAL, i] - m.par[PRESSURE, i]
+        cell = m.cells[i]
+        cell.sigma = cell.normal_stress - cell.pressure
 
 
 @kernel
 def _ask(m: March) -> int:
     """Build the trial of the present stage and say that its stress rate is needed."""
-    work, s, h = m.work, m.counts[STAGE], m.number[TRY_STEP]
-    n = m.pull.size
-    # row after row, so that the compiler takes several cells at once
-    start, trial, size = work[STATE], work[TRIAL], work.shape[1]
+    now, n = m.progress[0], m.pull.size
+    s, h, plate_speed = now.stage, now.trial_step, now.plate_speed
+    # stage after stage, so that the compiler takes several cells at once
+    start, trial, size = m.state, m.trial, m.state.size
     for j in range(size):
         trial[j] = 0.0
     for r in range(s):
-        stage, share = work[r], _A[s, r]
+        stage, share = m.stages[r], _A[s, r]
         for j in range(size):
             trial[j] += share * stage[j]
     for j in range(size):
         trial[j] = start[j] + h * trial[j]
     for i in range(n):
-        m.speed[i] = math.exp(trial[i])
-        m.pull[i] = m.speed[i] - m.number[PLATE]
-    m.counts[ASKED] += 1
+        v = math.exp(trial[i])
+        m.cells[i].speed, m.pull[i] = v, v - plate_speed
+    now.asked += 1
     return NEED
 
 
 @kernel
 def _start_step(m: March, aim: int, h: float) -> int:
     """Start a step of length h from the accepted state, whose first stage is known."""
-    m.counts[AIM], m.counts[STAGE], m.number[TRY_STEP] = aim, 1, h
+    now = m.progress[0]
+    now.aim, now.stage, now.trial_step = aim, 1, h
     return _ask(m)
 
 
@@ -193,201 +117,202 @@ def _fastest(row: Floats, n: int) -> int:
 
 
 @kernel
-def _watched(m: March, which: int, state: int, slope: int) -> float:
-    """Return what is watched, at a row of states with its row of rates."""
-    row, rate, n = m.work[state], m.work[slope], m.pull.size
+def _watched(now: Progress, cells: Table[Cell], state: Floats, rate: Floats) -> float:
+    """Return what is watched, at a state with its rates."""
+    which = now.which
     if which == FASTEST:
-        return float(row[_fastest(row, n)] - m.number[LEVEL])
+        return float(state[_fastest(state, len(cells))] - now.level)
     if which == SPEED:
         return float(rate[0])
     if which == AGE:
         return float(rate[1])
     # mu' = share (a x' + b q')
-    return float(m.par[A, 0] * rate[0] + m.par[B, 0] * rate[1])
+    return float(cells[0].a * rate[0] + cells[0].b * rate[1])
 
 
 @kernel
-def _note_extremes(m: March, state: int) -> None:
+def _note_extremes(m: March, state: Floats) -> None:
     """Widen the extremes by a state; of many cells the fastest one counts."""
-    row, n, number = m.work[state], m.pull.size, m.number
-    i = _fastest(row, n)
-    v, age = math.exp(row[i]), math.exp(row[n + i])
-    mu, _ = coefficient(row[i], row[n + i], m.par, i, m.forms[REGULARISED] == 1)
-    number[V_LEAST], number[V_MOST] = min(number[V_LEAST], v), max(number[V_MOST], v)
-    number[AGE_LEAST], number[AGE_MOST] = min(number[AGE_LEAST], age), max(number[AGE_MOST], age)
-    number[MU_LEAST], number[MU_MOST] = min(number[MU_LEAST], mu), max(number[MU_MOST], mu)
+    now, n = m.progress[0], m.pull.size
+    i = _fastest(state, n)
+    v, age = math.exp(state[i]), math.exp(state[n + i])
+    mu, _ = coefficient(state[i], state[n + i], m.cells[i])
+    now.v_least, now.v_most = min(now.v_least, v), max(now.v_most, v)
+    now.age_least, now.age_most = min(now.age_least, age), max(now.age_most, age)
+    now.mu_least, now.mu_most = min(now.mu_least, mu), max(now.mu_most, mu)
 
 
 @kernel
 def _write_trace(m: March) -> None:
     """Add a row to the trace if the fastest cell has changed enough since the last one."""
-    row, n, number = m.work[STATE], m.pull.size, m.number
+    row, n, now = m.state, m.pull.size, m.progress[0]
     i = _fastest(row, n)
     x, q = row[i], row[n + i]
-    changed = max(abs(x - number[TRACED_V]), abs(q - number[TRACED_AGE]))
-    if changed < number[APART] or m.counts[TRACED] >= m.trace.shape[0]:
+    changed = max(abs(x - now.traced_v), abs(q - now.traced_age))
+    if changed < now.apart or now.traced >= len(m.trace):
         return
-    number[TRACED_V], number[TRACED_AGE] = x, q
-    out = m.trace[m.counts[TRACED]]
-    out[T_TIME], out[T_SPEED], out[T_AGE] = number[TIME], math.exp(x), math.exp(q)
-    mu, _ = coefficient(x, q, m.par, i, m.forms[REGULARISED] == 1)
-    out[T_FRICTION], out[T_SLIP] = mu, row[2 * n + i]
-    m.counts[TRACED] += 1
+    now.traced_v, now.traced_age = x, q
+    out = m.trace[now.traced]
+    out.time, out.speed, out.age = now.time, math.exp(x), math.exp(q)
+    mu, _ = coefficient(x, q, m.cells[i])
+    out.friction, out.slip = mu, row[2 * n + i]
+    now.traced += 1
 
 
 @kernel
 def _error(m: March) -> float:
     """Return the error of ln V and ln theta of the step over the tolerance; NaN where none is."""
-    work, h, n = m.work, m.number[TRY_STEP], m.pull.size
-    worst = 0.0
+    now, n = m.progress[0], m.pull.size
+    h, worst = now.trial_step, 0.0
     for j in range(2 * n):
         total = 0.0
         for r in range(7):
-            total += _E[r] * work[r, j]
+            total += _E[r] * m.stages[r, j]
         size = abs(h * total)
         # a comparison with NaN is false both ways
         if not size <= worst:
             worst = size
             if not size < math.inf:
                 return math.nan
-    return float(worst / m.number[RTOL])
+    return float(worst / now.rtol)
 
 
 @kernel
 def _write_event(m: March) -> None:
-    """Write a row of the log: the trial is where the largest speed passes the level."""
-    n, row = m.pull.size, m.work[TRIAL]
-    i, out = _fastest(row, n), m.events[m.counts[EVENTS]]
-    before, low = m.number[TIME], m.number[TIME_LOW]
-    _add_time(m.number, m.number[TRY_STEP])
-    out[E_TIME], out[E_TIME_LOW] = m.number[TIME], m.number[TIME_LOW]
-    m.number[TIME], m.number[TIME_LOW] = before, low
-    out[E_CELL], out[E_UP] = float(i), 1.0 if m.number[AT_HIGH] > 0.0 else 0.0
-    out[E_SPEED], out[E_AGE] = math.exp(row[i]), math.exp(row[n + i])
+    """Record an event: the trial is where the largest speed passes the level."""
+    now, n, row = m.progress[0], m.pull.size, m.trial
+    i, out = _fastest(row, n), m.events[now.events]
+    before, low = now.time, now.time_low
+    _add_time(now, now.trial_step)
+    out.time, out.time_low = now.time, now.time_low
+    now.time, now.time_low = before, low
+    out.cell, out.up = i, 1 if now.at_high > 0.0 else 0
+    out.speed, out.age = math.exp(row[i]), math.exp(row[n + i])
     total = 0.0
     for j in range(n):
         total += row[2 * n + j]
-    out[E_SLIP] = total / n
-    out[E_LARGEST] = math.nan
-    mu, _ = coefficient(row[i], row[n + i], m.par, i, m.forms[REGULARISED] == 1)
-    out[E_FRICTION] = mu
-    if out[E_UP] > 0.0:
-        _begin_event(m, out[E_TIME])
-    elif m.counts[ONSETS] > 0:
+    out.slip = total / n
+    out.largest = math.nan
+    mu, _ = coefficient(row[i], row[n + i], m.cells[i])
+    out.friction = mu
+    if out.up == 1:
+        _begin_event(m, out.time)
+    elif now.onsets > 0:
         most = 0.0
         for j in range(n):
-            most = max(most, row[2 * n + j] - m.work[ONSET, 2 * n + j])
+            most = max(most, row[2 * n + j] - m.cells[j].onset_slip)
         # to the slip beyond the plates' comes what they moved meanwhile
-        out[E_LARGEST] = most + m.number[PLATE] * (out[E_TIME] - m.number[ONSET_AT])
-    for j in range(m.work.shape[1]):
-        m.work[PASSED, j] = row[j]
-    m.counts[EVENTS] += 1
+        out.largest = most + now.plate_speed * (out.time - now.onset_at)
+    for j in range(n):
+        m.cells[j].event_slip = row[2 * n + j]
+    now.events += 1
 
 
 @kernel
 def _begin_event(m: March, at: float) -> None:
     """Remember the slip at an onset; from the second one on extremes are of cycles alone."""
-    for j in range(m.work.shape[1]):
-        m.work[ONSET, j] = m.work[TRIAL, j]
-    m.number[ONSET_AT] = at
-    m.counts[ONSETS] += 1
-    if m.counts[ONSETS] == 2:
-        for low, high in ((V_LEAST, V_MOST), (AGE_LEAST, AGE_MOST), (MU_LEAST, MU_MOST)):
-            m.number[low], m.number[high] = math.inf, -math.inf
+    now, n = m.progress[0], m.pull.size
+    for j in range(n):
+        m.cells[j].onset_slip = m.trial[2 * n + j]
+    now.onset_at = at
+    now.onsets += 1
+    if now.onsets == 2:
+        now.v_least = now.age_least = now.mu_least = math.inf
+        now.v_most = now.age_most = now.mu_most = -math.inf
 
 
 @kernel
 def _locate_next(m: March) -> int:
     """Look for the next change of sign within the accepted step; then for saved times."""
-    most = 4 if m.pull.size == 1 else 1
-    while m.counts[WHICH] < most:
-        which = m.counts[WHICH]
-        a, b = _watched(m, which, STATE, 0), _watched(m, which, NEXT, K_NEXT)
+    now, most = m.progress[0], 4 if m.pull.size == 1 else 1
+    while now.which < most:
+        a = _watched(now, m.cells, m.state, m.stages[0])
+        b = _watched(now, m.cells, m.next_state, m.next_stage)
         if (a > 0.0) != (b > 0.0):
-            number = m.number
-            number[LOW], number[HIGH], number[AT_LOW], number[AT_HIGH] = 0.0, number[STEP], a, b
-            m.counts[TURNS] = m.counts[SIDE] = 0
-            return _start_step(m, LOCATE, _secant(number))
-        m.counts[WHICH] += 1
+            now.low, now.high, now.at_low, now.at_high = 0.0, now.step, a, b
+            now.turns = now.side = 0
+            return _start_step(m, LOCATE, _secant(now))
+        now.which += 1
     return _save_next(m)
 
 
 @kernel
-def _secant(number: Floats) -> float:
+def _secant(now: Progress) -> float:
     """Return where the line between the ends of the bracket is zero, kept inside it."""
-    low, high = number[LOW], number[HIGH]
-    part = number[AT_LOW] / (number[AT_LOW] - number[AT_HIGH])
+    low, high = now.low, now.high
+    part = now.at_low / (now.at_low - now.at_high)
     return float(low + (high - low) * min(max(part, 1e-3), 1.0 - 1e-3))
 
 
 @kernel
 def _narrow(m: March) -> int:
     """Narrow the bracket by the trial; write the event when it is found."""
-    number, count = m.number, m.counts
-    h, value = number[TRY_STEP], _watched(m, count[WHICH], TRIAL, 6)
-    count[TURNS] += 1
+    now = m.progress[0]
+    h, value = now.trial_step, _watched(now, m.cells, m.trial, m.stages[6])
+    now.turns += 1
     # Illinois: an end that stays twice counts half
-    if (value > 0.0) == (number[AT_LOW] > 0.0):
-        number[LOW], number[AT_LOW] = h, value
-        number[AT_HIGH] *= 0.5 if count[SIDE] == 1 else 1.0
-        count[SIDE] = 1
+    if (value > 0.0) == (now.at_low > 0.0):
+        now.low, now.at_low = h, value
+        now.at_high *= 0.5 if now.side == 1 else 1.0
+        now.side = 1
     else:
-        number[HIGH], number[AT_HIGH] = h, value
-        number[AT_LOW] *= 0.5 if count[SIDE] == 2 else 1.0
-        count[SIDE] = 2
-    is_event = count[WHICH] == FASTEST
+        now.high, now.at_high = h, value
+        now.at_low *= 0.5 if now.side == 2 else 1.0
+        now.side = 2
+    is_event = now.which == FASTEST
     # an extreme is flat: half the digits of its place give all of its value
-    narrow = number[HIGH] - number[LOW] <= (4e-16 if is_event else 1e-8) * number[STEP]
+    narrow = now.high - now.low <= (4e-16 if is_event else 1e-8) * now.step
     flat = abs(value) <= (1e-15 if is_event else 0.0)
-    if not (narrow or flat or count[TURNS] >= _MOST_TURNS):
-        return _start_step(m, LOCATE, _secant(number))
-    if count[WHICH] == FASTEST:
+    if not (narrow or flat or now.turns >= _MOST_TURNS):
+        return _start_step(m, LOCATE, _secant(now))
+    if now.which == FASTEST:
         _write_event(m)
     else:
-        _note_extremes(m, TRIAL)
-    count[WHICH] += 1
+        _note_extremes(m, m.trial)
+    now.which += 1
     return _locate_next(m)
 
 
 @kernel
 def _save_next(m: March) -> int:
     """Make the state at the next saved time within the accepted step; then accept it."""
-    number, count = m.number, m.counts
-    while count[SAVED] < m.saves.size:
-        h = (m.saves[count[SAVED]] - number[TIME]) - number[TIME_LOW]
-        if h > number[STEP]:
+    now = m.progress[0]
+    while now.saved < m.saves.size:
+        h = (m.saves[now.saved] - now.time) - now.time_low
+        if h > now.step:
             break
         if h > 0.0:
             return _start_step(m, SAVE, h)
-        _keep(m, STATE)
+        _keep(m, m.state)
     return _accept(m)
 
 
 @kernel
-def _keep(m: March, state: int) -> None:
+def _keep(m: March, state: Floats) -> None:
     """Keep a state as that of the next saved time."""
-    for j in range(m.work.shape[1]):
-        m.kept[m.counts[SAVED], j] = m.work[state, j]
-    m.counts[SAVED] += 1
+    now = m.progress[0]
+    for j in range(state.size):
+        m.kept[now.saved, j] = state[j]
+    now.saved += 1
 
 
 @kernel
 def _accept(m: March) -> int:
     """Go on from the next state, with the step that the error allows."""
-    number, count, work = m.number, m.counts, m.work
-    for j in range(work.shape[1]):
-        work[STATE, j], work[0, j] = work[NEXT, j], work[K_NEXT, j]
-    _add_time(number, number[STEP])
-    _note_extremes(m, STATE)
+    now = m.progress[0]
+    for j in range(m.state.size):
+        m.state[j], m.stages[0, j] = m.next_state[j], m.next_stage[j]
+    _add_time(now, now.step)
+    _note_extremes(m, m.state)
     _write_trace(m)
-    count[STEPS] += 1
-    count[LEFT] -= 1
-    error = max(number[ERROR], 1e-10)
-    number[STEP] *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
-    count[SINCE] += 1
-    if count[SINCE] >= EVERY:
+    now.steps += 1
+    now.left -= 1
+    error = max(now.error, 1e-10)
+    now.step *= min(_GROW, max(_SHRINK, _SAFETY * error**-0.2))
+    now.since += 1
+    if now.since >= EVERY:
         n = m.pull.size
-        if abs(work[STATE, _fastest(work[STATE], n)] - number[LEVEL]) > _CLEAR:
+        if abs(m.state[_fastest(m.state, n)] - now.level) > _CLEAR:
             return _ask_balance(m)
     return _go_on(m)
 
@@ -395,44 +320,45 @@ def _accept(m: March) -> int:
 @kernel
 def _ask_balance(m: March) -> int:
     """Ask for the stress of the slip."""
-    n = m.pull.size
+    now, n = m.progress[0], m.pull.size
     for i in range(n):
-        m.pull[i] = m.work[STATE, 2 * n + i]
-    m.counts[AIM], m.counts[SINCE] = BALANCE, 0
-    m.counts[ASKED] += 1
+        m.pull[i] = m.state[2 * n + i]
+    now.aim, now.since = BALANCE, 0
+    now.asked += 1
     return NEED
 
 
 @kernel
 def _put_in_balance(m: March) -> int:
     """Correct the speeds by the stress that was asked for, and ask for its rate."""
-    state, number, n = m.work[STATE], m.number, m.pull.size
-    largest = 0.0
+    state, now, n = m.state, m.progress[0], m.pull.size
+    own, plate_speed, largest = now.own_stiffness, now.plate_speed, 0.0
     for i in range(n):
-        largest = max(largest, abs(m.stress_start[i]), number[OWN] * abs(m.pull[i]))
-        m.stress_rate[i] += m.stress_start[i]
-    off = put_in_balance(state, m.stress_rate, m.par, m.forms, number[RTOL], largest)
-    number[OFF_BALANCE] = max(number[OFF_BALANCE], off)
-    for j in range(m.work.shape[1]):
-        m.work[TRIAL, j] = state[j]
+        start = m.cells[i].stress_start
+        largest = max(largest, abs(start), own * abs(m.pull[i]))
+        m.stress_rate[i] += start
+    off = put_in_balance(state, m.stress_rate, m.cells, now.rtol, largest)
+    now.off_balance = max(now.off_balance, off)
+    for j in range(m.state.size):
+        m.trial[j] = state[j]
     for i in range(n):
-        m.speed[i] = math.exp(state[i])
-        m.pull[i] = m.speed[i] - number[PLATE]
-    m.counts[AIM] = AFRESH
-    m.counts[ASKED] += 1
+        v = math.exp(state[i])
+        m.cells[i].speed, m.pull[i] = v, v - plate_speed
+    now.aim = AFRESH
+    now.asked += 1
     return NEED
 
 
 @kernel
 def _go_on(m: March) -> int:
     """After an accepted step: the end, a pause, or the next step."""
-    number, count = m.number, m.counts
+    now = m.progress[0]
     # whoever calls again starts a step
-    count[STAGE] = -1
-    if (number[T_END] - number[TIME]) - number[TIME_LOW] <= 0.0:
+    now.stage = -1
+    if (now.t_end - now.time) - now.time_low <= 0.0:
         return DONE
-    full = count[EVENTS] >= m.events.shape[0] or count[TRACED] >= m.trace.shape[0]
-    if count[LEFT] <= 0 or full:
+    full = now.events >= len(m.events) or now.traced >= len(m.trace)
+    if now.left <= 0 or full:
         return PAUSE
     return _next_step(m)
 
@@ -440,34 +366,35 @@ def _go_on(m: March) -> int:
 @kernel
 def _next_step(m: March) -> int:
     """Start the next step of the march, not beyond the end."""
-    number = m.number
-    rest = (number[T_END] - number[TIME]) - number[TIME_LOW]
-    number[STEP] = min(number[STEP], rest)
-    if number[STEP] <= _SHORTEST * abs(number[TIME]) and number[STEP] < rest:
+    now = m.progress[0]
+    rest = (now.t_end - now.time) - now.time_low
+    now.step = min(now.step, rest)
+    if now.step <= _SHORTEST * abs(now.time) and now.step < rest:
         return STEP_TOO_SMALL
-    m.counts[WHICH] = 0
-    return _start_step(m, MARCH, number[STEP])
+    now.which = 0
+    return _start_step(m, MARCH, now.step)
 
 
 @kernel
 def _judge(m: March) -> int:
     """Take the step of the march, or try a shorter one."""
-    number, count, work = m.number, m.counts, m.work
+    now = m.progress[0]
     error = _error(m)
     if error <= 1.0:
         # the normal stress is that of the end of the step
-        if m.par[SIGMA].min() <= 0.0:
-            return OPENED
-        number[ERROR] = error
-        for j in range(work.shape[1]):
-            work[NEXT, j], work[K_NEXT, j] = work[TRIAL, j], work[6, j]
+        for i in range(m.pull.size):
+            if m.cells[i].sigma <= 0.0:
+                return OPENED
+        now.error = error
+        for j in range(m.state.size):
+            m.next_state[j], m.next_stage[j] = m.trial[j], m.stages[6, j]
         return _locate_next(m)
-    count[REJECTED] += 1
+    now.rejected += 1
     if math.isnan(error):
-        number[STEP] *= _SHRINK
+        now.step *= _SHRINK
     else:
-        number[STEP] *= max(_SHRINK, _SAFETY * error**-0.2)
-    if number[STEP] < 1e-280:
+        now.step *= max(_SHRINK, _SAFETY * error**-0.2)
+    if now.step < 1e-280:
         return NOT_FINITE
     return _next_step(m)
 
@@ -477,7 +404,7 @@ def _first_step(m: March) -> float:
     """Return a step in which no logarithm changes by more than a thousandth."""
     fastest = 0.0
     for j in range(2 * m.pull.size):
-        fastest = max(fastest, abs(m.work[0, j]))
+        fastest = max(fastest, abs(m.stages[0, j]))
     return 1e-3 / fastest if fastest > 0.0 else 1.0
 
 
@@ -487,38 +414,36 @@ def advance(m: March) -> int:
 
     Returns
     -------
-    int : NEED, DONE, PAUSE after `LEFT` steps or full buffers, STEP_TOO_SMALL, NOT_FINITE, or
+    int : NEED, DONE, PAUSE after `left` steps or full buffers, STEP_TOO_SMALL, NOT_FINITE, or
         OPENED where the pore pressure has reached the normal stress
     """
-    count = m.counts
-    s = count[STAGE]
+    now = m.progress[0]
+    s, aim, h = now.stage, now.aim, now.trial_step
     if s < 0:
         return _next_step(m)
-    ahead = 0.0
-    if count[AIM] < BALANCE:
-        ahead = _C[s] * m.number[TRY_STEP]
-    set_normal_stress(m, m.number[TIME] + (m.number[TIME_LOW] + ahead))
-    if count[AIM] == BALANCE:
+    ahead = _C[s] * h if aim < BALANCE else 0.0
+    set_normal_stress(m, now.time + (now.time_low + ahead))
+    if aim == BALANCE:
         return _put_in_balance(m)
-    if count[AIM] == AFRESH:
+    if aim == AFRESH:
         s = 0
     elif s == 0:
         for i in range(m.pull.size):
-            m.speed[i] = math.exp(m.work[TRIAL, i])
-    rates(m.work[TRIAL], m.speed, m.stress_rate, m.par, m.forms, m.number[PLATE], m.work[s])
-    if count[AIM] == AFRESH:
+            m.cells[i].speed = math.exp(m.trial[i])
+    rates(m.trial, m.stress_rate, m.cells, now.plate_speed, m.stages[s])
+    if aim == AFRESH:
         return _go_on(m)
     if s == 0:
-        m.number[STEP] = _first_step(m)
+        now.step = _first_step(m)
         return _next_step(m)
     if s < 6:
-        count[STAGE] = s + 1
+        now.stage = s + 1
         return _ask(m)
-    if count[AIM] == MARCH:
+    if aim == MARCH:
         return _judge(m)
-    if count[AIM] == LOCATE:
+    if aim == LOCATE:
         return _narrow(m)
-    _keep(m, TRIAL)
+    _keep(m, m.trial)
     return _save_next(m)
 
 

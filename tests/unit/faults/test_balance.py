@@ -1,13 +1,15 @@
 """Friction is put back into balance with the elastic stress: exactly, carefully, and for good."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import stiction as st
 from stiction.faults import Cycles, Fault, SpringSlider
-from stiction.faults import rate_kernels as rk
 from stiction.faults.balance_kernels import put_in_balance
-from stiction.faults.run import _parameters
+from stiction.faults.rate_kernels import coefficient
+from stiction.faults.run import cells_of
 from stiction.laws import AgeingLaw
 
 LAW = AgeingLaw(a=0.01, b=0.02, length=1e-4)
@@ -28,45 +30,47 @@ def balance(run):
     return next(check for check in run.audit if check.check == "stress_balances")
 
 
-def stress_of(state, par, forms):
+def cells_and_size(regularised=True):
+    n, law = LINE.n, dataclasses.replace(LAW, regularised=regularised)
+    return cells_of(law, law.spread(n), LINE.sigma, LINE.damping), n
+
+
+def stress_of(state, cells):
     """Return friction and damping of every cell [Pa]."""
-    n = par.shape[1]
-    mu = [
-        rk.coefficient(state[i], state[n + i], par, i, forms[rk.REGULARISED] == 1)[0]
-        for i in range(n)
-    ]
-    return par[rk.SIGMA] * np.array(mu) + par[rk.ETA] * np.exp(state[:n])
+    n = len(cells)
+    mu = [coefficient(state[i], state[n + i], cells[i])[0] for i in range(n)]
+    return cells["sigma"] * np.array(mu) + cells["eta"] * np.exp(state[:n])
 
 
-@pytest.mark.parametrize("regularised", [0, 1])
+@pytest.mark.parametrize("regularised", [False, True])
 def test_the_speed_balances_the_stress(regularised):
-    par, forms, n = _parameters(LINE), np.array([regularised, 0]), LINE.n
+    cells, n = cells_and_size(regularised)
     rng = np.random.default_rng(3)
     state = np.zeros(4 * n + 2)
     state[:n], state[n : 2 * n] = rng.uniform(-28.0, 0.0, n), rng.uniform(-3.0, 15.0, n)
-    right, wanted = state.copy(), stress_of(state, par, forms)
+    right, wanted = state.copy(), stress_of(state, cells)
     shift = rng.uniform(-0.3, 0.3, n)
     state[:n] += shift
-    off = np.abs(stress_of(state, par, forms) - wanted) / par[rk.SIGMA]
-    told = put_in_balance(state, wanted, par, forms, 1e-9, np.abs(wanted).max())
+    off = np.abs(stress_of(state, cells) - wanted) / cells["sigma"]
+    told = put_in_balance(state, wanted, cells, 1e-9, np.abs(wanted).max())
     assert told == pytest.approx(off.max(), rel=1e-12)
     assert state[:n] == pytest.approx(right[:n], abs=1e-11)
     assert np.array_equal(state[n:], right[n:])
 
 
 def test_what_cannot_be_told_is_left_alone():
-    par, forms, n = _parameters(LINE), np.array([1, 0]), LINE.n
+    cells, n = cells_and_size()
     state = np.zeros(4 * n + 2)
     state[:n], state[n : 2 * n] = -10.0, 2.0
-    stress = stress_of(state, par, forms)
+    stress = stress_of(state, cells)
     given = state.copy()
     # a speed three times as large is no error of a step
-    assert put_in_balance(state, stress + 0.05 * 1e7, par, forms, 1e-9, 1e7) == pytest.approx(0.05)
+    assert put_in_balance(state, stress + 0.05 * 1e7, cells, 1e-9, 1e7) == pytest.approx(0.05)
     assert np.array_equal(state, given)
     # stress that is known to 1e-15 of 1e16 Pa, where ln V is asked to 1e-9 of 1e5 Pa
-    put_in_balance(state, stress + 1.0, par, forms, 1e-9, 1e16)
+    put_in_balance(state, stress + 1.0, cells, 1e-9, 1e16)
     assert np.array_equal(state, given)
-    assert put_in_balance(state, stress + 1.0, par, forms, 1e-9, 1e7) == pytest.approx(1e-7)
+    assert put_in_balance(state, stress + 1.0, cells, 1e-9, 1e7) == pytest.approx(1e-7)
     assert not np.array_equal(state, given)
 
 

@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 import stiction as st
 from stiction.errors import Status
 from stiction.faults import Cycles, Fault, InjectedFault, Injection
-from stiction.faults import rate_kernels as rk
-from stiction.faults.run import _parameters
+from stiction.faults.rate_kernels import coefficient, rates
+from stiction.faults.run import cells_of
 from stiction.laws import AgeingLaw, SlipLaw
 
 WELL = Injection(rate=4e-6, place=1.5, diffusivity=1e-3, storage=1e-9, until=900.0)
@@ -39,29 +39,29 @@ def test_rates_keep_the_balance_while_the_normal_stress_changes(law, regularised
     rng, n = np.random.default_rng(5), 24
     own = law(a=0.012, b=0.01, length=1e-4, regularised=regularised)
     fault = dataclasses.replace(FAULT, law=own)
-    par = _parameters(fault)
-    forms = np.array([regularised, law is SlipLaw], dtype=np.int64)
+    cells = cells_of(own, own.spread(n), fault.sigma, fault.damping)
     y, out = np.zeros(4 * n + 2), np.zeros(4 * n + 2)
     y[:n], y[n : 2 * n] = rng.uniform(-20.0, 0.0, n), rng.uniform(-5.0, 10.0, n)
-    par[rk.PRESSURE_RATE] = rng.uniform(-1e6, 1e6, n)
-    par[rk.SIGMA] = rng.uniform(1e6, 1e7, n)
+    cells["pressure_rate"] = rng.uniform(-1e6, 1e6, n)
+    cells["sigma"] = rng.uniform(1e6, 1e7, n)
     stress_rate = rng.uniform(-1e6, 1e6, n)
-    rk.rates(y, np.exp(y[:n]), stress_rate, par, forms, 0.0, out)
+    cells["speed"] = np.exp(y[:n])
+    rates(y, stress_rate, cells, 0.0, out)
     for i in range(n):
-        change = np.array([out[i], out[n + i], -par[rk.PRESSURE_RATE, i]])
+        change = np.array([out[i], out[n + i], -cells[i].pressure_rate])
         # short enough for the fastest of the three
-        h = 1e-4 / np.abs(change * [1.0, 1.0, 1.0 / par[rk.SIGMA, i]]).max()
+        h = 1e-4 / np.abs(change * [1.0, 1.0, 1.0 / cells[i].sigma]).max()
 
         def stress(k, i=i, h=h, change=change):
-            x, q, sigma = np.array([y[i], y[n + i], par[rk.SIGMA, i]]) + k * h * change
-            mu, _ = rk.coefficient(x, q, par, i, regularised)
-            return sigma * mu + par[rk.ETA, i] * np.exp(x)
+            x, q, sigma = np.array([y[i], y[n + i], cells[i].sigma]) + k * h * change
+            mu, _ = coefficient(x, q, cells[i])
+            return sigma * mu + cells[i].eta * np.exp(x)
 
         slope = (stress(-2) - 8.0 * stress(-1) + 8.0 * stress(1) - stress(2)) / (12.0 * h)
         assert slope == pytest.approx(stress_rate[i], rel=1e-6, abs=1e-9 * stress(0) / h)
     # heat is that of the effective normal stress
     mu = fault.law.coefficient(np.exp(y[:n]), np.exp(y[n : 2 * n]))
-    assert out[3 * n : 4 * n] == pytest.approx(par[rk.SIGMA] * mu * np.exp(y[:n]), rel=1e-12)
+    assert out[3 * n : 4 * n] == pytest.approx(cells["sigma"] * mu * np.exp(y[:n]), rel=1e-12)
 
 
 def test_scipy_finds_the_same_slip():
