@@ -241,7 +241,7 @@ def test_memory_is_bounded():
 
 
 def test_other_systems_are_refused():
-    with pytest.raises(ModelError, match="a system that BumpStrands can solve"):
+    with pytest.raises(ModelError, match=r"rods\.BumpStrands: got .*; needs a RollingStrings"):
         st.solve(st.BeltOscillator(), BumpStrands(), (0.0, 0.1))
 
 
