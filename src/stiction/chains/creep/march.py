@@ -136,14 +136,16 @@ class March(Walk):
         if self.narrow is None:
             return 1.0
         at = np.concatenate([step.values[:1], co.between(step, _LOOKS)])
-        size = np.abs(at.reshape(len(at), self.motion.n, -1)[:, :, 1]) / self.narrow
-        enters = (size[0] > 1.2) & (size[1:] < 1.0)
-        leaves = (size[0] < 1.0) & (size[1:] > 1.2)
+        speed = at.reshape(len(at), self.motion.n, -1)[:, :, 1] / self.narrow
+        size, ahead = np.abs(speed), speed * np.sign(speed[0])
+        # a speed that turned round between two looks has passed the range
+        enters, leaves = (size[0] > 1.2) & (ahead[1:] < 1.0), (size[0] < 1.0) & (size[1:] > 1.2)
         rows, masses = np.nonzero(enters | leaves)
         if not rows.size:
             return 1.0
         j = rows[0]
-        low, high = size[j, masses[0]], size[j + 1, masses[0]]
+        i = masses[0]
+        low, high = (ahead if enters[j, i] else size)[[j, j + 1], i]
         begin = _LOOKS[j - 1] if j else 0.0
         return float(begin + (_LOOKS[j] - begin) * (1.1 - low) / (high - low))
 

@@ -36,3 +36,20 @@ def test_thirty_digits(name, rtol):
     found = [run.final[key][0] for key in ("x", "v", "deflection")]
     assert np.abs(np.array(found) - state) / [0.01, 0.4, 1e-4] == pytest.approx(0.0, abs=1e-9)
     assert run.event_log.time == pytest.approx(turns, abs=1e-10)
+
+
+@pytest.mark.parametrize("draw", [9, 12])
+def test_loose_tolerances_see_the_stribeck_curve(draw):
+    """Where slip turns round between two looks at a step: other laws, masses, belts and starts."""
+    rng = np.random.default_rng(4)
+    for _ in range(draw + 1):
+        n = int(rng.integers(1, 4))
+        scale, power = 10.0 ** rng.uniform(-4, -2, n), float(rng.choice([1, 2]))
+        law = LuGre(2000.0, 30.0, 0.04, float(rng.uniform(0.12, 0.3)), 0.1, scale, power)
+        start, belt = float(rng.choice([0.0, 5.0])), float(rng.choice([0.0, 0.05]))
+        mass, x0 = rng.uniform(0.5, 2.0, n), 0.01 * rng.uniform(0.5, 1.5, n)
+        chain = st.Chain(mass=mass, stiffness=2000.0, law=law, x0=x0, belt_speed=belt)
+    span = (start, start + 0.15)
+    ends = [st.solve(chain, Radau(rtol), span, save=2).final for rtol in (1e-12, 1e-8)]
+    for name, size in (("x", 0.01), ("v", 0.4)):
+        assert np.abs(ends[0][name] - ends[1][name]).max() < 1e-9 * size
