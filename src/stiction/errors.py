@@ -28,7 +28,19 @@ __all__ = [
 
 
 class StictionError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of every error this package raises on purpose.
+
+    Parameters
+    ----------
+    where : what was given wrongly, such as "Chain.mass"; or, alone, the whole message
+    got, needs : what was given, and what is needed
+    why, try_ : sentences that say why it is needed, and what to try
+    """
+
+    def __init__(
+        self, where: str, got: object = "", needs: str = "", why: str = "", try_: str = ""
+    ) -> None:
+        super().__init__(explain(where, got, needs, why, try_) if needs else where)
 
 
 class ModelError(StictionError, ValueError):

@@ -19,7 +19,7 @@ from stiction.chains.model import Chain
 from stiction.chains.policies import BranchChoice, SlideFrom, StayStuck
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.chains.root_boxes import Balance, roots_in
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import without_memory
 from stiction.numerics.checks import Record, number, numbers
 
@@ -140,13 +140,11 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     """
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
-            explain(
-                "branches",
-                f"{chain.n_mass} masses",
-                f"a chain of at most {MOST_MASSES} masses",
-                "the number of combinations of modes grows as 3^n, and each is searched.",
-                "solve with Quasistatic(), which follows one branch for any n.",
-            )
+            "branches",
+            f"{chain.n_mass} masses",
+            f"a chain of at most {MOST_MASSES} masses",
+            "the number of combinations of modes grows as 3^n, and each is searched.",
+            "solve with Quasistatic(), which follows one branch for any n.",
         )
     why, try_ = "branches belong to one state.", "for example branches(chain, 0.25, [0.0])."
     without_memory(
@@ -160,13 +158,11 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     weak = Weakening.of(chain)
     if weak.constant and not chain.link_damping.any():
         raise ModelError(
-            explain(
-                "branches",
-                "a chain without dampers, with friction that does not depend on speed",
-                "dampers, or friction that depends on speed",
-                "the velocity then follows from the rate of the load, not from the state.",
-                "solve with Quasistatic().",
-            )
+            "branches",
+            "a chain without dampers, with friction that does not depend on speed",
+            "dampers, or friction that depends on speed",
+            "the velocity then follows from the rate of the load, not from the state.",
+            "solve with Quasistatic().",
         )
     drive = chain.load_shares * f - Elastic(chain, "branches").force(place)
     found, certified = search(chain, weak, drive)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.model import Chain
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["Elastic", "links_pull"]
 
@@ -53,14 +53,12 @@ class Elastic:
         held = self.link[0] > 0.0 or self.link[-1] > 0.0 or bool((self.plate > 0.0).any())
         if not held:
             raise ModelError(
-                explain(
-                    asked_by,
-                    f"a chain with supports = {chain.supports!r} and no plate springs",
-                    "a chain that a wall or a plate spring holds",
-                    "a chain that nothing holds can be shifted at will: its stiffness matrix is "
-                    "singular, and its states of rest fill an unbounded set.",
-                    'use supports = "left", or give a plate_stiffness.',
-                )
+                asked_by,
+                f"a chain with supports = {chain.supports!r} and no plate springs",
+                "a chain that a wall or a plate spring holds",
+                "a chain that nothing holds can be shifted at will: its stiffness matrix is "
+                "singular, and its states of rest fill an unbounded set.",
+                'use supports = "left", or give a plate_stiffness.',
             )
         self._pivot: Floats | None = None
 

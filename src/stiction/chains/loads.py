@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, shape_of
 
 __all__ = [
@@ -208,25 +208,21 @@ class PiecewiseLinear(Load):
         )
         if time.size > 1 and not (np.diff(time) > 0.0).all():
             raise ModelError(
-                explain(
-                    "PiecewiseLinear.time",
-                    time.tolist() if time.size < 9 else f"{time.size} times",
-                    "times [s] that rise strictly",
-                    "a load has one value at each time.",
-                    "sort the points; for a jump use two times that differ a little.",
-                )
+                "PiecewiseLinear.time",
+                time.tolist() if time.size < 9 else f"{time.size} times",
+                "times [s] that rise strictly",
+                "a load has one value at each time.",
+                "sort the points; for a jump use two times that differ a little.",
             )
         with np.errstate(over="ignore"):
             steep = np.abs(np.diff(value) / np.diff(time)) if time.size > 1 else np.zeros(1)
         if not np.isfinite(steep).all():
             raise ModelError(
-                explain(
-                    "PiecewiseLinear.time",
-                    "points so close that the slope between them is infinite",
-                    "finite slopes [N/s]",
-                    "the load runs in straight lines between these points.",
-                    "move the points apart.",
-                )
+                "PiecewiseLinear.time",
+                "points so close that the slope between them is infinite",
+                "finite slopes [N/s]",
+                "the load runs in straight lines between these points.",
+                "move the points apart.",
             )
         object.__setattr__(self, "time", time)
         object.__setattr__(self, "value", value)
@@ -255,13 +251,11 @@ class SumOf(Load):
         parts = tuple(self.parts) if isinstance(self.parts, (list, tuple)) else ()
         if not parts or not all(isinstance(part, Load) for part in parts):
             raise ModelError(
-                explain(
-                    "SumOf.parts",
-                    repr(self.parts),
-                    "a list of loads, at least one",
-                    "the sum of nothing is better said as Constant(0).",
-                    "for example SumOf([Constant(2.0), Ramp(0.1)]).",
-                )
+                "SumOf.parts",
+                repr(self.parts),
+                "a list of loads, at least one",
+                "the sum of nothing is better said as Constant(0).",
+                "for example SumOf([Constant(2.0), Ramp(0.1)]).",
             )
         object.__setattr__(self, "parts", parts)
 
@@ -316,13 +310,11 @@ class UserLoad(Load):
             probe, reason = np.nan, error
         if not np.isfinite(probe):
             raise ModelError(
-                explain(
-                    "UserLoad.function",
-                    f"{self.function!r} with value {probe} at t = 0",
-                    "a function of time [s] that returns a finite force [N]",
-                    "an infinite force leaves no finite motion.",
-                    "for example UserLoad(lambda t: 2.0 * t * t).",
-                )
+                "UserLoad.function",
+                f"{self.function!r} with value {probe} at t = 0",
+                "a function of time [s] that returns a finite force [N]",
+                "an infinite force leaves no finite motion.",
+                "for example UserLoad(lambda t: 2.0 * t * t).",
             ) from reason
         if shape_of(self.breakpoints) != (0,):
             times = numbers(
@@ -357,13 +349,11 @@ def check_load(load: Load, t: float) -> None:
     value = float(load.at(t))
     if not np.isfinite(value):
         raise ModelError(
-            explain(
-                type(load).__name__,
-                f"{value} N at the start, t = {t:.9g} s",
-                "a finite force [N]",
-                "an infinite or undefined load leaves no finite motion.",
-                "let the run start where the load is finite.",
-            )
+            type(load).__name__,
+            f"{value} N at the start, t = {t:.9g} s",
+            "a finite force [N]",
+            "an infinite or undefined load leaves no finite motion.",
+            "let the run start where the load is finite.",
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from stiction.chains.model import Chain
 from stiction.chains.policies import BranchChoice, StayStuck
 from stiction.core.method import Method, Policy
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign
 from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
 
@@ -62,13 +62,11 @@ class EventDriven(Method):
     def __post_init__(self) -> None:
         if self.replay not in (None, True, False):
             raise ModelError(
-                explain(
-                    "EventDriven.replay",
-                    repr(self.replay),
-                    "True, False or None",
-                    "a replay is made or not; None makes one for at most 50 masses.",
-                    "leave it out.",
-                )
+                "EventDriven.replay",
+                repr(self.replay),
+                "True, False or None",
+                "a replay is made or not; None makes one for at most 50 masses.",
+                "leave it out.",
             )
         number(
             "EventDriven.rtol",
@@ -79,13 +77,11 @@ class EventDriven(Method):
         )
         if not 1e-14 <= self.rtol <= 1e-2:
             raise ModelError(
-                explain(
-                    "EventDriven.rtol",
-                    self.rtol,
-                    "a number between 1e-14 and 1e-2",
-                    "below, rounding rules; above, events would be missed.",
-                    "1e-12 costs hardly more than 1e-6.",
-                )
+                "EventDriven.rtol",
+                self.rtol,
+                "a number between 1e-14 and 1e-2",
+                "below, rounding rules; above, events would be missed.",
+                "1e-12 costs hardly more than 1e-6.",
             )
         why, try_ = "the work of a run is bounded.", "leave the default."
         check_counts(
@@ -97,20 +93,18 @@ class EventDriven(Method):
             check_counts(self, ("max_steps", 1, MOST_WORK, 0))
         if self.order > 60:
             raise ModelError(
-                explain("EventDriven.order", self.order, "at most 60", "more lose digits.", try_)
+                "EventDriven.order", self.order, "at most 60", "more lose digits.", try_
             )
         if self.max_step is not None:
             where, why = "EventDriven.max_step", "a step must go forward."
             number(where, self.max_step, rule="positive", why=why, try_="leave it out.")
         if self.policy is not None and not isinstance(self.policy, Policy):
             raise ModelError(
-                explain(
-                    "EventDriven.policy",
-                    repr(self.policy),
-                    "a policy, such as SlipAtTouch(...)",
-                    "it says what to do where the future is not unique.",
-                    "leave it out: masses stick there.",
-                )
+                "EventDriven.policy",
+                repr(self.policy),
+                "a policy, such as SlipAtTouch(...)",
+                "it says what to do where the future is not unique.",
+                "leave it out: masses stick there.",
             )
 
     def without_stick(self) -> Radau:
@@ -274,13 +268,11 @@ class RegularizedTheta(Method):
         _positive(self, "onset_at", "", "every mass creeps from the start.", "10.0.")
         if not isinstance(self.shape, SmoothSign):
             raise ModelError(
-                explain(
-                    "RegularizedTheta.shape",
-                    repr(self.shape),
-                    "a SmoothSign",
-                    "friction is smoothed by it.",
-                    "SquareRootSign() or TanhSign().",
-                )
+                "RegularizedTheta.shape",
+                repr(self.shape),
+                "a SmoothSign",
+                "friction is smoothed by it.",
+                "SquareRootSign() or TanhSign().",
             )
 
     def solve(self, system: Chain, request: Request) -> Run:
@@ -321,7 +313,7 @@ class Quasistatic(Method):
         number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
         if not 1e-14 <= self.rtol <= 1e-2:
             raise ModelError(
-                explain("Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_)
+                "Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_
             )
         check_counts(
             self,
@@ -331,13 +323,11 @@ class Quasistatic(Method):
         )
         if not isinstance(self.choice, BranchChoice):
             raise ModelError(
-                explain(
-                    "Quasistatic.choice",
-                    repr(self.choice),
-                    "a BranchChoice",
-                    "weakening friction can allow several motions, and the run follows one.",
-                    "StayStuck() or SlideFrom(time=0.0).",
-                )
+                "Quasistatic.choice",
+                repr(self.choice),
+                "a BranchChoice",
+                "weakening friction can allow several motions, and the run follows one.",
+                "StayStuck() or SlideFrom(time=0.0).",
             )
 
     def solve(self, system: Chain, request: Request) -> Run:
@@ -382,7 +372,7 @@ class Radau(Method):
         number("Radau.rtol", self.rtol, rule="positive", why=why, try_=try_)
         if not 1e-13 <= self.rtol <= 1e-3:
             needs = "a number between 1e-13 and 1e-3"
-            raise ModelError(explain("Radau.rtol", self.rtol, needs, why, try_))
+            raise ModelError("Radau.rtol", self.rtol, needs, why, try_)
         if self.max_step is not None:
             why, try_ = "a step must go forward.", "leave it out."
             number("Radau.max_step", self.max_step, rule="positive", unit="s", why=why, try_=try_)
@@ -411,7 +401,7 @@ def _check_step(method: ThetaStepper | RegularizedTheta, least: float) -> None:
         if least > 0.0:
             try_ += " RegularizedTheta takes values below 1/2."
         needs = f"a number between {least:g} and 1"
-        raise ModelError(explain(f"{name}.theta", theta, needs, why, try_))
+        raise ModelError(f"{name}.theta", theta, needs, why, try_)
     object.__setattr__(method, "theta", theta)
 
 

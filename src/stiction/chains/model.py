@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.loads import Constant, Load
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.laws.friction import Friction, FrictionTable
 from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
@@ -322,35 +322,29 @@ class Chain(Record):
         named = isinstance(self.supports, str)
         if not named or self.supports not in _SIDES:
             raise ModelError(
-                explain(
-                    "Chain.supports",
-                    repr(self.supports),
-                    "one of " + ", ".join(repr(s) for s in _SIDES),
-                    "an end of the chain is either held by a wall through a spring or free.",
-                    '"left" is the chain of the paper: wall beside mass 1, mass n free.',
-                )
+                "Chain.supports",
+                repr(self.supports),
+                "one of " + ", ".join(repr(s) for s in _SIDES),
+                "an end of the chain is either held by a wall through a spring or free.",
+                '"left" is the chain of the paper: wall beside mass 1, mass n free.',
             )
         if self.supports == "none" and self.n_mass == 1:
             raise ModelError(
-                explain(
-                    "Chain.supports",
-                    "'none' with n = 1",
-                    "a wall, or at least two masses",
-                    "one mass without a wall has no spring to give a stiffness for.",
-                    'use supports = "left", or add a mass.',
-                )
+                "Chain.supports",
+                "'none' with n = 1",
+                "a wall, or at least two masses",
+                "one mass without a wall has no spring to give a stiffness for.",
+                'use supports = "left", or add a mass.',
             )
         for name, kind in (("load", Load), ("law", Friction)):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise ModelError(
-                    explain(
-                        f"Chain.{name}",
-                        repr(value),
-                        f"a {kind.__name__}",
-                        f"the {name} is an object with its own fields.",
-                        _for_example(name, value),
-                    )
+                    f"Chain.{name}",
+                    repr(value),
+                    f"a {kind.__name__}",
+                    f"the {name} is an object with its own fields.",
+                    _for_example(name, value),
                 )
 
     def _check_sizes(self) -> None:
@@ -371,13 +365,11 @@ class Chain(Record):
         for name, values in derived.items():
             if not np.isfinite(values).all():
                 raise ModelError(
-                    explain(
-                        "Chain",
-                        f"{name} beyond floating point",
-                        "products of the given numbers that are finite too",
-                        "an infinite force or energy leaves nothing to compute with.",
-                        "choose units in which the chain has moderate numbers.",
-                    )
+                    "Chain",
+                    f"{name} beyond floating point",
+                    "products of the given numbers that are finite too",
+                    "an infinite force or energy leaves nothing to compute with.",
+                    "choose units in which the chain has moderate numbers.",
                 )
 
     def _full(self, value: Numbers) -> Floats:
@@ -405,13 +397,11 @@ def _check_count(mass: object, n: object) -> None:
     size = shape_of(mass)
     if len(size) > 1 or 0 in size:
         raise ModelError(
-            explain(
-                "Chain.mass",
-                f"an array of shape {size}",
-                "a list of masses [kg], at least one",
-                "a chain without masses has nothing to move.",
-                "for example mass = [1.0, 1.0, 1.0].",
-            )
+            "Chain.mass",
+            f"an array of shape {size}",
+            "a list of masses [kg], at least one",
+            "a chain without masses has nothing to move.",
+            "for example mass = [1.0, 1.0, 1.0].",
         )
     if n is None:
         return
@@ -424,23 +414,19 @@ def _check_count(mass: object, n: object) -> None:
     )
     if count > MOST_MASSES:
         raise ModelError(
-            explain(
-                "Chain.n",
-                count,
-                f"at most {MOST_MASSES} masses",
-                "every mass needs some 200 bytes, so a larger chain could exhaust the memory.",
-                "give fewer masses; a rod is resolved long before that.",
-            )
+            "Chain.n",
+            count,
+            f"at most {MOST_MASSES} masses",
+            "every mass needs some 200 bytes, so a larger chain could exhaust the memory.",
+            "give fewer masses; a rod is resolved long before that.",
         )
     if size and size[0] != count:
         raise ModelError(
-            explain(
-                "Chain.n",
-                f"{count} beside {size[0]} masses",
-                "the number of masses in the list",
-                "the two contradict each other.",
-                "leave n out; the list of masses says it.",
-            )
+            "Chain.n",
+            f"{count} beside {size[0]} masses",
+            "the number of masses in the list",
+            "the two contradict each other.",
+            "leave n out; the list of masses says it.",
         )
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from stiction.core.method import Policy
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtTouch", "StayStuck"]
@@ -41,13 +41,11 @@ class SlipAtTouch(Policy):
             object.__setattr__(self, name, time)
         if self.after > self.before:
             raise ModelError(
-                explain(
-                    "SlipAtTouch",
-                    f"after = {self.after} and before = {self.before}",
-                    "after <= before",
-                    why,
-                    try_,
-                )
+                "SlipAtTouch",
+                f"after = {self.after} and before = {self.before}",
+                "after <= before",
+                why,
+                try_,
             )
 
 

@@ -21,7 +21,7 @@ from stiction.chains.model import Chain
 from stiction.chains.polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
 from stiction.chains.rest import Margins
 from stiction.chains.stick_set import StickSet, outside
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import without_memory
 from stiction.numerics.checks import Record, number
 
@@ -114,13 +114,11 @@ def reach(
     longest = back.march(wanted)
     if wanted is not None and wanted > longest:
         raise ModelError(
-            explain(
-                "reach.duration",
-                f"{wanted} s",
-                f"at most {longest:.9g} s for this state",
-                "further back a mass would have to change its direction.",
-                "leave it out, or give a shorter time.",
-            )
+            "reach.duration",
+            f"{wanted} s",
+            f"at most {longest:.9g} s for this state",
+            "further back a mass would have to change its direction.",
+            "leave it out, or give a shorter time.",
         )
     span = 0.5 * longest if wanted is None else wanted
     x0, v0 = back.at(span)
@@ -142,26 +140,22 @@ def reach(
 def _at_constant_load(chain: Chain, force: float | None) -> Chain:
     if not isinstance(chain, Chain):
         raise ModelError(
-            explain(
-                "reach.chain",
-                type(chain).__name__,
-                "a Chain",
-                "its masses, springs and friction decide how it stops.",
-                "for example reach(chain, x_star).",
-            )
+            "reach.chain",
+            type(chain).__name__,
+            "a Chain",
+            "its masses, springs and friction decide how it stops.",
+            "for example reach(chain, x_star).",
         )
     if force is not None:
         return dataclasses.replace(chain, load=Constant(force))
     low, high = chain.load.bounds_after(0.0)
     if low != high:
         raise ModelError(
-            explain(
-                "reach.chain",
-                f"a load that varies, {type(chain.load).__name__}",
-                "a constant load",
-                "a state of rest belongs to one value of the load.",
-                "give the load at rest, reach(chain, x_star, force=10.0).",
-            )
+            "reach.chain",
+            f"a load that varies, {type(chain.load).__name__}",
+            "a constant load",
+            "a state of rest belongs to one value of the load.",
+            "give the load at rest, reach(chain, x_star, force=10.0).",
         )
     return chain
 
@@ -191,13 +185,11 @@ class _Backwards:
             got = "no friction and no force on any mass"
         if got:
             raise ModelError(
-                explain(
-                    "reach.chain",
-                    got,
-                    "friction on at least one mass, and everything else at rest",
-                    "otherwise the chain cannot come to rest there in finite time.",
-                    "give a law with mu > 0, and plate_speed = 0.",
-                )
+                "reach.chain",
+                got,
+                "friction on at least one mass, and everything else at rest",
+                "otherwise the chain cannot come to rest there in finite time.",
+                "give a law with mu > 0, and plate_speed = 0.",
             )
 
     def march(self, wanted: float | None) -> float:

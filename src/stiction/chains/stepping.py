@@ -14,7 +14,7 @@ from stiction.chains.event_driven.run import refuse as refuse_chain
 from stiction.chains.model import Chain
 from stiction.core.method import method_for
 from stiction.core.run import Request
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Saved
@@ -72,7 +72,7 @@ class ChainStepper:
         if not chain.law.sticks:
             why, try_ = "its steps go from event to event.", "take a law that sticks."
             needs = "a law with a set of forces at rest"
-            raise ModelError(explain("ChainStepper.law", repr(chain.law), needs, why, try_))
+            raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
         method = dataclasses.replace(found, replay=False)
         refuse_chain(chain, method, t_start)
@@ -129,7 +129,7 @@ class ChainStepper:
         """
         if not np.isfinite(force):
             why, try_ = "it is added to the load.", "give a finite number [N]."
-            raise ModelError(explain("push.force", force, "a finite number", why, try_))
+            raise ModelError("push.force", force, "a finite number", why, try_)
         if force == self._force:
             return
         self._force, solver = float(force), self._solver
@@ -148,7 +148,7 @@ class ChainStepper:
         if t < self.time:
             why, try_ = "a chain does not run backwards.", "begin anew."
             needs = f"a time from {self.time!r} on [s]"
-            raise ModelError(explain("ChainStepper.go_to", t, needs, why, try_))
+            raise ModelError("ChainStepper.go_to", t, needs, why, try_)
         solver, er = self._solver, self._solver.er
         solver.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
         solver.saved.time[0] = t

@@ -59,13 +59,11 @@ class StickSet(Record):
     def __post_init__(self) -> None:
         if not isinstance(self.chain, Chain):
             raise ModelError(
-                explain(
-                    "StickSet.chain",
-                    type(self.chain).__name__,
-                    "a Chain",
-                    "its springs and friction bounds define the set.",
-                    "for example StickSet(Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))).",
-                )
+                "StickSet.chain",
+                type(self.chain).__name__,
+                "a Chain",
+                "its springs and friction bounds define the set.",
+                "for example StickSet(Chain(mass=[1.0], stiffness=20.0, law=Coulomb(0.1))).",
             )
         without_memory(
             self.chain.law,
@@ -80,13 +78,11 @@ class StickSet(Record):
         )
         if self.chain.belt_speed != 0.0:
             raise ModelError(
-                explain(
-                    "StickSet.chain",
-                    f"a chain with belt_speed = {self.chain.belt_speed} m/s",
-                    "a surface at rest",
-                    "a mass that sticks to a moving belt travels with it, so nothing rests.",
-                    "use belt_speed = 0, or solve the motion with EventDriven.",
-                )
+                "StickSet.chain",
+                f"a chain with belt_speed = {self.chain.belt_speed} m/s",
+                "a surface at rest",
+                "a mass that sticks to a moving belt travels with it, so nothing rests.",
+                "use belt_speed = 0, or solve the motion with EventDriven.",
             )
         self._elastic  # noqa: B018 - a chain that nothing holds is refused here
 
@@ -234,13 +230,11 @@ class StickSet(Record):
         n = self.chain.n_mass
         if n > MOST_VERTICES:
             raise ModelError(
-                explain(
-                    "StickSet.vertices",
-                    f"{n} masses",
-                    f"at most {MOST_VERTICES}",
-                    f"the set has 2^n corners, here about 1e{int(n * np.log10(2.0))}.",
-                    "use corners(), projections(), sample() or nearest(), which are cheap.",
-                )
+                "StickSet.vertices",
+                f"{n} masses",
+                f"at most {MOST_VERTICES}",
+                f"the set has 2^n corners, here about 1e{int(n * np.log10(2.0))}.",
+                "use corners(), projections(), sample() or nearest(), which are cheap.",
             )
         signs = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
         return self._elastic.solve((self._pushed - signs * self._bound).T).T
@@ -278,13 +272,11 @@ class StickSet(Record):
         x, n = self._state(x), self.chain.n_mass
         if n > MOST_NEAREST:
             raise ModelError(
-                explain(
-                    "StickSet.nearest",
-                    f"{n} masses",
-                    f"at most {MOST_NEAREST}",
-                    "the projection needs dense factorisations of size n.",
-                    "use corners() or sample() for states of rest of a long chain.",
-                )
+                "StickSet.nearest",
+                f"{n} masses",
+                f"at most {MOST_NEAREST}",
+                "the projection needs dense factorisations of size n.",
+                "use corners() or sample() for states of rest of a long chain.",
             )
         if self.contains(x):
             return Nearest(x.copy(), 0.0, np.zeros(n), 0.0)
@@ -349,13 +341,11 @@ class StickSet(Record):
         chain = self.chain
         if chain.supports != "left" or chain.plate_springs.any():
             raise ModelError(
-                explain(
-                    "StickSet.in_sequence",
-                    f"supports = {chain.supports!r}, plate springs: {chain.plate_springs.any()}",
-                    "one wall at the left and no plate springs",
-                    "only then do the bounds of the masses beyond a link limit its force.",
-                    "use contains(), which holds for every chain.",
-                )
+                "StickSet.in_sequence",
+                f"supports = {chain.supports!r}, plate springs: {chain.plate_springs.any()}",
+                "one wall at the left and no plate springs",
+                "only then do the bounds of the masses beyond a link limit its force.",
+                "use contains(), which holds for every chain.",
             )
         center = np.cumsum(self._pushed[::-1])[::-1]
         return center, np.cumsum(self._bound[::-1])[::-1]

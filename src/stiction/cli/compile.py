@@ -10,7 +10,7 @@ import typer
 
 from stiction.cli.output import put, put_json
 from stiction.cli.progress import Bar
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.numerics.compiling.folders import folder_for, mark_ready, systems, why_unusable
 
 __all__ = ["compile_systems"]
@@ -29,13 +29,13 @@ def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = F
             needs = "one of " + ", ".join(known)
             why = "kernels are compiled system by system."
             try_ = f"{nearest(name, known)} Without a name all are compiled."
-            raise ModelError(explain("compile", repr(name), needs, why, try_))
+            raise ModelError("compile", repr(name), needs, why, try_)
     source = str(next(iter(known.values())).parents[1] / "__init__.py")
     if folder_for(source) is None:
         why = "what is compiled now would be lost with this process."
         needs = "a folder of yours that nobody else can write to"
         repair = "set STICTION_CACHE_DIR to such a folder."
-        raise ModelError(explain("compile", why_unusable(source), needs, why, repair))
+        raise ModelError("compile", why_unusable(source), needs, why, repair)
     from stiction.numerics.compiling.beforehand import compile_lines
 
     lines = {

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 
 __all__ = ["script"]
 
@@ -39,7 +39,7 @@ def script(root: Any, shell: str) -> str:
     if shell not in made:
         why = "the script is written in the language of the shell."
         needs = "one of " + ", ".join(made)
-        raise ModelError(explain("completion", repr(shell), needs, why, nearest(shell, made)))
+        raise ModelError("completion", repr(shell), needs, why, nearest(shell, made))
     return made[shell](root)
 
 

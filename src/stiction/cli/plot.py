@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.io.contents import FIGURES
 from stiction.io.store import load
 from stiction.plot.files import check_looks
@@ -60,4 +60,4 @@ def check_films(films: Sequence[str]) -> None:
         if film not in _FILMS:
             why = "an animation is a GIF, a film, or a page for a browser."
             needs, try_ = "one of " + ", ".join(_FILMS), nearest(film, _FILMS)
-            raise ModelError(explain("--animate", repr(film), needs, why, try_))
+            raise ModelError("--animate", repr(film), needs, why, try_)

@@ -16,7 +16,7 @@ from stiction.cli.output import put, put_json
 from stiction.cli.progress import Bar
 from stiction.core.provenance import provenance
 from stiction.core.run import Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.io.staging import claimed
 from stiction.papers.items import watched
 from stiction.papers.judged import Made, judged, report
@@ -53,7 +53,7 @@ def reproduce(wanted: Wanted) -> int:
     if wanted.full and wanted.quick:
         why = "a figure is made at one size."
         got, needs = "--quick and --full", "one of them"
-        raise ModelError(explain("reproduce", got, needs, why, "leave out --full."))
+        raise ModelError("reproduce", got, needs, why, "leave out --full.")
     if wanted.paper != _ALL:
         code, told = _paper(wanted)
     else:
@@ -61,7 +61,7 @@ def reproduce(wanted: Wanted) -> int:
             why = "a figure belongs to one paper."
             needs = "a paper, one of " + ", ".join(PAPERS)
             try_ = "leave the figure out for all figures of all papers."
-            raise ModelError(explain("PAPER", repr(_ALL), needs, why, try_))
+            raise ModelError("PAPER", repr(_ALL), needs, why, try_)
         code, told = 0, {"papers": []}
         for paper in PAPERS:
             out = None if wanted.out is None else str(Path(wanted.out, paper))

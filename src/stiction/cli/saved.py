@@ -10,7 +10,7 @@ from typing import Any
 
 from stiction.cli.output import put, put_json
 from stiction.core.summary import screen
-from stiction.errors import StoreError, explain, nearest
+from stiction.errors import StoreError, nearest
 from stiction.fits.folder import verified_fit
 from stiction.io.contents import FIT, MARK
 from stiction.io.store import load
@@ -38,7 +38,7 @@ def found(folder: str) -> str:
     why = "`stiction run` writes such folders, by default to out/NAME."
     try_ = try_ or "`stiction run NAME` makes one."
     needs = "the folder of a saved run or study"
-    raise StoreError(explain(folder, "no such folder", needs, why, try_))
+    raise StoreError(folder, "no such folder", needs, why, try_)
 
 
 def _folders(place: Path) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 
 __all__ = [
     "Form",
@@ -256,4 +256,4 @@ def refused(name: str, got: str, needs: str) -> StoreError:
     where = f"checkpoint, array {name!r}" if name else "checkpoint"
     why = "it is damaged, or was written by another version, and a run from it would go astray."
     try_ = "leave --resume out to start afresh."
-    return StoreError(explain(where, got, needs, why, try_))
+    return StoreError(where, got, needs, why, try_)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from stiction.core.method import SharedName, Solver, method_for
 from stiction.core.provenance import provenance
 from stiction.core.run import Checkpoint, Output, Request, Run, silent
-from stiction.errors import ModelError, SolveError, Status, explain
+from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.checks import number, numbers, shape_of
 from stiction.numerics.compiling.clock import spent
 
@@ -159,13 +159,11 @@ def started(
     for name, value in given.items():
         if name not in known:
             raise ModelError(
-                explain(
-                    f"solve.{name}",
-                    repr(value),
-                    f"a system with a field {name!r}",
-                    f"{type(system).__name__} has {', '.join(known) or 'no fields'}.",
-                    "leave it out, and describe the start by the fields of the system.",
-                )
+                f"solve.{name}",
+                repr(value),
+                f"a system with a field {name!r}",
+                f"{type(system).__name__} has {', '.join(known) or 'no fields'}.",
+                "leave it out, and describe the start by the fields of the system.",
             )
     return dataclasses.replace(system, **given)  # type: ignore[type-var]
 
@@ -194,34 +192,30 @@ def _check_system(system: object) -> None:
     """Refuse what is no system, classes instead of objects included."""
     if isinstance(system, type) or not hasattr(system, "default_method"):
         raise ModelError(
-            explain(
-                "solve.system",
-                repr(system),
-                "a system, such as Chain(...)",
-                "the first argument is what moves.",
-                "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
-            )
+            "solve.system",
+            repr(system),
+            "a system, such as Chain(...)",
+            "the first argument is what moves.",
+            "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
         )
 
 
 def _span(t_span: tuple[float, float]) -> tuple[float, float]:
     why, try_ = "a run goes from a start to a later end.", "for example t_span = (0.0, 8.0)."
     if shape_of(t_span) != (2,):
-        raise ModelError(explain("solve.t_span", repr(t_span), "two times [s]", why, try_))
+        raise ModelError("solve.t_span", repr(t_span), "two times [s]", why, try_)
     t_start, t_end = (number("solve.t_span", t, unit="s", why=why, try_=try_) for t in t_span)
     if not t_end > t_start:
         raise ModelError(
-            explain("solve.t_span", f"({t_start}, {t_end})", "an end after the start", why, try_)
+            "solve.t_span", f"({t_start}, {t_end})", "an end after the start", why, try_
         )
     if t_end - t_start < 1e-9 * max(abs(t_start), abs(t_end)):
         raise ModelError(
-            explain(
-                "solve.t_span",
-                f"({t_start!r}, {t_end!r})",
-                "a span of at least 1e-9 of the times themselves",
-                "floating point cannot tell the moments inside a shorter one apart.",
-                "let the run start near t = 0.",
-            )
+            "solve.t_span",
+            f"({t_start!r}, {t_end!r})",
+            "a span of at least 1e-9 of the times themselves",
+            "floating point cannot tell the moments inside a shorter one apart.",
+            "let the run start near t = 0.",
         )
     return t_start, t_end
 
@@ -246,7 +240,7 @@ def saved_times(
     try_ = "give a count >= 2, or rising times inside the time span."
     if shape_of(save) == ():
         if isinstance(save, bool) or not isinstance(save, (int, np.integer)) or save < 2:
-            raise ModelError(explain("solve.save", repr(save), "a count >= 2", why, try_))
+            raise ModelError("solve.save", repr(save), "a count >= 2", why, try_)
         if save == 2:
             return np.array([t_start, t_end])
         _check_memory(int(save), size)
@@ -255,7 +249,7 @@ def saved_times(
     if times[0] < t_start or times[-1] > t_end or not (np.diff(times) > 0.0).all():
         got = f"{times.size} times from {times[0]} to {times[-1]}"
         needs = f"rising times between {t_start} and {t_end} [s]"
-        raise ModelError(explain("solve.save", got, needs, why, try_))
+        raise ModelError("solve.save", got, needs, why, try_)
     _check_memory(times.size, size)
     return np.unique(np.concatenate([[t_start], times, [t_end]]))
 
@@ -266,11 +260,9 @@ def _check_memory(count: int, size: int) -> None:
     held = 8 * count * (size + _LEDGER_NUMBERS)
     if held > MOST_BYTES:
         raise ModelError(
-            explain(
-                "solve.save",
-                f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
-                f"at most {MOST_BYTES >> 30} GiB of saved states",
-                "they are held in memory until the run is written.",
-                "save fewer states; events and the ledger are kept anyway.",
-            )
+            "solve.save",
+            f"{count} states of {size} numbers ({held / 2**30:.1f} GiB with their energies)",
+            f"at most {MOST_BYTES >> 30} GiB of saved states",
+            "they are held in memory until the run is written.",
+            "save fewer states; events and the ledger are kept anyway.",
         )

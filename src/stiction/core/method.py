@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from stiction.catalogue import attribute, method_homes, room_of
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import Record
 
 if TYPE_CHECKING:
@@ -111,15 +111,13 @@ def refuse_unknown_fields(cls: type, given: Mapping[str, object]) -> None:
             continue
         others = methods_with(name, cls.__name__)
         raise ModelError(
-            explain(
-                f"{cls.__name__}.{name}",
-                repr(value),
-                f"one of {', '.join(known)}" if known else "no field",
-                f"{name} is a field of {', '.join(others)}."
-                if others
-                else "no method has a field of this name.",
-                f"{others[0]}({name}={value!r})." if others else nearest(name, known),
-            )
+            f"{cls.__name__}.{name}",
+            repr(value),
+            f"one of {', '.join(known)}" if known else "no field",
+            f"{name} is a field of {', '.join(others)}."
+            if others
+            else "no method has a field of this name.",
+            f"{others[0]}({name}={value!r})." if others else nearest(name, known),
         )
 
 
@@ -174,7 +172,7 @@ class FollowBranch(BranchPolicy):
     def __post_init__(self) -> None:
         if self.side not in ("+", "-"):
             why, try_ = "it says which of the two branches is taken.", 'give "+".'
-            raise ModelError(explain("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_))
+            raise ModelError("FollowBranch.side", repr(self.side), '"+" or "-"', why, try_)
 
 
 class SharedName(Record):
@@ -223,7 +221,7 @@ def default_method(system: Any) -> Any:
     if system.default_method not in known:
         needs, why = "a method", "this system names none that stands in its room."
         try_ = "give one with solve(system, request)."
-        raise ModelError(explain("solve.method", "None", needs, why, try_))
+        raise ModelError("solve.method", "None", needs, why, try_)
     return known[system.default_method]()
 
 
@@ -248,15 +246,13 @@ def method_for(system: object, method: object) -> Solver:
     if isinstance(method, type) or not (own or isinstance(method, SharedName)):
         span = isinstance(method, (tuple, list)) and len(method) == 2
         raise ModelError(
-            explain(
-                "solve.method",
-                repr(method),
-                "a method object, such as EventDriven(), or None",
-                "the second argument says how the system is solved.",
-                f"t_span={method!r} for the time span."
-                if span
-                else "write the method with parentheses, for example EventDriven().",
-            )
+            "solve.method",
+            repr(method),
+            "a method object, such as EventDriven(), or None",
+            "the second argument says how the system is solved.",
+            f"t_span={method!r} for the time span."
+            if span
+            else "write the method with parentheses, for example EventDriven().",
         )
     known = methods_of(system)
     takes: tuple[type, ...] = getattr(method, "solves", ())
@@ -268,13 +264,11 @@ def method_for(system: object, method: object) -> Solver:
     needs = " or ".join(f"a {cls.__name__}" for cls in takes)
     those = ", ".join(label_of(cls) for cls in known.values())
     raise ModelError(
-        explain(
-            name,
-            f"a {what}",
-            needs or f"a system that has a method {name}",
-            "a method uses the structure of its systems.",
-            f"{what} is solved by {those}." if those else "write solve(system, request).",
-        )
+        name,
+        f"a {what}",
+        needs or f"a system that has a method {name}",
+        "a method uses the structure of its systems.",
+        f"{what} is solved by {those}." if those else "write solve(system, request).",
     )
 
 

@@ -23,7 +23,7 @@ from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism, Loss
 from stiction.core.events import NUMBERED, EventLog
 from stiction.core.ledger import COLUMNS, Ledger
-from stiction.errors import ModelError, Status, advice_in, explain, nearest
+from stiction.errors import ModelError, Status, advice_in, nearest
 from stiction.numerics.shown import brief, table_html
 
 if TYPE_CHECKING:
@@ -355,7 +355,7 @@ class Run:
         if self.output is None:
             got, needs = "a run that a method returned by itself", "a run of `stiction.solve`"
             why, try_ = "a method neither draws nor writes.", "solve(system, method, t_span)."
-            raise ModelError(explain(f"Run.{asked}", got, needs, why, try_))
+            raise ModelError(f"Run.{asked}", got, needs, why, try_)
         return self.output
 
     def cite(self) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["explore_command"]
 
@@ -61,4 +61,4 @@ def check_panel() -> None:
     if importlib.util.find_spec("panel") is None:
         why = "it serves the page; it takes 170 MB with Bokeh, so it is an extra."
         try_ = 'pip install "stiction[explore]"'
-        raise ModelError(explain("explore", "no Panel", "the package `panel`", why, try_))
+        raise ModelError("explore", "no Panel", "the package `panel`", why, try_)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.io.scenario.built_in import built_in, seconds
 from stiction.io.scenario.listing import duration
 from stiction.io.scenario.source import Table
@@ -91,7 +91,7 @@ class Estimate:
         why = "a page waits for its runs, and holds what they save in memory."
         try_ = "a shorter solve.t_end, longer steps, fewer parts; or save it as TOML and run that "
         try_ += "by `stiction run FILE.toml` in a terminal."
-        raise ModelError(explain("run", f"a run of {self}", needs, why, try_))
+        raise ModelError("run", f"a run of {self}", needs, why, try_)
 
 
 @dataclass(frozen=True)

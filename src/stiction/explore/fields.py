@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.source import Table
 
 __all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
@@ -171,13 +171,13 @@ def value_of(field: Field, value: object) -> float | int:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(float(str(value))) or abs(float(str(value))) > _LARGEST:
         got = repr(value)[:40]
-        raise ScenarioError(explain(field.path, got, "a finite number", why, f"{field.value:g}."))
+        raise ScenarioError(field.path, got, "a finite number", why, f"{field.value:g}.")
     assert isinstance(value, int | float)
     if field.whole:
         if value != int(value):
             why = "it counts something."
             try_ = f"{round(value)}."
-            raise ScenarioError(explain(field.path, f"{value:g}", "a whole number", why, try_))
+            raise ScenarioError(field.path, f"{value:g}", "a whole number", why, try_)
         return int(value)
     return float(value)
 
@@ -200,7 +200,7 @@ def with_values(table: Table, values: Mapping[str, float | int]) -> Table:
         if path not in known:
             needs, why = "the path of a number of this scenario", "others cannot be set here."
             raise ScenarioError(
-                explain("field", repr(path)[:80], needs, why, nearest(path[:80], known[:200]))
+                "field", repr(path)[:80], needs, why, nearest(path[:80], known[:200])
             )
         owner: Any = made
         *before, last = [int(w[1:-1]) if w.startswith("[") else w for w in _STEP.findall(path)]

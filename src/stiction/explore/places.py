@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 from stiction.io.contents import MARK
 
 __all__ = ["Place", "WorkingFolder"]
@@ -55,10 +55,10 @@ class WorkingFolder:
             self.root = Path(root).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
             needs, try_ = "a folder that is there", "make it, or name another with --folder."
-            raise StoreError(explain("--folder", repr(str(root)), needs, _WHY, try_)) from error
+            raise StoreError("--folder", repr(str(root)), needs, _WHY, try_) from error
         if not self.root.is_dir():
             needs, try_ = "a folder", "name the folder in which the file lies."
-            raise StoreError(explain("--folder", repr(str(root)), needs, _WHY, try_))
+            raise StoreError("--folder", repr(str(root)), needs, _WHY, try_)
 
     def found(self, name: object) -> Path:
         """Return the path of something in the folder.
@@ -74,7 +74,7 @@ class WorkingFolder:
             real = path.resolve(strict=True)
         except (OSError, RuntimeError) as error:
             needs, try_ = "something that is there", "look at the list again."
-            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_)) from error
+            raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
         self._inside(real, name)
         if real.is_dir():
             for inner in _walk(real):
@@ -93,11 +93,11 @@ class WorkingFolder:
         needs, try_ = "a TOML file in UTF-8 of at most 1 MB", "choose another file."
         # a pipe would wait for a writer
         if not path.is_file() or path.suffix != ".toml" or path.stat().st_size > _MOST_BYTES:
-            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_))
+            raise StoreError("open", repr(name)[:80], needs, _WHY, try_)
         try:
             return path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise StoreError(explain("open", repr(name)[:80], needs, _WHY, try_)) from error
+            raise StoreError("open", repr(name)[:80], needs, _WHY, try_) from error
 
     def write(self, name: object, text: str, *, overwrite: bool = False) -> Path:
         """Write a scenario into the folder in one step and return its path.
@@ -112,16 +112,16 @@ class WorkingFolder:
         parts = Path(self._checked(name))
         if not _FILE.fullmatch(parts.name):
             needs = "a name of letters, digits and _ - + . that ends in .toml"
-            raise StoreError(explain("save", repr(name)[:80], needs, _WHY, "mine.toml."))
+            raise StoreError("save", repr(name)[:80], needs, _WHY, "mine.toml.")
         folder = self.found(parts.parent.as_posix()) if parts.parent != Path(".") else self.root
         path = folder / parts.name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             needs, try_ = "a plain file, or none", "choose another name."
-            raise StoreError(explain("save", repr(name)[:80], needs, _WHY, try_))
+            raise StoreError("save", repr(name)[:80], needs, _WHY, try_)
         if path.exists() and not overwrite:
             got, why = f"{parts.name!r}, which is there", "nothing is replaced unasked."
             try_ = "choose another name, or tick `replace`."
-            raise StoreError(explain("save", got, "a name that is free", why, try_))
+            raise StoreError("save", got, "a name that is free", why, try_)
         try:
             number, partial = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
             try:
@@ -134,7 +134,7 @@ class WorkingFolder:
         except OSError as error:
             got, needs = error.strerror or str(error), "a folder that can be written"
             raise StoreError(
-                explain("save", got, needs, _WHY, "free space, or change its permissions.")
+                "save", got, needs, _WHY, "free space, or change its permissions."
             ) from error
         return path
 
@@ -172,13 +172,13 @@ class WorkingFolder:
             bad = odd or name.startswith(("/", "~")) or ".." in name.split("/")
         if bad:
             needs = "a path within the working folder, without .."
-            raise StoreError(explain("path", repr(name)[:80], needs, _WHY, "a name of the list."))
+            raise StoreError("path", repr(name)[:80], needs, _WHY, "a name of the list.")
         return str(name)
 
     def _inside(self, real: Path, name: object) -> None:
         if not real.is_relative_to(self.root):
             got, needs = f"{name!r:.80}, which leads outside", "a path within the working folder"
-            raise StoreError(explain("path", got, needs, _WHY, "start it with another --folder."))
+            raise StoreError("path", got, needs, _WHY, "start it with another --folder.")
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stiction.errors import ScenarioError, StictionError, explain, nearest
+from stiction.errors import ScenarioError, StictionError, nearest
 from stiction.explore.estimate import Estimate, Known, estimate, known_of
 from stiction.explore.fields import Field, fields_of, value_of, with_values
 from stiction.explore.hub import Hub, Job
@@ -103,7 +103,7 @@ class Session:
             why = "the list names them."
             needs = "the name of a built-in scenario"
             raise ScenarioError(
-                explain("scenario", f"{name!r:.60}", needs, why, nearest(str(name)[:60], known))
+                "scenario", f"{name!r:.60}", needs, why, nearest(str(name)[:60], known)
             )
         self._take(name, known[name].read_text(encoding="utf-8"))
         if self._estimate().at_once:
@@ -114,7 +114,7 @@ class Session:
         table = parse(text, name)
         if not isinstance(table.get("system"), dict):
             needs, why = "a scenario with [system] and [solve]", "a run needs something that moves."
-            raise ScenarioError(explain(name, "a file without [system]", needs, why, "another."))
+            raise ScenarioError(name, "a file without [system]", needs, why, "another.")
         # whatever still runs was of another scenario
         self._serial += 1
         self._running = self._again = False
@@ -139,7 +139,7 @@ class Session:
         path = told.get("path")
         if not isinstance(path, str) or path not in self._fields:
             needs, why = "the path of a number of this scenario", "others cannot be set here."
-            raise ScenarioError(explain("field", f"{path!r:.60}", needs, why, "choose it again."))
+            raise ScenarioError("field", f"{path!r:.60}", needs, why, "choose it again.")
         self._values[path] = value_of(self._fields[path], told.get("value"))
         self._tell_estimate()
         if told.get("live") is True and self._estimate().live:
@@ -166,7 +166,7 @@ class Session:
 
     def _run(self, *, live: bool) -> None:
         if not self._table:
-            raise ScenarioError(explain("run", "no scenario", "one", "a run needs it.", "choose."))
+            raise ScenarioError("run", "no scenario", "one", "a run needs it.", "choose.")
         self._estimate().check()
         if self._running:
             # of the moves of a slider the last one counts
@@ -239,7 +239,7 @@ class Session:
         kind = kinds.get(path.relative_to(self._folder.root).as_posix())
         if kind not in ("run", "study"):
             needs, why = "a saved run, a study, or a TOML file", "these can be loaded."
-            raise ScenarioError(explain("open", f"{name!r:.80}", needs, why, "another name."))
+            raise ScenarioError("open", f"{name!r:.80}", needs, why, "another name.")
 
         def loaded(answer: Mapping[str, Any]) -> None:
             if "progress" in answer:

@@ -130,7 +130,7 @@ class Worker:
         if run is None or name not in names:
             needs = "one of " + ", ".join(names) if names else "a run before"
             why, try_ = "figures are drawn of the last run.", "press Run."
-            raise ModelError(explain("figure", repr(name)[:40], needs, why, try_))
+            raise ModelError("figure", repr(name)[:40], needs, why, try_)
         import matplotlib
 
         file = io.StringIO()

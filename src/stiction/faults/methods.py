@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from stiction.core.method import Method
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.faults.model import FaultSystem, SpringSlider
 from stiction.numerics.checks import check_counts, number
 
@@ -52,7 +52,7 @@ class Cycles(Method):
         rtol = number("Cycles.rtol", self.rtol, rule="positive", why=why, try_="give 1e-9.")
         if not 1e-13 <= rtol <= 1e-2:
             needs, why = "a number between 1e-13 and 1e-2", "below, rounding rules."
-            raise ModelError(explain("Cycles.rtol", rtol, needs, why, "give 1e-9."))
+            raise ModelError("Cycles.rtol", rtol, needs, why, "give 1e-9.")
         why = "an event is where the largest speed passes it."
         number("Cycles.seismic", self.seismic, rule="positive", unit="m/s", why=why, try_="1e-3.")
         check_counts(self, ("max_steps", 1, 10**11, 0), ("max_events", 1, 10**11, 100))

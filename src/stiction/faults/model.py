@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.faults.injection import Injection
 from stiction.faults.pressure_kernels import Fluid, pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
@@ -117,14 +117,14 @@ class Cells(FaultSystem):
         if not isinstance(law, RateAndState):
             why, try_ = "cells slide under it.", "give AgeingLaw(a=0.01, b=0.015, length=1e-5)."
             needs = "AgeingLaw(...) or SlipLaw(...)"
-            raise ModelError(explain(f"{name}.law", repr(law), needs, why, try_))
+            raise ModelError(f"{name}.law", repr(law), needs, why, try_)
         where, why = f"{name}.plate_speed", "plates load the fault."
         rule = "nonnegative" if isinstance(self, Fault) else "positive"
         number(where, self.plate_speed, rule=rule, unit="m/s", why=why, try_="give 1e-9.")
         if self.plate_speed == 0.0 and getattr(self, "speed_start") is None:  # noqa: B009
             where, why = f"{name}.speed_start", _WHY_START
             needs, try_ = "a speed where the plates rest", "give 1e-12."
-            raise ModelError(explain(where, "None", needs, why, try_))
+            raise ModelError(where, "None", needs, why, try_)
         law.spread(self.n)
         for field_, unit in (("normal_stress", "Pa"), ("speed_start", "m/s"), ("state_start", "s")):
             given = getattr(self, field_)
@@ -292,23 +292,21 @@ class Fault(Cells):
         if self.surface not in SURFACES:
             needs, why = " or ".join(map(repr, SURFACES)), "it decides what slip does to stress."
             where, try_ = "Fault.surface", "leave it out for a free one."
-            raise ModelError(explain(where, repr(self.surface), needs, why, try_))
+            raise ModelError(where, repr(self.surface), needs, why, try_)
         if self.poisson is not None:
             ratio = number("Fault.poisson", self.poisson, why="it is elastic.", try_="give 0.25.")
             if not -1.0 < ratio < 1.0:
                 needs, why = "a number between -1 and 1", "G / (1 - nu) is stiffness."
-                raise ModelError(explain("Fault.poisson", ratio, needs, why, "give 0.25."))
+                raise ModelError("Fault.poisson", ratio, needs, why, "give 0.25.")
             if self.surface == "free":
                 got, needs = "a number beside surface = 'free'", "None, or another surface"
                 why = "an image alone does not free a surface of slip in the plane."
-                raise ModelError(
-                    explain("Fault.poisson", got, needs, why, "leave one of them out.")
-                )
+                raise ModelError("Fault.poisson", got, needs, why, "leave one of them out.")
         injection: object = self.injection
         if injection is not None and not isinstance(injection, Injection):
             needs, why = "Injection(...) or None", "it raises the pore pressure of the cells."
             where = "Fault.injection"
-            raise ModelError(explain(where, repr(injection), needs, why, "leave it out."))
+            raise ModelError(where, repr(injection), needs, why, "leave it out.")
         self._check_shared()
 
     @property

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Form, check_arrays, check_count, like, put_back, refused
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.faults import stepper_kernels as sk
 from stiction.faults.model import Cells, FaultSystem
 from stiction.faults.outcome import History, build_run
@@ -76,7 +76,7 @@ class _Walk:
         if not (sigma > 0.0).all():
             got, needs = f"{sigma.min():.4g} Pa at the start", "more than 0 in every cell"
             where, why = "Fault.normal_stress less pore pressure", "friction needs a closed fault."
-            raise ModelError(explain(where, got, needs, why, "begin earlier, or inject less."))
+            raise ModelError(where, got, needs, why, "begin earlier, or inject less.")
         m.cells["stress_start"] = mu * sigma + self.system.damping * v
         m.progress[0].own_stiffness = abs(self._product(np.eye(1, n)[0])[0])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 
 if TYPE_CHECKING:
     from stiction.fits.outcome import Fit
@@ -105,17 +105,17 @@ def _check_what(asked: Asked) -> None:
         got = "both" if asked.laws else "neither"
         why = "a law is fitted by itself, or fields of a whole scenario."
         needs, try_ = "--law or --scenario", "--law Dahl, or --scenario FILE.toml --free law.mu."
-        raise ModelError(explain("stiction fit", got, needs, why, try_))
+        raise ModelError("stiction fit", got, needs, why, try_)
     if asked.scenario is None:
         return
     if asked.force_of is None:
         why = "a run saves many things."
         try_ = "--force-of F_x, or the place of a mass, --force-of 'x[0]'."
-        raise ModelError(explain("--force-of", "nothing", "what the force is", why, try_))
+        raise ModelError("--force-of", "nothing", "what the force is", why, try_)
     if asked.stiffness is not None or asked.mass is not None or asked.fixed:
         got = "--rig-stiffness, --rig-mass or --fix"
         why, try_ = "the scenario holds all numbers.", "set them in the file."
-        raise ModelError(explain("--scenario", got, "none of them", why, try_))
+        raise ModelError("--scenario", got, "none of them", why, try_)
 
 
 def _fits(asked: Asked, curves: Sequence[Any]) -> Iterator[tuple[str, Fit]]:
@@ -155,7 +155,7 @@ def _law(name: str, asked: Asked) -> tuple[Any, dict[str, float]]:
 
     if name not in OF_LAWS:
         needs, why = "one of " + ", ".join(OF_LAWS), "these can be fitted from a file."
-        raise ModelError(explain("--law", repr(name), needs, why, nearest(name, OF_LAWS)))
+        raise ModelError("--law", repr(name), needs, why, nearest(name, OF_LAWS))
     cls: Any = attribute(homes(name)[0][1], name)
     fixed = _pairs(asked.fixed, "--fix")
     return cls, {field: _float(text, "--fix") for field, text in fixed.items()}
@@ -168,7 +168,7 @@ def _rig(asked: Asked) -> Any:
     if asked.stiffness is None:
         if asked.mass is not None:
             needs, why = "--rig-stiffness as well", "a mass moves behind a spring."
-            raise ModelError(explain("--rig-mass", asked.mass, needs, why, "give both."))
+            raise ModelError("--rig-mass", asked.mass, needs, why, "give both.")
         return ImposedSlip(offset=offset, drift=drift)
     return SpringDrive(
         stiffness=_value(asked.stiffness, "--rig-stiffness"),
@@ -189,7 +189,7 @@ def _float(text: str, option: str) -> float:
         return float(text)
     except ValueError as error:
         why = "it is a number in SI units."
-        raise ModelError(explain(option, repr(text), "a number, or free", why, "0.1")) from error
+        raise ModelError(option, repr(text), "a number, or free", why, "0.1") from error
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
         name, mark, value = text.partition("=")
         if not (mark and name.strip() and value.strip()):
             needs, why = "NAME=VALUE", "it says what is meant by what."
-            raise ModelError(explain(option, repr(text), needs, why, f"{option} force=mN"))
+            raise ModelError(option, repr(text), needs, why, f"{option} force=mN")
         found[name.strip()] = value.strip()
     return found
 

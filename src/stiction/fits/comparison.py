@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.fits.outcome import Fit, criteria
 from stiction.fits.parameters import law_name
 from stiction.fits.problem import Problem
@@ -47,7 +47,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
     whole("compare_fits.folds", folds, least=0, most=100, why="blocks of rows.", try_="give 5.")
     if len(fits) < 2:
         needs, why = "at least two fits", "they are compared with each other."
-        raise ModelError(explain("compare_fits", f"{len(fits)} fits", needs, why, "fit two laws."))
+        raise ModelError("compare_fits", f"{len(fits)} fits", needs, why, "fit two laws.")
     common = [np.ones(used.size, dtype=bool) for used in fits[0].used]
     for one in fits:
         same = len(one.curves) == len(common) and all(
@@ -56,7 +56,7 @@ def compare_fits(fits: Sequence[Fit], *, folds: int = 5) -> pd.DataFrame:
         if not same:
             got, why = f"{law_name(one.law)} of other curves", "their likelihoods say nothing."
             try_ = "fit all laws to the same curves."
-            raise ModelError(explain("compare_fits", got, "the same curves", why, try_))
+            raise ModelError("compare_fits", got, "the same curves", why, try_)
         # a law without speeds has a force at reversals, where others have none
         common = [a & b for a, b in zip(common, one.used, strict=True)]
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.plot import style
 from stiction.plot.files import written
 
@@ -128,7 +128,7 @@ class FitFigures:
             if name not in self.NAMES:
                 needs, why = "one of " + ", ".join(self.NAMES), "these a fit has."
                 try_ = nearest(name, self.NAMES)
-                raise ModelError(explain("figure", repr(name), needs, why, try_))
+                raise ModelError("figure", repr(name), needs, why, try_)
         paths = []
         for name in what or self.NAMES:
             path = folder / f"{name}.{format}"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Audit, Check, Kind
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
 from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profile_ends
 from stiction.fits.outcome import Estimate, Fit
@@ -71,7 +71,7 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
     given = [curves] if isinstance(curves, Curve) else list(curves)
     if not given or not all(isinstance(curve, Curve) for curve in given):
         needs, why = "a Curve, or a list of them", "a law is found from measured curves."
-        raise ModelError(explain("fit.curves", repr(curves), needs, why, "see read_curve."))
+        raise ModelError("fit.curves", repr(curves), needs, why, "see read_curve.")
     return given
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from stiction._version import __version__
 from stiction.core.audit import Audit
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 from stiction.fits.parameters import law_name
 from stiction.io.contents import FIT as MARK
 from stiction.io.digests import DIGEST, FILES, digest_of, file_digest, sealed
@@ -207,7 +207,7 @@ def fit_in(folder: str | Path) -> dict[str, Any] | None:
         return told
     except (ValueError, OSError) as error:
         why, try_ = "it is damaged, or of another program.", "fit again."
-        raise StoreError(explain(str(path), str(error), "a saved fit", why, try_)) from error
+        raise StoreError(str(path), str(error), "a saved fit", why, try_) from error
 
 
 def verified_fit(folder: str | Path) -> tuple[int, str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.fits.problem import Problem
 from stiction.fits.search import Found, polished
 from stiction.numerics.checks import MOST_SEED, Record, number, whole
@@ -56,7 +56,7 @@ class Intervals(Record):
         where, why = f"{type(self).__name__}.level", "it is the share of intervals that cover."
         level = number(where, self.level, rule="positive", why=why, try_="give 0.95.")
         if not 0.5 <= level <= 0.9999:
-            raise ModelError(explain(where, level, "from 0.5 to 0.9999", why, "give 0.95."))
+            raise ModelError(where, level, "from 0.5 to 0.9999", why, "give 0.95.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.fits.rigs import Free, Rig
 from stiction.laws.friction import Friction
 from stiction.laws.rate_and_state import RateAndState
@@ -150,7 +150,7 @@ def _of_law(
         if not (isinstance(cls, type) and issubclass(cls, Friction)) or cls.states:
             needs, why = "one of " + ", ".join(OF_LAWS), "a fit follows the state of these."
             try_ = "or a law of your own without memory; nearest: " + nearest(name, OF_LAWS)
-            raise ModelError(explain("fit.law", name, needs, why, try_))
+            raise ModelError("fit.law", name, needs, why, try_)
         given_class: Any = cls
         fields = dataclasses.fields(given_class)
         known = {f.name: "SI" for f in fields if isinstance(getattr(law, f.name, None), float)}
@@ -158,16 +158,16 @@ def _of_law(
     for field in chosen:
         if field not in known:
             needs, why = "one of " + ", ".join(known), f"these of {name} can be fitted."
-            raise ModelError(explain("fit.free", repr(field), needs, why, nearest(field, known)))
+            raise ModelError("fit.free", repr(field), needs, why, nearest(field, known))
     if not chosen:
         needs, why = "at least one field of the law", "there would be nothing to find."
-        raise ModelError(explain("fit.free", "none", needs, why, "leave it out for all."))
+        raise ModelError("fit.free", "none", needs, why, "leave it out for all.")
     given = not isinstance(law, type)
     for field in known if given else ():
         value = getattr(law, field)
         if np.ndim(value) != 0:
             where, why = f"{name}.{field}", "a test has one contact."
-            raise ModelError(explain(where, "several numbers", "one number", why, "give one."))
+            raise ModelError(where, "several numbers", "one number", why, "give one.")
     return [(f, known[f], float(getattr(law, f)) if given else None) for f in known if f in chosen]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Check
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import OF_CURVES, Coordinates, Law, law_name, parameters_of
 from stiction.fits.predicting.models import Predictor
@@ -35,7 +35,7 @@ def noise_known(curves: Sequence[Curve]) -> bool:
     told = [curve.noise is not None for curve in curves]
     if any(told) and not all(told):
         got, why = "noise of some curves", "they are weighed against each other."
-        raise ModelError(explain("Curve.noise", got, "noise of all or none", why, "give all."))
+        raise ModelError("Curve.noise", got, "noise of all or none", why, "give all.")
     return all(told)
 
 
@@ -89,7 +89,7 @@ class Problem:
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows that count", f"more than {len(self.parameters)}"
             why = "as many numbers cannot be found, and noise not told from them."
-            raise ModelError(explain("fit", got, needs, why, "fit fewer, or measure more."))
+            raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
 
     def _rest_of_law(self) -> dict[str, float]:
         cls: Any = self.cls
@@ -109,7 +109,7 @@ class Problem:
             if lacks:
                 got, why = f"the class {self.name} alone", "what is not fitted needs a number."
                 needs = f"numbers for {', '.join(lacks)}"
-                raise ModelError(explain("fit.law", got, needs, why, "give a law, not its class."))
+                raise ModelError("fit.law", got, needs, why, "give a law, not its class.")
             values = {f.name: usual.get(f.name, f.default) for f in fields}
         self._kept = {k: v for k, v in values.items() if v is not dataclasses.MISSING}
         return {k: float(v) for k, v in self._kept.items() if isinstance(v, int | float)}
@@ -119,9 +119,7 @@ class Problem:
         for name in self.known:
             if name not in fields:
                 needs, why = "one of " + ", ".join(fields), f"these of {self.name} are not fitted."
-                raise ModelError(
-                    explain("fit.known", repr(name), needs, why, nearest(name, fields))
-                )
+                raise ModelError("fit.known", repr(name), needs, why, nearest(name, fields))
 
     @property
     def rows(self) -> int:

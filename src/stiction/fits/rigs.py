@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.io.scenario import Scenario, read_scenario
 from stiction.numerics.checks import Record, number, whole
 
@@ -38,10 +38,10 @@ class Free(Record):
             number("Free.start", self.start, why="a search begins there.", try_="leave it out.")
         if not self.low < self.high:
             got, why = f"{self.low:g} to {self.high:g}", "nothing lies between these bounds."
-            raise ModelError(explain("Free.low", got, "low < high", why, "leave them out."))
+            raise ModelError("Free.low", got, "low < high", why, "leave them out.")
         if self.start is not None and not self.low <= self.start <= self.high:
             needs, why = f"from {self.low:g} to {self.high:g}", "it must keep its own bounds."
-            raise ModelError(explain("Free.start", self.start, needs, why, "leave it out."))
+            raise ModelError("Free.start", self.start, needs, why, "leave it out.")
 
 
 class Rig(Record):
@@ -171,4 +171,4 @@ class Simulated(Rig):
             if not (isinstance(given, str) and PLACE.fullmatch(given)):
                 where, needs = f"Simulated.{name}", "a name, or a place such as x[0]"
                 why = "it is read from what a run saves."
-                raise ModelError(explain(where, repr(given), needs, why, 'try "x[0]".'))
+                raise ModelError(where, repr(given), needs, why, 'try "x[0]".')

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Run
 from stiction.core.summary import doubts
-from stiction.errors import ModelError, ScenarioError, SolveError, explain, nearest
+from stiction.errors import ModelError, ScenarioError, SolveError, nearest
 from stiction.fits.curves.curve import Curve
 from stiction.fits.fitting import checked, fitted
 from stiction.fits.intervals import Intervals
@@ -87,7 +87,7 @@ class RunProblem(Problem):
         assert isinstance(rig.scenario, Scenario)
         if isinstance(free, str) or not len(free):
             needs, why = "paths of fields of the scenario", "they are what is found."
-            raise ModelError(explain("fit.free", repr(free), needs, why, 'try ["law.mu"].'))
+            raise ModelError("fit.free", repr(free), needs, why, 'try ["law.mu"].')
         self.scenario = rig.scenario
         self.rig: Simulated = rig
         self.curves, self.known_noise = tuple(curves), noise_known(curves)
@@ -125,7 +125,7 @@ class RunProblem(Problem):
         if self.rows <= len(self.parameters):
             got, needs = f"{self.rows} rows", f"more than {len(self.parameters)}"
             why = "as many numbers cannot be found, and noise not told from them."
-            raise ModelError(explain("fit", got, needs, why, "fit fewer, or measure more."))
+            raise ModelError("fit", got, needs, why, "fit fewer, or measure more.")
 
     # ---- from values to objects
 
@@ -194,7 +194,7 @@ class RunProblem(Problem):
             run = scenario.solve(save=self.rig.rows)
         except SolveError as error:
             why = "its run failed: " + str(error).partition("\n")[0]
-            raise ModelError(explain("scenario", "these values", "a run", why, "")) from error
+            raise ModelError("scenario", "these values", "a run", why, "") from error
         force = _saved(run, self.rig.force)
         x = run.time if self.rig.along == "time" else _saved(run, self.rig.along)
         x, force = _rising(np.asarray(x, dtype=np.float64), force, self.rig.along)
@@ -205,7 +205,7 @@ class RunProblem(Problem):
                 got = f"data from {at.min():.6g} to {at.max():.6g}"
                 needs = f"within {x[0]:.6g} to {x[-1]:.6g}, where the run leads"
                 why, try_ = "nothing is known of the force beyond.", "let the scenario go farther."
-                raise ModelError(explain("Simulated.along", got, needs, why, try_))
+                raise ModelError("Simulated.along", got, needs, why, try_)
             found.append(np.interp(at, x, force))
         return found, len(run.event_log)
 
@@ -223,12 +223,12 @@ def _parameter(scenario: Scenario, place: Place, free: Free) -> Parameter:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         needs, why = "a field that holds one number", "it is where the search begins."
         try_ = "give the number in the scenario, or a Free(start=...)."
-        raise ScenarioError(explain(f"fit.free {place.path}", repr(value), needs, why, try_))
+        raise ScenarioError(f"fit.free {place.path}", repr(value), needs, why, try_)
     low = 0.0 if value > 0.0 and free.low == -math.inf else free.low
     if value <= 0.0 and not math.isfinite(free.high - low):
         needs, why = "bounds", "a search from there must know how far it may go."
         try_ = "give Free(low=..., high=...)."
-        raise ScenarioError(explain(f"fit.free {place.path}", f"{value:g}", needs, why, try_))
+        raise ScenarioError(f"fit.free {place.path}", f"{value:g}", needs, why, try_)
     unit = unit_of(scenario, place)
     return Parameter(place.path, unit, "law", low, free.high, float(value), of_scenario=True)
 
@@ -237,11 +237,11 @@ def _abscissa(curve: Curve, along: str) -> Floats:
     if along == "time":
         if curve.time is None:
             why = "the run is compared by times."
-            raise ModelError(explain("Curve.time", "none", "times [s]", why, "give along."))
+            raise ModelError("Curve.time", "none", "times [s]", why, "give along.")
         return np.asarray(curve.time, dtype=np.float64)
     if curve.displacement is None:
         why = f"the run is compared along {along}."
-        raise ModelError(explain("Curve.displacement", "none", "one", why, 'or along="time".'))
+        raise ModelError("Curve.displacement", "none", "one", why, 'or along="time".')
     return np.asarray(curve.displacement, dtype=np.float64)
 
 
@@ -252,7 +252,7 @@ def _saved(run: Run, name: str) -> Floats:
     known = {n: v for n, v in run.variables.items() if v.dims[:1] == ("time",) and len(v.dims) <= 2}
     if match[1] not in known:
         needs, why = "one of " + ", ".join(known), "these a run of this scenario saves."
-        raise ModelError(explain("Simulated", repr(name), needs, why, nearest(match[1], known)))
+        raise ModelError("Simulated", repr(name), needs, why, nearest(match[1], known))
     values = np.asarray(known[match[1]].values, dtype=np.float64)
     if values.ndim == 1 and match[2] is None:
         return values
@@ -261,7 +261,7 @@ def _saved(run: Run, name: str) -> Floats:
             match[1] if values.ndim == 1 else f"{match[1]}[0] to {match[1]}[{values.shape[1] - 1}]"
         )
         why = "the curve has one force a row."
-        raise ModelError(explain("Simulated", repr(name), needs, why, f"try {needs.split()[0]}."))
+        raise ModelError("Simulated", repr(name), needs, why, f"try {needs.split()[0]}.")
     return values[:, int(match[2])]
 
 
@@ -273,6 +273,6 @@ def _rising(x: Floats, force: Floats, along: str) -> tuple[Floats, Floats]:
     if (steps < 0.0).any():
         why = "two forces would stand at one place."
         needs, try_ = "what rises from row to row", 'compare by along="time".'
-        raise ModelError(explain("Simulated.along", f"{along}, which turns", needs, why, try_))
+        raise ModelError("Simulated.along", f"{along}, which turns", needs, why, try_)
     keep = np.r_[True, steps > 0.0]
     return x[keep], force[keep]

@@ -32,14 +32,14 @@ def export_command(
     """A chain as a file that other simulators run (FMI 3, co-simulation)."""
     import json as writer
 
-    from stiction.errors import ModelError, explain
+    from stiction.errors import ModelError
     from stiction.fmi.export import export_fmu
     from stiction.fmi.parameters import parameters_of
     from stiction.io.scenario import read_scenario
 
     if format_ != "fmu":
         why, try_ = "nothing else is written.", "stiction export fmu slip-wave."
-        raise ModelError(explain("export", repr(format_), "fmu", why, try_))
+        raise ModelError("export", repr(format_), "fmu", why, try_)
     made = read_scenario(scenario, changes or ())
     path = export_fmu(made, out or Path("out") / f"{Path(scenario).stem}.fmu")
     names = list(parameters_of(made))

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 if TYPE_CHECKING:
     from stiction.io.scenario import Scenario
@@ -70,7 +70,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix != ".fmu":
         why, try_ = "simulators know units by it.", f"{path.stem or 'chain'}.fmu."
-        raise ModelError(explain("export_fmu.path", repr(str(path)), "*.fmu", why, try_))
+        raise ModelError("export_fmu.path", repr(str(path)), "*.fmu", why, try_)
     _check(made)
     builder = _builder()
     name = re.sub(r"\W", "_", path.stem)
@@ -104,10 +104,10 @@ def _builder() -> Any:
     except ImportError:
         needs, why = "the package pythonfmu3", "it writes what simulators load."
         try_ = 'pip install "stiction[fmi]".'
-        raise ModelError(explain("export_fmu", "no pythonfmu3", needs, why, try_)) from None
+        raise ModelError("export_fmu", "no pythonfmu3", needs, why, try_) from None
     if not FmuBuilder.has_binary():
         needs, why = "Linux or Windows on x86-64", "pythonfmu3 has no library for other machines."
-        raise ModelError(explain("export_fmu", "this machine", needs, why, "export it there."))
+        raise ModelError("export_fmu", "this machine", needs, why, "export it there.")
     return FmuBuilder
 
 
@@ -120,14 +120,14 @@ def _check(scenario: Scenario) -> None:
     if type(system) is not Chain:
         got, needs = type(system).__name__, "a Chain"
         why, try_ = "other systems have no steps that end where a simulator looks.", "save its run."
-        raise ModelError(explain("export_fmu.system", got, needs, why, try_))
+        raise ModelError("export_fmu.system", got, needs, why, try_)
     if type(method) is not EventDriven:
         got, why = type(method).__name__, "a unit goes from event to event."
-        raise ModelError(explain("export_fmu.method", got, "EventDriven", why, "change [method]."))
+        raise ModelError("export_fmu.method", got, "EventDriven", why, "change [method].")
     if system.n_mass > MOST_MASSES:
         got, needs = f"{system.n_mass} masses", f"at most {MOST_MASSES}"
         why, try_ = "each mass is four variables by name.", "export a shorter chain."
-        raise ModelError(explain("export_fmu.system", got, needs, why, try_))
+        raise ModelError("export_fmu.system", got, needs, why, try_)
     start, end = scenario.t_span
     # what the method refuses is told now, not where the unit runs
     ChainStepper(system, method, start, end - start)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from stiction.chains.stepping import KINDS, ChainStepper
-from stiction.errors import ModelError, StictionError, explain
+from stiction.errors import ModelError, StictionError
 from stiction.fmi.parameters import parameters_of, with_parameters
 from stiction.io.scenario import Scenario, read_scenario
 
@@ -93,7 +93,7 @@ class ChainUnit:
     def _set(self, name: str, value: float) -> None:
         if self._runs:
             why, try_ = "it describes what already moves.", "set it before the simulation begins."
-            raise ModelError(explain(name, f"{value!r} on the way", "no change", why, try_))
+            raise ModelError(name, f"{value!r} on the way", "no change", why, try_)
         self._given[name] = float(value)
         self._held = None
 
@@ -186,7 +186,7 @@ def _continued(stands: float, time: float, step: float) -> float:
     if not (np.isfinite(step) and step > 0.0 and abs(time - stands) <= max(close, 1e-300)):
         got = f"a step of {step!r} from {time!r}"
         needs, why = f"a step > 0 from {stands!r} [s]", "it goes on from where it stands."
-        raise ModelError(explain("doStep", got, needs, why, "ask for steps one after the other."))
+        raise ModelError("doStep", got, needs, why, "ask for steps one after the other.")
     return time + step
 
 

@@ -96,7 +96,7 @@ class FileCheckpoint:
             why = "a long run leaves its state there, so that it can go on after a kill."
             if self._told is None:
                 try_ = "make room on the disk; --resume goes on from the last checkpoint."
-                raise StoreError(explain(str(self.path), got, needs, why, try_)) from error
+                raise StoreError(str(self.path), got, needs, why, try_) from error
             if not self._failed:
                 try_ = "make room meanwhile: the run goes on, and tries again."
                 self._told(explain(str(self.path), got, needs, why, try_))
@@ -166,7 +166,7 @@ class FileCheckpoint:
     def _refused(self, got: str, why: str) -> StoreError:
         needs = "a checkpoint of this run"
         try_ = "leave --resume out to start afresh, or give another --out."
-        return StoreError(explain(str(self.path), got, needs, why, try_))
+        return StoreError(str(self.path), got, needs, why, try_)
 
 
 # at the end of the file, where ZIP has its comment

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stiction.core.interrupts import uninterrupted
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 from stiction.io.contents import MARK, TABLE, is_result, strangers
 from stiction.io.locks import Busy, Lock, in_use, take
 from stiction.io.swap import flush, put_in_place
@@ -44,7 +44,7 @@ def check_target(path: Path, *, overwrite: bool = False) -> Path:
     """
     if not str(path).strip() or str(path) == ".":
         why = "a result is a folder of its own."
-        raise StoreError(explain("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER))
+        raise StoreError("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER)
     try:
         path = Path(os.path.abspath(path))
         present = os.path.lexists(path)
@@ -166,33 +166,33 @@ def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Stage]:
 def _unwritable(path: Path, error: BaseException) -> StoreError:
     got = getattr(error, "strerror", None) or str(error)
     needs = "a folder that can be written"
-    return StoreError(explain(str(path), got, needs, "results are kept on disk.", _TRY_OTHER))
+    return StoreError(str(path), got, needs, "results are kept on disk.", _TRY_OTHER)
 
 
 def _check_present(path: Path, overwrite: bool) -> None:
     where = str(path)
     if not path.is_dir() or path.is_symlink():
         got, needs = "a file or link of that name", "a folder that does not exist yet"
-        raise StoreError(explain(where, got, needs, _WHY_NEW, _TRY_OTHER))
+        raise StoreError(where, got, needs, _WHY_NEW, _TRY_OTHER)
     if not overwrite:
         got, needs = "a folder that exists", "one that does not exist yet"
-        raise StoreError(explain(where, got, needs, _WHY_NEW, _TRY_NEW))
+        raise StoreError(where, got, needs, _WHY_NEW, _TRY_NEW)
     here = Path.cwd()
     if path == here or path in here.parents:
         got, needs = "the current folder, or one that holds it", "a folder of its own"
-        raise StoreError(explain(where, got, needs, _WHY_NEW, _TRY_OTHER))
+        raise StoreError(where, got, needs, _WHY_NEW, _TRY_OTHER)
     if not any(path.iterdir()):
         return
     if not is_result(path):
         got, needs = "a folder with other things in it", f"a saved run (with {MARK}) to replace"
         why = "--overwrite removes the whole folder."
-        raise StoreError(explain(where, got, needs, why, _TRY_OTHER))
+        raise StoreError(where, got, needs, why, _TRY_OTHER)
     if foreign := strangers(path):
         more = f" and {len(foreign) - _MOST_NAMED} more" if len(foreign) > _MOST_NAMED else ""
         got = f"a saved run with files of yours in it: {', '.join(foreign[:_MOST_NAMED])}{more}"
         why = "--overwrite removes the whole folder, and would remove them too."
         try_ = "move them elsewhere, or give another folder with --out."
-        raise StoreError(explain(where, got, "a folder with a saved run alone", why, try_))
+        raise StoreError(where, got, "a folder with a saved run alone", why, try_)
 
 
 def _probe(path: Path) -> None:
@@ -243,7 +243,7 @@ def _take(path: Path) -> Lock:
         if not busy.sure:
             try_ = f"if that process is gone, remove {file}; or give another folder with --out."
         needs = "one that no other run is to fill"
-        raise StoreError(explain(str(path), got, needs, why, try_)) from busy
+        raise StoreError(str(path), got, needs, why, try_) from busy
 
 
 def _sibling(path: Path) -> Path:

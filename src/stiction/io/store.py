@@ -189,7 +189,7 @@ def load(path: str | Path, *, unverified: bool = False) -> Run:
                 return run
     got = "a run that was replaced again and again while it was read"
     why = "its files must be those of one run."
-    raise StoreError(explain(str(path), got, "a saved run that stays", why, "wait, and try again."))
+    raise StoreError(str(path), got, "a saved run that stays", why, "wait, and try again.")
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
@@ -225,14 +225,12 @@ def _load(folder: Path, unverified: bool) -> Run:
     except _UNREADABLE as error:
         name = f"{type(error).__name__}: {error}".splitlines()[0]
         raise StoreError(
-            explain(
-                str(folder / file),
-                f"a file that cannot be read ({name})",
-                "a saved run as it was written",
-                "the file is missing, cut short or was changed.",
-                f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
-                "--out another folder.",
-            )
+            str(folder / file),
+            f"a file that cannot be read ({name})",
+            "a saved run as it was written",
+            "the file is missing, cut short or was changed.",
+            f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
+            "--out another folder.",
         ) from error
 
 

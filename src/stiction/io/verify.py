@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.core.trial import regular
-from stiction.errors import StoreError, explain, nearest
+from stiction.errors import StoreError, nearest
 from stiction.io.contents import MARK, MOST_OF_SUMMARY
 from stiction.io.digests import (
     DATA,
@@ -99,7 +99,7 @@ def examine(folder: Path) -> Verdict:
         got = f"no {MARK}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."
         try_ = f"{_near(folder)}{_TRY_LOAD}"
-        raise StoreError(explain(str(folder), got, "the folder of a saved run", why, try_))
+        raise StoreError(str(folder), got, "the folder of a saved run", why, try_)
     wrong: dict[str, str] = {}
     try:
         if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
@@ -165,7 +165,7 @@ def refusal(verdict: Verdict) -> StoreError:
         try_ = f"take it from a backup, or run it again: stiction run {again} --out another folder."
     if verdict.summary is not None:
         try_ += " If you changed it yourself, --unverified (load(..., unverified=True)) reads it."
-    return StoreError(explain(where, got, "the files of a run as they were saved", why, try_))
+    return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 
 def _saved_runs(path: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers
 
 __all__ = ["Adhesion", "LennardJones"]
@@ -59,13 +59,11 @@ class Adhesion(Record, abc.ABC):
         ModelError : for a law made of Python functions, which kernels cannot read.
         """
         raise ModelError(
-            explain(
-                type(self).__name__,
-                "a law made of Python functions where compiled code asks for constants",
-                "a law with a table, such as LennardJones",
-                "compiled code cannot call these functions.",
-                "fit a LennardJones law to it: LennardJones.fit.",
-            )
+            type(self).__name__,
+            "a law made of Python functions where compiled code asks for constants",
+            "a law with a table, such as LennardJones",
+            "compiled code cannot call these functions.",
+            "fit a LennardJones law to it: LennardJones.fit.",
         )
 
     @property
@@ -136,13 +134,11 @@ class LennardJones(Adhesion):
             object.__setattr__(self, name, value)
         if not isinstance(self.adhesive, (bool, np.bool_)):
             raise ModelError(
-                explain(
-                    "LennardJones.adhesive",
-                    repr(self.adhesive),
-                    "True or False",
-                    "False leaves out all tension.",
-                    "to weaken adhesion, lower `hamaker`.",
-                )
+                "LennardJones.adhesive",
+                repr(self.adhesive),
+                "True or False",
+                "False leaves out all tension.",
+                "to weaken adhesion, lower `hamaker`.",
             )
         if self.gap_reg is not None:
             object.__setattr__(self, "gap_reg", self._checked_gap_reg())
@@ -155,7 +151,7 @@ class LennardJones(Adhesion):
         )
         if value >= self.gap_max:
             needs = f"a gap below gap_max = {self.gap_max!r} m"
-            raise ModelError(explain("LennardJones.gap_reg", value, needs, why, try_))
+            raise ModelError("LennardJones.gap_reg", value, needs, why, try_)
         return value
 
     @classmethod
@@ -192,7 +188,7 @@ class LennardJones(Adhesion):
         if not 1e-60 < work < 1e60 or not 1e-60 < strength < 1e60:
             needs = "numbers between 1e-60 and 1e60"
             got = f"{work:.3g} J/m^2 and {strength:.3g} Pa"
-            raise ModelError(explain("LennardJones.from_strength", got, needs, why, try_))
+            raise ModelError("LennardJones.from_strength", got, needs, why, try_)
         r0 = _STRENGTH / _WORK * work / strength
         return cls(2.0 * math.pi * r0**3 * strength / _STRENGTH, r0, gap_reg, adhesive)
 
@@ -236,14 +232,12 @@ class LennardJones(Adhesion):
         (p, q), _, rank, _ = np.linalg.lstsq(columns, t * w, rcond=None)
         if rank < 2 or p <= 0.0 or q <= 0.0:
             raise ModelError(
-                explain(
-                    "LennardJones.fit",
-                    f"data whose best curve has repulsion {p:.3g} and attraction {q:.3g}"
-                    f" (of {rank} independent terms)",
-                    "repulsion and attraction, both positive, from two or more gaps",
-                    "without both there is no equilibrium gap.",
-                    "add data on both sides of the largest tension, pressure positive.",
-                )
+                "LennardJones.fit",
+                f"data whose best curve has repulsion {p:.3g} and attraction {q:.3g}"
+                f" (of {rank} independent terms)",
+                "repulsion and attraction, both positive, from two or more gaps",
+                "without both there is no equilibrium gap.",
+                "add data on both sides of the largest tension, pressure positive.",
             )
         r0 = float(g.min()) * (15.0 * float(p / q)) ** (1.0 / 6.0)
         t0 = 3.0 * float(q) * (float(g.min()) / r0) ** 3
@@ -384,13 +378,11 @@ class LennardJones(Adhesion):
         p = np.asarray(pressure, dtype=np.float64)
         if not np.all(np.isfinite(p) & (p >= 0.0)):
             raise ModelError(
-                explain(
-                    "LennardJones.stored_energy",
-                    "a pressure that is negative or not finite",
-                    "numbers >= 0 [Pa]",
-                    "in tension a traction belongs to two gaps.",
-                    "use `potential` with the gap itself.",
-                )
+                "LennardJones.stored_energy",
+                "a pressure that is negative or not finite",
+                "numbers >= 0 [Pa]",
+                "in tension a traction belongs to two gaps.",
+                "use `potential` with the gap itself.",
             )
         t0 = self.traction_scale
         # (r0/g)^3 is the largest root of z^3 - 15 z - 45 p/T0
@@ -411,13 +403,11 @@ def _gaps(gap: npt.ArrayLike) -> Floats:
     bad = ~(g > -np.inf)
     if bad.any():
         raise ModelError(
-            explain(
-                "gap",
-                f"{int(bad.sum())} of {g.size} gaps that are NaN or minus infinity",
-                "numbers [m]; plus infinity means out of reach",
-                "a law cannot say what acts at no gap.",
-                "look at the projection that gave this gap.",
-            )
+            "gap",
+            f"{int(bad.sum())} of {g.size} gaps that are NaN or minus infinity",
+            "numbers [m]; plus infinity means out of reach",
+            "a law cannot say what acts at no gap.",
+            "look at the projection that gave this gap.",
         )
     return g
 
@@ -426,13 +416,11 @@ def _stretch(stretch: npt.ArrayLike) -> Floats:
     j = np.asarray(stretch, dtype=np.float64)
     if not np.all(np.isfinite(j) & (j > 0.0)):
         raise ModelError(
-            explain(
-                "stretch",
-                "a surface stretch that is not positive or not finite",
-                "positive numbers [1]",
-                "it is current over reference area.",
-                "give 1 for a rigid partner.",
-            )
+            "stretch",
+            "a surface stretch that is not positive or not finite",
+            "positive numbers [1]",
+            "it is current over reference area.",
+            "give 1 for a rigid partner.",
         )
     return j
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion
 from stiction.numerics.checks import Record, number, shape_of, whole
 
@@ -74,13 +74,11 @@ class AdhesiveFriction(Record, abc.ABC):
             `threshold` and `slope` for all points at once instead.
         """
         raise ModelError(
-            explain(
-                type(self).__name__,
-                "a law made of Python functions where compiled code asks for constants",
-                "a law with a table: DI, EA or Frictionless",
-                "compiled code cannot call these functions.",
-                "evaluate `threshold` and `slope` on arrays of gaps.",
-            )
+            type(self).__name__,
+            "a law made of Python functions where compiled code asks for constants",
+            "a law with a table: DI, EA or Frictionless",
+            "compiled code cannot call these functions.",
+            "evaluate `threshold` and `slope` on arrays of gaps.",
         )
 
 
@@ -364,13 +362,11 @@ class UserThreshold(AdhesiveFriction):
         if not good.all():
             bad = int(np.argmin(good))
             raise ModelError(
-                explain(
-                    "UserThreshold.function",
-                    f"s = {values[bad]!r} with slope {slopes[bad]!r} at the gap {gaps[bad]:.6g} m",
-                    "a finite s >= 0 with a finite slope at every gap",
-                    _WHY_MU,
-                    "bound the function from below, or narrow `probe` to gaps that occur.",
-                )
+                "UserThreshold.function",
+                f"s = {values[bad]!r} with slope {slopes[bad]!r} at the gap {gaps[bad]:.6g} m",
+                "a finite s >= 0 with a finite slope at every gap",
+                _WHY_MU,
+                "bound the function from below, or narrow `probe` to gaps that occur.",
             )
         step = 1e-6 * (high - low)
         rise = [_probe(self.function, g + step) - _probe(self.function, g - step) for g in gaps]
@@ -381,13 +377,11 @@ class UserThreshold(AdhesiveFriction):
         if off.sum() > 1:
             bad = int(np.argmax(off))
             raise ModelError(
-                explain(
-                    "UserThreshold.slope_function",
-                    f"{slopes[bad]!r} Pa/m at the gap {gaps[bad]:.6g} m",
-                    f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
-                    "Newton's method uses it; a wrong one stops it from converging.",
-                    "differentiate s with respect to the gap.",
-                )
+                "UserThreshold.slope_function",
+                f"{slopes[bad]!r} Pa/m at the gap {gaps[bad]:.6g} m",
+                f"the derivative of `function`, near {differences[bad]:.6g} Pa/m there",
+                "Newton's method uses it; a wrong one stops it from converging.",
+                "differentiate s with respect to the gap.",
             )
 
     def _checked_probe(self) -> tuple[float, float]:
@@ -401,7 +395,7 @@ class UserThreshold(AdhesiveFriction):
                 object.__setattr__(self, "probe", (low, high))
                 return low, high
         needs = "a pair of gaps [m], the lower one first"
-        raise ModelError(explain("UserThreshold.probe", repr(self.probe), needs, why, try_))
+        raise ModelError("UserThreshold.probe", repr(self.probe), needs, why, try_)
 
     @property
     def per_current_area(self) -> bool:
@@ -441,7 +435,7 @@ class UserThreshold(AdhesiveFriction):
             got = f"no finite s >= 0 with a finite slope at the gap {bad:.6g} m"
             needs = "one at every gap between those of `probe`"
             try_ = "bound the function from below, or narrow `probe`."
-            raise ModelError(explain("UserThreshold.function", got, needs, _WHY_MU, try_))
+            raise ModelError("UserThreshold.function", got, needs, _WHY_MU, try_)
         return np.concatenate([[3.0, low, (high - low) / (count - 1)], values, slopes])
 
 
@@ -454,14 +448,12 @@ def _tension_at_cut(s_cut: float, adhesion: Adhesion) -> float:
     if tension > 0.0:
         return tension
     raise ModelError(
-        explain(
-            "s_cut",
-            f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut",
-            "a cut in tension: an adhesive law and 0 < s_cut <= 1",
-            "the two models are matched by the friction at the equilibrium gap, where model "
-            "EA has none otherwise.",
-            "raise s_cut, or compare peak forces instead.",
-        )
+        "s_cut",
+        f"{s_cut!r} with the normal traction {-tension:.6g} Pa at the cut",
+        "a cut in tension: an adhesive law and 0 < s_cut <= 1",
+        "the two models are matched by the friction at the equilibrium gap, where model "
+        "EA has none otherwise.",
+        "raise s_cut, or compare peak forces instead.",
     )
 
 
@@ -476,7 +468,7 @@ def _check_cut(where: str, law: DI | EA, most: float, why: str) -> None:
     if not -1.0 <= value <= most:
         needs = f"a number from -1 to {most:g}"
         why = why if value > 0.0 else "friction would begin only under a very large pressure."
-        raise ModelError(explain(where, value, needs, why, try_))
+        raise ModelError(where, value, needs, why, try_)
     object.__setattr__(law, "s_cut", value)
 
 

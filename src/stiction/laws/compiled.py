@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws import law_kernels as lk
 from stiction.laws.friction import Formula, FrictionTable
 from stiction.numerics.c_arithmetic import as_compiled, may_raise
@@ -110,13 +110,11 @@ class CompiledLaw:
         if self._error is not None:
             error, self._error = self._error, None
             raise ModelError(
-                explain(
-                    f"{self._name}.formulas",
-                    f"{type(error).__name__}: {error}",
-                    "formulas that return finite numbers for every speed and state",
-                    "one was called during the solve and failed there.",
-                    "call it by hand with the numbers of the run.",
-                )
+                f"{self._name}.formulas",
+                f"{type(error).__name__}: {error}",
+                "formulas that return finite numbers for every speed and state",
+                "one was called during the solve and failed there.",
+                "call it by hand with the numbers of the run.",
             ) from error
 
     @property

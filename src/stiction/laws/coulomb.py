@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import Formulas, Friction, FrictionTable
 from stiction.numerics.checks import MOST_SEED, Numbers, number, numbers, shape_of, whole
 from stiction.numerics.jit import native
@@ -127,13 +127,11 @@ class RandomCoulomb(Friction):
         )
         if spread > mean:
             raise ModelError(
-                explain(
-                    "RandomCoulomb.mu_spread",
-                    spread,
-                    f"at most mu_mean = {mean}",
-                    "a wider spread would draw negative coefficients, which create energy.",
-                    "lower mu_spread or raise mu_mean.",
-                )
+                "RandomCoulomb.mu_spread",
+                spread,
+                f"at most mu_mean = {mean}",
+                "a wider spread would draw negative coefficients, which create energy.",
+                "lower mu_spread or raise mu_mean.",
             )
         whole(
             "RandomCoulomb.seed",
@@ -346,14 +344,12 @@ class UserFriction(Friction):
             mu, slope = _probe(self.function, v), _probe(self.slope_function, v)
             if not (np.isfinite(mu) and mu >= 0.0 and np.isfinite(slope)):
                 raise ModelError(
-                    explain(
-                        "UserFriction",
-                        f"mu = {mu!r} with slope {slope!r} at v = {v} m/s",
-                        "a finite mu >= 0 with a finite slope at every speed",
-                        "negative friction creates energy, and an infinite slope at rest "
-                        "makes the motion non-unique.",
-                        "bound the function, for example mu0 - a*v/(v + v0) instead of a root.",
-                    )
+                    "UserFriction",
+                    f"mu = {mu!r} with slope {slope!r} at v = {v} m/s",
+                    "a finite mu >= 0 with a finite slope at every speed",
+                    "negative friction creates energy, and an infinite slope at rest "
+                    "makes the motion non-unique.",
+                    "bound the function, for example mu0 - a*v/(v + v0) instead of a root.",
                 )
             step = 1e-6 * max(v, 1e-2)
             low = max(v - step, 0.0)
@@ -363,13 +359,11 @@ class UserFriction(Friction):
             scale = max(abs(slope), abs(difference), 1e-3)
             if abs(difference - slope) > 1e-3 * scale:
                 raise ModelError(
-                    explain(
-                        "UserFriction.slope_function",
-                        f"{slope!r} s/m at v = {v} m/s",
-                        f"the derivative of `function`, which is near {difference:.6g} s/m there",
-                        "implicit methods use it; a wrong one stops them from converging.",
-                        "differentiate mu with respect to the speed |v|.",
-                    )
+                    "UserFriction.slope_function",
+                    f"{slope!r} s/m at v = {v} m/s",
+                    f"the derivative of `function`, which is near {difference:.6g} s/m there",
+                    "implicit methods use it; a wrong one stops them from converging.",
+                    "differentiate mu with respect to the speed |v|.",
                 )
 
     @classmethod
@@ -434,11 +428,9 @@ def _check_pair(name: str, law: StaticKinetic | ExponentialWeakening) -> None:
     sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
     if len(sizes) > 1 or np.any(np.asarray(static) < np.asarray(kinetic)):
         raise ModelError(
-            explain(
-                f"{name}.mu_static",
-                f"{static!r} beside mu_kinetic = {kinetic!r}",
-                "mu_static >= mu_kinetic for every contact, in lists of one length",
-                "a contact at rest that carries less than one in slip could never stick.",
-                "swap the two, or use UserFriction for friction that strengthens with speed.",
-            )
+            f"{name}.mu_static",
+            f"{static!r} beside mu_kinetic = {kinetic!r}",
+            "mu_static >= mu_kinetic for every contact, in lists of one length",
+            "a contact at rest that carries less than one in slip could never stick.",
+            "swap the two, or use UserFriction for friction that strengthens with speed.",
         )

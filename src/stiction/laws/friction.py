@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, numbers
 
 __all__ = [
@@ -221,7 +221,7 @@ class Friction(Record, abc.ABC):
         if event not in EVENTS:
             needs, why = " or ".join(map(repr, EVENTS)), "these are the events of a contact."
             where = f"{type(self).__name__}.state_jump"
-            raise ModelError(explain(where, repr(event), needs, why, "give one of them."))
+            raise ModelError(where, repr(event), needs, why, "give one of them.")
         z, jump = self._state(state), self.formulas.jump
         out = list(z)
         if jump is not None:
@@ -362,13 +362,11 @@ def with_stick(law: Friction, where: str) -> None:
     """Raise ModelError if `law` has no stick, in a method that is made of it."""
     if not law.sticks:
         raise ModelError(
-            explain(
-                where,
-                f"{type(law).__name__}, which has no stick",
-                "a law with a set of forces at rest",
-                "its steps decide between stick and slip.",
-                "use Radau(), EventDriven(), which goes over to it, or ThetaStepper(step=...).",
-            )
+            where,
+            f"{type(law).__name__}, which has no stick",
+            "a law with a set of forces at rest",
+            "its steps decide between stick and slip.",
+            "use Radau(), EventDriven(), which goes over to it, or ThetaStepper(step=...).",
         )
 
 
@@ -470,11 +468,9 @@ def without_memory(law: Friction, where: str, why: str, try_: str) -> None:
     if law.states:
         names = ", ".join(s.name for s in law.states)
         raise ModelError(
-            explain(
-                where,
-                f"{type(law).__name__}, which remembers {names}",
-                "a law without memory",
-                why,
-                try_,
-            )
+            where,
+            f"{type(law).__name__}, which remembers {names}",
+            "a law without memory",
+            why,
+            try_,
         )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
 from stiction.numerics.checks import Numbers, number, numbers, shape_of
 
@@ -43,7 +43,7 @@ def _power(law: Friction, name: str, allowed: Sequence[int], why: str) -> None:
     value = number(where, value, why=why, try_=f"give {allowed[0]}.")
     if value not in allowed:
         needs = "one of " + ", ".join(str(k) for k in allowed)
-        raise ModelError(explain(where, value, needs, why, f"give {allowed[0]}."))
+        raise ModelError(where, value, needs, why, f"give {allowed[0]}.")
     object.__setattr__(law, name, float(value))
 
 
@@ -161,7 +161,7 @@ def _within(law: Any, most: Floats) -> None:
         where = f"{type(law).__name__}.deflection_start"
         needs = f"at most {float(np.max(most)):g} m in size"
         why = "beyond it the contact slips already."
-        raise ModelError(explain(where, law.deflection_start, needs, why, "leave it out."))
+        raise ModelError(where, law.deflection_start, needs, why, "leave it out.")
 
 
 # ---- LuGre, and Dupont's law, which share Stribeck's curve
@@ -209,7 +209,7 @@ class _Bristles(_Deflecting):
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
             where, why = f"{type(self).__name__}.mu_static", "Stribeck's curve falls from rest."
-            raise ModelError(explain(where, got, needs, why, "exchange them."))
+            raise ModelError(where, got, needs, why, "exchange them.")
         _within(self, np.asarray(self.mu_static) / np.asarray(self.sigma0))
 
     @property
@@ -347,7 +347,7 @@ class ElastoPlastic(_Bristles):
         if np.any(np.asarray(self.elastic_share) >= 1.0):
             why = "contacts yield before they slip."
             where = "ElastoPlastic.elastic_share"
-            raise ModelError(explain(where, self.elastic_share, "below 1", why, "give 0.7."))
+            raise ModelError(where, self.elastic_share, "below 1", why, "give 0.7.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -432,11 +432,11 @@ class BoucWen(_Deflecting):
             got, needs = f"{self.gamma} beside beta = {self.beta}", "|gamma| <= beta"
             why = "a small loop of such contacts gives back more energy than it took."
             try_ = "gamma = beta makes unloading elastic, gamma = 0 is the plainest."
-            raise ModelError(explain("BoucWen.gamma", got, needs, why, try_))
+            raise ModelError("BoucWen.gamma", got, needs, why, try_)
         if np.any(np.asarray(self.beta) + np.asarray(self.gamma) <= 0.0):
             got, needs = f"beta = {self.beta}, gamma = {self.gamma}", "beta + gamma > 0"
             why = "friction must have a level that it tends to."
-            raise ModelError(explain("BoucWen.gamma", got, needs, why, "give a larger gamma."))
+            raise ModelError("BoucWen.gamma", got, needs, why, "give a larger gamma.")
         level = np.asarray(self.a) / (np.asarray(self.beta) + np.asarray(self.gamma))
         _within(self, level ** (1.0 / self.power))
 

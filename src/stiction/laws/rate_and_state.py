@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
 from stiction.numerics.checks import Numbers, Record, number, numbers
 
@@ -74,7 +74,7 @@ class RateAndState(Record):
         regularised: object = self.regularised
         if not isinstance(regularised, bool):
             got, why = repr(regularised), "mu is one form or the other."
-            raise ModelError(explain(f"{name}.regularised", got, "a bool", why, "leave it out."))
+            raise ModelError(f"{name}.regularised", got, "a bool", why, "leave it out.")
 
     def spread(self, n: int) -> dict[str, Floats]:
         """Return a, b, length and mu0 as (n,) arrays for so many cells.
@@ -89,7 +89,7 @@ class RateAndState(Record):
             if values.ndim and values.size != n:
                 got, needs = f"{values.size} numbers", f"one number, or one per cell: {n}"
                 where, why = f"{type(self).__name__}.{field}", "every cell has its own."
-                raise ModelError(explain(where, got, needs, why, "give one number."))
+                raise ModelError(where, got, needs, why, "give one number.")
             found[field] = np.full(n, values) if values.ndim == 0 else values.copy()
         return found
 
@@ -251,11 +251,11 @@ class RateAndStateFriction(ForceLaw):
         if not isinstance(law, RateAndState):
             needs, why = "AgeingLaw(...) or SlipLaw(...)", "it says how contacts age."
             where = "RateAndStateFriction.law"
-            raise ModelError(explain(where, repr(law), needs, why, "leave it out."))
+            raise ModelError(where, repr(law), needs, why, "leave it out.")
         if not self.law.regularised:
             why = "with inertia contacts come to rest and turn round, where ln V has no value."
             where = "RateAndStateFriction.law.regularised"
-            raise ModelError(explain(where, False, "True", why, "leave it out."))
+            raise ModelError(where, False, "True", why, "leave it out.")
         for name, rule, unit in (("age_start", "positive", "s"), ("viscous", "nonnegative", "s/m")):
             where, given = f"RateAndStateFriction.{name}", getattr(self, name)
             if given is None and name == "age_start":

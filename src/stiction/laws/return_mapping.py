@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number
 
 __all__ = ["Tangential", "convective_increment", "return_map"]
@@ -134,13 +134,11 @@ def convective_increment(increment: npt.ArrayLike, tangents: npt.ArrayLike) -> F
     d, a = np.asarray(increment, dtype=np.float64), np.asarray(tangents, dtype=np.float64)
     if d.ndim != 2 or a.ndim != 3 or a.shape[0] != d.shape[0] or a.shape[2] != d.shape[1]:
         raise ModelError(
-            explain(
-                "convective_increment",
-                f"increments of shape {d.shape} with tangents of shape {a.shape}",
-                "shapes (n, d) and (n, m, d)",
-                "every point has its own tangents, in the space of its slip.",
-                "add an axis where there is one point or one tangent.",
-            )
+            "convective_increment",
+            f"increments of shape {d.shape} with tangents of shape {a.shape}",
+            "shapes (n, d) and (n, m, d)",
+            "every point has its own tangents, in the space of its slip.",
+            "add an axis where there is one point or one tangent.",
         )
     metric = np.einsum("nai,nbi->nab", a, a)
     along = np.einsum("nai,ni->na", a, d)
@@ -157,36 +155,30 @@ def _checked(
     g, old = np.asarray(gap, dtype=np.float64), np.asarray(slip, dtype=np.float64)
     if g.ndim != 2 or g.shape != old.shape or g.shape[1] == 0:
         raise ModelError(
-            explain(
-                "return_map",
-                f"gaps of shape {g.shape} with slips of shape {old.shape}",
-                "two arrays of one shape (points, components)",
-                "every point has its own history.",
-                "reshape gaps on a line to (n, 1).",
-            )
+            "return_map",
+            f"gaps of shape {g.shape} with slips of shape {old.shape}",
+            "two arrays of one shape (points, components)",
+            "every point has its own history.",
+            "reshape gaps on a line to (n, 1).",
         )
     n = g.shape[0]
     s, ds = (np.asarray(value, dtype=np.float64) for value in (threshold, slope))
     if s.shape not in ((), (n,)) or ds.shape not in ((), (n,)):
         raise ModelError(
-            explain(
-                "return_map.threshold",
-                f"shapes {s.shape} and {ds.shape} of threshold and slope",
-                f"one number, or {n} values",
-                "every point has its own threshold.",
-                "evaluate the friction law at the gaps of all points.",
-            )
+            "return_map.threshold",
+            f"shapes {s.shape} and {ds.shape} of threshold and slope",
+            f"one number, or {n} values",
+            "every point has its own threshold.",
+            "evaluate the friction law at the gaps of all points.",
         )
     finite = all(bool(np.isfinite(value).all()) for value in (g, old, s, ds))
     if not finite or bool((s < 0.0).any()):
         raise ModelError(
-            explain(
-                "return_map",
-                "gaps, slips or thresholds that are not finite, or a negative threshold",
-                "finite numbers, thresholds >= 0 [Pa]",
-                "a negative threshold would push the body along and create energy.",
-                "look at the gaps that the friction law was given.",
-            )
+            "return_map",
+            "gaps, slips or thresholds that are not finite, or a negative threshold",
+            "finite numbers, thresholds >= 0 [Pa]",
+            "a negative threshold would push the body along and create energy.",
+            "look at the gaps that the friction law was given.",
         )
     eps = number(
         "return_map.penalty",
@@ -203,12 +195,10 @@ def _held(held: npt.ArrayLike, n: int) -> Bools:
     states = np.asarray(held)
     if states.dtype.kind != "b" or states.shape != (n,):
         raise ModelError(
-            explain(
-                "return_map.held",
-                f"an array of shape {states.shape} and type {states.dtype}",
-                f"{n} values True (slides) or False (sticks)",
-                "every point is held in one state.",
-                "pass `slides` of an earlier result, or None.",
-            )
+            "return_map.held",
+            f"an array of shape {states.shape} and type {states.dtype}",
+            f"{n} values True (slides) or False (sticks)",
+            "every point is held in one state.",
+            "pass `slides` of an earlier result, or None.",
         )
     return states

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import Formulas, Friction, StateVariable
 from stiction.numerics.checks import Numbers, number, numbers, shape_of
 from stiction.numerics.jit import native
@@ -112,11 +112,11 @@ class Stribeck(Friction):
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
             why = "Stribeck's curve falls from rest."
-            raise ModelError(explain("Stribeck.mu_static", got, needs, why, "exchange them."))
+            raise ModelError("Stribeck.mu_static", got, needs, why, "exchange them.")
         power = number("Stribeck.power", self.power, why="it shapes the curve.", try_="give 2.")
         if power not in (1.0, 2.0):
             why = "any other power has no series at rest, where its derivatives have no bound."
-            raise ModelError(explain("Stribeck.power", power, "1 or 2", why, "give 2."))
+            raise ModelError("Stribeck.power", power, "1 or 2", why, "give 2.")
         object.__setattr__(self, "power", power)
 
     @classmethod
@@ -300,7 +300,7 @@ class RestingCoulomb(Friction):
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
             why = "what stick cannot hold slips, against less friction."
-            raise ModelError(explain("RestingCoulomb.mu_held", got, needs, why, "exchange them."))
+            raise ModelError("RestingCoulomb.mu_held", got, needs, why, "exchange them.")
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

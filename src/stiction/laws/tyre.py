@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 
 __all__ = ["Pacejka", "SimplifiedTyre", "StretchedString", "TyreLaw"]
@@ -90,13 +90,11 @@ class StretchedString(TyreLaw):
             object.__setattr__(self, name, value)
         if self.kinetic_ratio > 1.0:
             raise ModelError(
-                explain(
-                    "StretchedString.kinetic_ratio",
-                    self.kinetic_ratio,
-                    "a number in (0, 1]",
-                    "a tread that slips cannot carry more than one about to slip.",
-                    "give 1 for friction without a drop.",
-                )
+                "StretchedString.kinetic_ratio",
+                self.kinetic_ratio,
+                "a number in (0, 1]",
+                "a tread that slips cannot carry more than one about to slip.",
+                "give 1 for friction without a drop.",
             )
 
     @property
@@ -351,13 +349,11 @@ class Pacejka(Record):
         top = float(np.max(np.abs(y)))
         if not (np.isfinite(y).all() and top > 0.0):
             raise ModelError(
-                explain(
-                    "Pacejka.fit_to",
-                    "a curve that is zero or not finite",
-                    "finite values, not all zero",
-                    "there is nothing to fit.",
-                    "check the law and the range of angles.",
-                )
+                "Pacejka.fit_to",
+                "a curve that is zero or not finite",
+                "finite values, not all zero",
+                "there is nothing to fit.",
+                "check the law and the range of angles.",
             )
 
         def miss(p: Floats) -> Floats:
@@ -391,13 +387,11 @@ def _halves(slip_angle: npt.ArrayLike) -> tuple[Floats, Floats]:
     phi = np.asarray(slip_angle, dtype=np.float64)
     if not np.all(np.abs(phi) <= 0.5 * np.pi):
         raise ModelError(
-            explain(
-                "slip_angle",
-                "an angle beyond a right one, or NaN",
-                "angles from -pi/2 to pi/2 [rad]",
-                "a wheel that rolls backwards has its leading edge at the other end.",
-                "use the angle arctan2(h, |g|), and the sign of g on the moment.",
-            )
+            "slip_angle",
+            "an angle beyond a right one, or NaN",
+            "angles from -pi/2 to pi/2 [rad]",
+            "a wheel that rolls backwards has its leading edge at the other end.",
+            "use the angle arctan2(h, |g|), and the sign of g on the moment.",
         )
     return np.abs(phi), np.sign(phi)
 

@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = [
     "basis",
@@ -57,11 +57,11 @@ def open_knots(breaks: Floats, degree: int, multiplicity: int = 1) -> Floats:
     if t.ndim != 1 or t.size < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0.0).all():
         why, try_ = "pieces lie between the breaks.", "sort them and give each once."
         got = f"{t.size} values that do not rise" if t.ndim == 1 else f"an array {t.shape}"
-        raise ModelError(explain("open_knots.breaks", got, "two or more rising numbers", why, try_))
+        raise ModelError("open_knots.breaks", got, "two or more rising numbers", why, try_)
     if not 1 <= multiplicity <= degree:
         why = "a knot counted more often than the degree tears the curve apart."
         needs = f"a whole number from 1 to {degree}"
-        raise ModelError(explain("open_knots.multiplicity", multiplicity, needs, why, "give 1."))
+        raise ModelError("open_knots.multiplicity", multiplicity, needs, why, "give 1.")
     inner = np.repeat(t[1:-1], multiplicity)
     return np.concatenate([np.full(degree + 1, t[0]), inner, np.full(degree + 1, t[-1])])
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.c_arithmetic import as_compiled
 from stiction.numerics.compiling.users import (
@@ -144,13 +144,11 @@ class _UserFunction:
         if self.error is not None:
             error, self.error = self.error, None
             raise ModelError(
-                explain(
-                    self.name,
-                    f"{type(error).__name__}: {error}",
-                    self._needs,
-                    "it was called during the solve and failed there.",
-                    self._try,
-                )
+                self.name,
+                f"{type(error).__name__}: {error}",
+                self._needs,
+                "it was called during the solve and failed there.",
+                self._try,
             ) from error
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.shown import record_text, table_html
 
 __all__ = [
@@ -107,11 +107,11 @@ def number(
     try:
         array = np.asarray(_plain(value, unit), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
+        raise ModelError(where, repr(value), wanted, why, try_) from error
     if array.ndim != 0:
-        raise ModelError(explain(where, f"{array.size} values", wanted, why, try_))
+        raise ModelError(where, f"{array.size} values", wanted, why, try_)
     if not bool(passes(array)):
-        raise ModelError(explain(where, f"{array.item()!r}", wanted, why, try_))
+        raise ModelError(where, f"{array.item()!r}", wanted, why, try_)
     return float(array)
 
 
@@ -139,18 +139,18 @@ def numbers(
     try:
         array = np.array(_plain(value, unit), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ModelError(explain(where, repr(value), wanted, why, try_)) from error
+        raise ModelError(where, repr(value), wanted, why, try_) from error
     if array.ndim == 0 and size is not None:
         array = np.full(size, float(array))
     if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
         got = f"an array of shape {array.shape}" if array.ndim != 1 else f"{array.size} values"
         count = "at least one value" if size is None else f"{size} values"
-        raise ModelError(explain(where, got, f"{count}: {wanted}", why, try_))
+        raise ModelError(where, got, f"{count}: {wanted}", why, try_)
     good = passes(array)
     if not good.all():
         bad = int(np.argmin(good))
         got = f"{array.size} values with {array[bad].item()!r} at position {bad + 1}"
-        raise ModelError(explain(where, got, wanted, why, try_))
+        raise ModelError(where, got, wanted, why, try_)
     array.flags.writeable = False
     return array
 
@@ -179,12 +179,12 @@ def whole(
     """
     wanted = f"a whole number >= {least}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ModelError(explain(where, repr(value), wanted, why, try_))
+        raise ModelError(where, repr(value), wanted, why, try_)
     if value < least:
-        raise ModelError(explain(where, repr(int(value)), wanted, why, try_))
+        raise ModelError(where, repr(int(value)), wanted, why, try_)
     if value > most:
         wanted = f"a whole number from {least} to {most}"
-        raise ModelError(explain(where, repr(int(value)), wanted, why, try_))
+        raise ModelError(where, repr(int(value)), wanted, why, try_)
     fits(where, int(value), each, try_)
     return int(value)
 
@@ -216,7 +216,7 @@ def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES
         got = f"{count}, about {count * each / 2**30:.3g} GiB"
         needs = f"at most {int(limit / each)}"
         why = f"by estimate each takes {each:g} bytes, and {limit / 2**30:.3g} GiB is the limit."
-        raise ModelError(explain(where, got, needs, why, try_))
+        raise ModelError(where, got, needs, why, try_)
 
 
 def memory_of_machine() -> int:

@@ -81,7 +81,7 @@ class SuperLU(LinearSolver):
         hint = "give 0.01, or 1 for the largest entry of each column"
         value = number(where, self.pivot_threshold, rule="nonnegative", why=why, try_=hint)
         if value > 1.0:
-            raise ModelError(explain(where, repr(value), "one number from 0 to 1", why, hint))
+            raise ModelError(where, repr(value), "one number from 0 to 1", why, hint)
         object.__setattr__(self, "pivot_threshold", value)
 
     def start(self) -> Workspace:
@@ -126,7 +126,7 @@ class Pardiso(LinearSolver):
             why, hint = "factors are kept in one of both", "leave it out"
             needs = "'double' or 'single'"
             where = "Pardiso.precision"
-            raise ModelError(explain(where, repr(self.precision), needs, why, hint))
+            raise ModelError(where, repr(self.precision), needs, why, hint)
         if self.threads is not None:
             why = "threads are counted"
             hint = "give 1 inside worker processes, or None"
@@ -155,11 +155,11 @@ def _check_iterative(
     value = number(where, tolerance, rule="positive", why=why, try_=f"give {usual}")
     if not 1e-14 <= value <= 1e-2:
         needs = "a number between 1e-14 and 1e-2"
-        raise ModelError(explain(where, repr(value), needs, why, f"give {usual}"))
+        raise ModelError(where, repr(value), needs, why, f"give {usual}")
     object.__setattr__(solver, "tolerance", value)
     if direct is not None and not isinstance(direct, (SuperLU, Pardiso)):
         needs, hint = "SuperLU() or Pardiso()", "leave it out"
-        raise ModelError(explain(f"{name}.direct", repr(direct), needs, why_direct, hint))
+        raise ModelError(f"{name}.direct", repr(direct), needs, why_direct, hint)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

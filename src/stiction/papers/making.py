@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from stiction.core.run import Run
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.io.scenario import read_scenario, write_scenario
 from stiction.io.staging import TABLE, Claim, staged
 from stiction.io.store import save
@@ -37,13 +37,11 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
     """
     if paper not in PAPERS:
         raise ModelError(
-            explain(
-                "PAPER",
-                repr(paper),
-                "one of " + ", ".join((*PAPERS, "all")),
-                "a paper is called by the package that solves its system.",
-                nearest(paper, (*PAPERS, "all")),
-            )
+            "PAPER",
+            repr(paper),
+            "one of " + ", ".join((*PAPERS, "all")),
+            "a paper is called by the package that solves its system.",
+            nearest(paper, (*PAPERS, "all")),
         )
     module = importlib.import_module(PAPERS[paper])
     items: dict[str, Item] = module.ITEMS
@@ -51,9 +49,7 @@ def items_of(paper: str, *, full: bool = False) -> dict[str, Item]:
         return items
     if not hasattr(module, "FULL_ITEMS"):
         why = "its figures are made at the size that the paper has."
-        raise ModelError(
-            explain("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
-        )
+        raise ModelError("--full", repr(paper), "a paper with two sizes", why, "leave it out.")
     full_items: dict[str, Item] = module.FULL_ITEMS
     return full_items
 
@@ -75,13 +71,11 @@ def key_of(figure: str, items: Mapping[str, Item]) -> str:
         if (key := f"{kind}-{match[2]}") in items:
             return key
     raise ModelError(
-        explain(
-            "FIGURE",
-            repr(figure),
-            "one of " + ", ".join(items),
-            "these figures and tables hold results; the others are sketches.",
-            f"{nearest(figure.strip().lower(), items)} For example: stiction reproduce chains 5.",
-        )
+        "FIGURE",
+        repr(figure),
+        "one of " + ", ".join(items),
+        "these figures and tables hold results; the others are sketches.",
+        f"{nearest(figure.strip().lower(), items)} For example: stiction reproduce chains 5.",
     )
 
 

@@ -56,13 +56,11 @@ class Figures(abc.ABC):
         ModelError : if this system has none.
         """
         raise ModelError(
-            explain(
-                "animate",
-                f"a run of {self.run.system_name!r}",
-                "a run of a system that has an animation",
-                "every system shows its motion in its own way, and this one does not yet.",
-                "draw the figures: " + ", ".join(self.NAMES) + ".",
-            )
+            "animate",
+            f"a run of {self.run.system_name!r}",
+            "a run of a system that has an animation",
+            "every system shows its motion in its own way, and this one does not yet.",
+            "draw the figures: " + ", ".join(self.NAMES) + ".",
         )
 
     def animate(self, path: str | Path, *, seconds: float = 12.0, fps: float = 15.0) -> Path:
@@ -109,13 +107,11 @@ def figures_of(run: Run) -> Figures:
     room = room_of(run.system_name, run.system)
     if not room or importlib.util.find_spec(f"{room}.figures") is None:
         raise ModelError(
-            explain(
-                "plot",
-                f"a run of {run.system_name!r}",
-                "a run of a system that has figures",
-                "every system draws its own, in the folder `figures` beside its model.",
-                "read the arrays in `run.data` and draw them yourself.",
-            )
+            "plot",
+            f"a run of {run.system_name!r}",
+            "a run of a system that has figures",
+            "every system draws its own, in the folder `figures` beside its model.",
+            "read the arrays in `run.data` and draw them yourself.",
         )
     return cast(Figures, importlib.import_module(f"{room}.figures").figures_of(run))
 
@@ -169,13 +165,11 @@ def write_figures(
             paths.append(path)
     except OSError as error:
         raise StoreError(
-            explain(
-                "write_figures",
-                f"{str(folder)!r} ({error.strerror or error})",
-                "a folder that can be written",
-                "every figure becomes a file there.",
-                "choose another folder, or free space on the disk.",
-            )
+            "write_figures",
+            f"{str(folder)!r} ({error.strerror or error})",
+            "a folder that can be written",
+            "every figure becomes a file there.",
+            "choose another folder, or free space on the disk.",
         ) from error
     return paths
 

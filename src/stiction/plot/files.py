@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 
 __all__ = ["check_looks", "written"]
 
@@ -40,11 +40,11 @@ def check_looks(format: str, dpi: float | None = None) -> float:
         why = "these are written without further software."
         try_ = '"png" suits screens and "pdf" papers; ' + nearest(format, _FORMATS)
         needs = "one of " + ", ".join(_FORMATS)
-        raise ModelError(explain("format", repr(format), needs, why, try_))
+        raise ModelError("format", repr(format), needs, why, try_)
     if dpi is not None and not 10.0 <= dpi <= _MOST_DPI:
         needs = f"a number from 10 to {_MOST_DPI:g}"
         why = "a figure is some inches wide: fewer dots show nothing, more fill the memory."
-        raise ModelError(explain("dpi", f"{dpi:g}", needs, why, "for example 300 for print."))
+        raise ModelError("dpi", f"{dpi:g}", needs, why, "for example 300 for print.")
     return _DPI if dpi is None else float(dpi)
 
 

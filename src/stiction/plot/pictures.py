@@ -68,13 +68,11 @@ def saving(path: Path) -> Iterator[Path]:
             yield partial
     except OSError as error:
         raise StoreError(
-            explain(
-                "animate.path",
-                f"{str(path)!r} ({error.strerror or error})",
-                "a place that can be written",
-                "the animation becomes a file there.",
-                "choose another folder, or free space on the disk.",
-            )
+            "animate.path",
+            f"{str(path)!r} ({error.strerror or error})",
+            "a place that can be written",
+            "the animation becomes a file there.",
+            "choose another folder, or free space on the disk.",
         ) from error
 
 
@@ -176,13 +174,11 @@ def find_ffmpeg(others: str = ".gif or .html") -> str:
     program = shutil.which("ffmpeg")
     if program is None:
         raise ModelError(
-            explain(
-                "animate.path",
-                "a name that ends in .mp4, and no program ffmpeg on this machine",
-                "ffmpeg to encode the video",
-                "this package brings no video encoder.",
-                f"write a {others} instead, or install ffmpeg.",
-            )
+            "animate.path",
+            "a name that ends in .mp4, and no program ffmpeg on this machine",
+            "ffmpeg to encode the video",
+            "this package brings no video encoder.",
+            f"write a {others} instead, or install ffmpeg.",
         )
     return program
 

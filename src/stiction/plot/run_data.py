@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["RunData"]
 
@@ -39,13 +39,11 @@ class RunData:
         missing = [name for name in self.NEEDED if name not in self.run.variables]
         if missing:
             raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the saved variables " + ", ".join(self.NEEDED),
-                    f"the figures of {self.FAMILY} are drawn from these.",
-                    "solve the system again and save the run as it is.",
-                )
+                "plot",
+                f"a run of {self.run.system_name} without {', '.join(missing)}",
+                "the saved variables " + ", ".join(self.NEEDED),
+                f"the figures of {self.FAMILY} are drawn from these.",
+                "solve the system again and save the run as it is.",
             )
 
     @property

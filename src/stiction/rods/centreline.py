@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, shape_of
 
 __all__ = ["Arc", "Centreline", "Curve", "Helix", "Straight", "vector"]
@@ -23,7 +23,7 @@ def vector(where: str, value: object, *, unit: str, why: str) -> Floats:
     if np.isscalar(value):
         # a single number would stand for all three components
         needs = f"three finite numbers{f' [{unit}]' if unit else ''}, one per axis x, y, z"
-        raise ModelError(explain(where, repr(value), needs, why, "give [x, y, z]."))
+        raise ModelError(where, repr(value), needs, why, "give [x, y, z].")
     return numbers(
         where, value, size=3, per="axis x, y, z", unit=unit, why=why, try_="give [x, y, z]."
     )
@@ -67,9 +67,7 @@ class Straight(Centreline):
             value = vector(f"Straight.{name}", getattr(self, name), unit="m", why=why)
             object.__setattr__(self, name, value)
         if np.array_equal(self.start, self.end):
-            raise ModelError(
-                explain("Straight.end", "the start", "another point", why, "give two points.")
-            )
+            raise ModelError("Straight.end", "the start", "another point", why, "give two points.")
 
     def points(self, count: int) -> Floats:
         """Return nodes on the line."""
@@ -148,7 +146,7 @@ class Helix(Centreline):
         for name in ("pitch", "phase"):
             number(f"Helix.{name}", getattr(self, name), why=why, try_="give 0.1.")
         if not np.any(self.axis):
-            raise ModelError(explain("Helix.axis", "zero", "a direction", why, "give [0, 0, 1]."))
+            raise ModelError("Helix.axis", "zero", "a direction", why, "give [0, 0, 1].")
 
     def points(self, count: int) -> Floats:
         """Return nodes on the helix."""
@@ -185,9 +183,7 @@ class Curve(Centreline):
         else:
             flat = numbers("Curve.nodes", self.nodes, unit="m", why=why, try_=try_)
         if flat.size % 3 or flat.size < 6:
-            raise ModelError(
-                explain("Curve.nodes", f"{flat.size} numbers", "three per node", why, try_)
-            )
+            raise ModelError("Curve.nodes", f"{flat.size} numbers", "three per node", why, try_)
         object.__setattr__(self, "nodes", flat)
 
     def points(self, count: int) -> Floats:
@@ -195,13 +191,11 @@ class Curve(Centreline):
         points = np.asarray(self.nodes).reshape(-1, 3)
         if len(points) != count:
             raise ModelError(
-                explain(
-                    "Curve.nodes",
-                    f"{len(points)} nodes",
-                    f"{count}, one more than the rod has elements",
-                    "every node starts at one of these points.",
-                    f"set elements = {len(points) - 1}.",
-                )
+                "Curve.nodes",
+                f"{len(points)} nodes",
+                f"{count}, one more than the rod has elements",
+                "every node starts at one of these points.",
+                f"set elements = {len(points) - 1}.",
             )
         return points.copy()
 
@@ -209,13 +203,11 @@ class Curve(Centreline):
 def _independent(name: str, first: Vector, second: Vector) -> None:
     if np.linalg.norm(np.cross(first, second)) < 1e-12:
         raise ModelError(
-            explain(
-                f"{name}.normal",
-                "a direction along the tangent",
-                "two directions that span a plane",
-                "the curve lies in that plane.",
-                "give tangent [1, 0, 0] and normal [0, 1, 0].",
-            )
+            f"{name}.normal",
+            "a direction along the tangent",
+            "two directions that span a plane",
+            "the curve lies in that plane.",
+            "give tangent [1, 0, 0] and normal [0, 1, 0].",
         )
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, whole
 
 __all__ = ["CrossedRods", "LinearMotion", "linear_crossed_rods"]
@@ -224,20 +224,18 @@ def linear_crossed_rods(
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
-    raise ModelError(explain(f"CrossedRods.{name}", got, needs, why, try_))
+    raise ModelError(f"CrossedRods.{name}", got, needs, why, try_)
 
 
 def _shaped(name: str, values: Floats, shape: tuple[int, ...]) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape or not np.isfinite(array).all():
         raise ModelError(
-            explain(
-                f"linear_crossed_rods.{name}",
-                f"an array of shape {array.shape}",
-                f"finite numbers of shape {shape}",
-                "both rods have a velocity for each node and a spin for each element.",
-                "give zeros for the rod that rests.",
-            )
+            f"linear_crossed_rods.{name}",
+            f"an array of shape {array.shape}",
+            f"finite numbers of shape {shape}",
+            "both rods have a velocity for each node and a spin for each element.",
+            "give zeros for the rod that rests.",
         )
     return array
 

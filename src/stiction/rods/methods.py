@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from stiction.core.method import Method
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_WORK, check_counts, number, whole
 from stiction.rods.model import RodSystem
 from stiction.rods.plane.model import RodOnPlane
@@ -79,13 +79,11 @@ class RollingLeapfrog(Method):
             where = "RollingLeapfrog.part"
             value = number(where, self.part, rule="positive", why=why, try_="0.5.")
             if value > 1.0:
-                raise ModelError(explain(where, value, "at most 1", _WHY_LIMIT, "give 0.5."))
+                raise ModelError(where, value, "at most 1", _WHY_LIMIT, "give 0.5.")
         shake: object = self.shake
         if not isinstance(shake, bool):
             why, try_ = "gaps are held or not.", "give True."
-            raise ModelError(
-                explain("RollingLeapfrog.shake", repr(shake), "True or False", why, try_)
-            )
+            raise ModelError("RollingLeapfrog.shake", repr(shake), "True or False", why, try_)
         why = "the work of a run is bounded."
         whole("RollingLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
 
@@ -182,7 +180,7 @@ class PlaneLeapfrog(Method):
         part = number("PlaneLeapfrog.part", self.part, rule="positive", why=why, try_="give 0.25.")
         if part > 1.0:
             needs, why = "at most 1", "beyond the limit the fastest wave grows without bound."
-            raise ModelError(explain("PlaneLeapfrog.part", part, needs, why, "give 0.25."))
+            raise ModelError("PlaneLeapfrog.part", part, needs, why, "give 0.25.")
         why = "the work of a run is bounded."
         whole("PlaneLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
 
@@ -245,9 +243,7 @@ class Characteristics(Method):
         given: object = self.check
         if not isinstance(given, bool):
             why, try_ = "the second solve is made or not.", "leave it out."
-            raise ModelError(
-                explain("Characteristics.check", repr(given), "true or false", why, try_)
-            )
+            raise ModelError("Characteristics.check", repr(given), "true or false", why, try_)
 
     def check_step(self, system: RollingStrings) -> None:
         """Refuse a step that is too long or too short for these strings."""
@@ -256,13 +252,11 @@ class Characteristics(Method):
         )
         if turn / self.step > self.max_steps:
             raise ModelError(
-                explain(
-                    "Characteristics.step",
-                    self.step,
-                    f"at least {turn / self.max_steps:.3g}",
-                    "shorter steps use up max_steps before a wave has gone there and back.",
-                    "take a longer step, or a larger max_steps.",
-                )
+                "Characteristics.step",
+                self.step,
+                f"at least {turn / self.max_steps:.3g}",
+                "shorter steps use up max_steps before a wave has gone there and back.",
+                "take a longer step, or a larger max_steps.",
             )
 
     def solve(self, system: RollingStrings, request: Request) -> Run:
@@ -326,14 +320,14 @@ class BumpStrands(Method):
             )
         if self.step > 1.0:
             why, needs = "waves cross the bump in one unit of it.", "at most 1"
-            raise ModelError(explain("BumpStrands.step", self.step, needs, why, "give 0.2."))
+            raise ModelError("BumpStrands.step", self.step, needs, why, "give 0.2.")
         if self.cells is not None:
             why, try_ = "they resolve the bump.", "leave it out."
             whole("BumpStrands.cells", self.cells, least=4, most=MOST_CELLS, why=why, try_=try_)
         given: object = self.lumped
         if not isinstance(given, bool):
             why, try_ = "masses are lumped or not.", "leave it out."
-            raise ModelError(explain("BumpStrands.lumped", repr(given), "a bool", why, try_))
+            raise ModelError("BumpStrands.lumped", repr(given), "a bool", why, try_)
 
     def solve(self, system: RollingStrings, request: Request) -> Run:
         """Return the run of `system`."""

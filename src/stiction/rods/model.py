@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record
 from stiction.rods.centreline import vector
 from stiction.rods.contact.model import ContactSearch, RollingContact
@@ -64,7 +64,7 @@ def check_contact_curve(system: RodSystem) -> None:
     if curve not in CONTACT_CURVES:
         where, needs = f"{type(system).__name__}.contact_curve", "'spline' or 'fitted'"
         why, try_ = "contacts see one of these axes.", "leave it out for the spline."
-        raise ModelError(explain(where, repr(curve), needs, why, try_))
+        raise ModelError(where, repr(curve), needs, why, try_)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,11 +103,11 @@ class Rods(RodSystem):
                 why = "a system of rods is made of such objects."
                 try_ = f"give a list of {kind.__name__} objects."
                 needs = f"{kind.__name__} objects"
-                raise ModelError(explain(f"Rods.{name}", repr(value), needs, why, try_))
+                raise ModelError(f"Rods.{name}", repr(value), needs, why, try_)
             object.__setattr__(self, name, parts)
         if not self.rods:
             why, try_ = "something must move.", "give at least one CosseratRod."
-            raise ModelError(explain("Rods.rods", "no rod", "at least one rod", why, try_))
+            raise ModelError("Rods.rods", "no rod", "at least one rod", why, try_)
         why = "it pulls on every rod."
         gravity = vector("Rods.gravity", self.gravity, unit="m/s^2", why=why)
         object.__setattr__(self, "gravity", gravity)
@@ -125,13 +125,11 @@ class Rods(RodSystem):
             section = self.rods[n - 1].section
             if not isinstance(section, CircularSection):
                 raise ModelError(
-                    explain(
-                        f"Rods.rods[{n}].section",
-                        type(section).__name__,
-                        "a CircularSection",
-                        "only a round rod keeps its axis one radius from what it rolls on.",
-                        "give radius and material of a round rod.",
-                    )
+                    f"Rods.rods[{n}].section",
+                    type(section).__name__,
+                    "a CircularSection",
+                    "only a round rod keeps its axis one radius from what it rolls on.",
+                    "give radius and material of a round rod.",
                 )
 
     def _check_contact(self, i: int, contact: RollingContact) -> None:
@@ -147,20 +145,16 @@ class Rods(RodSystem):
                     why = "rods are numbered from 1, partners come after them and touch as second."
                 try_ = f"give {which} = {bodies} or less."
                 needs = f"one of the {bodies} rods"
-                raise ModelError(explain(f"{where}.{which}", number, needs, why, try_))
+                raise ModelError(f"{where}.{which}", number, needs, why, try_)
             length = self._length(number)
             if not 0.0 <= s <= length:
                 needs = f"a place between 0 and {length:.6g} m on rod {number}"
                 why = "the contact is somewhere on the rod; its ends are half spheres."
                 label = "s1" if which == "first" else "s2"
-                raise ModelError(
-                    explain(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
-                )
+                raise ModelError(f"{where}.{label}", f"{s} m", needs, why, "move the contact.")
         if contact.second > len(self.rods) and contact.project:
             why, try_ = "a rigid partner stays where it is.", "move the rod."
-            raise ModelError(
-                explain(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
-            )
+            raise ModelError(f"Rods.contacts[{i}].project", True, "False for a partner", why, try_)
 
     def _length(self, number: int) -> float:
         """Return the length of a body along which a contact has a place [m]."""

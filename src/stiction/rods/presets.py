@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.coulomb import Friction
 from stiction.numerics.checks import MOST_WORK, fits, number, whole
 from stiction.rods.centreline import Curve, Straight, vector
@@ -69,7 +69,7 @@ def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, wh
     if not low < value < high:
         where = f"{type(system).__name__}.{name}"
         needs = f"a number between {low:.6g} and {high:.6g} [{unit}]"
-        raise ModelError(explain(where, value, needs, why, TRY))
+        raise ModelError(where, value, needs, why, TRY)
 
 
 ROOM = "the contact spreads over four nodes and needs several between it and each end."
@@ -346,7 +346,7 @@ class RodNet(RodSystem):
         for name in ("woven", "found"):
             if not isinstance(getattr(self, name), bool):
                 why, got = "it is so, or not.", repr(getattr(self, name))
-                raise ModelError(explain(f"RodNet.{name}", got, "True or False", why, TRY))
+                raise ModelError(f"RodNet.{name}", got, "True or False", why, TRY)
         why = "rods beside each other must not touch."
         _inside(self, "radius", 0.0, 0.25 * self.cell, "m", why)
         self.assembled()
@@ -470,7 +470,7 @@ class Braid(RodSystem):
         check_whole(self, "elements", 4 * LEAST_MARGIN, ROOM, rods=3, most=5000)
         if self.strands not in (2, 3):
             why = "these are the patterns that are known here."
-            raise ModelError(explain("Braid.strands", self.strands, "2 or 3", why, TRY))
+            raise ModelError("Braid.strands", self.strands, "2 or 3", why, TRY)
         self.assembled()
 
     def assembled(self) -> Rods:

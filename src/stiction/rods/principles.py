@@ -376,13 +376,11 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
     slip = body.condition(q0) @ v0
     if np.linalg.norm(slip) > 1e-12 * max(1.0, float(np.linalg.norm(v0))):
         raise ModelError(
-            explain(
-                f"{type(body).__name__}.v",
-                f"a velocity that slips by {np.linalg.norm(slip):.3g}",
-                "one that obeys the condition A(q) v = 0",
-                "both principles start from a motion that rolls.",
-                "choose the free velocities, and take the others from the condition.",
-            )
+            f"{type(body).__name__}.v",
+            f"a velocity that slips by {np.linalg.norm(slip):.3g}",
+            "one that obeys the condition A(q) v = 0",
+            "both principles start from a motion that rolls.",
+            "choose the free velocities, and take the others from the condition.",
         )
     return q0, v0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, shape_of, whole
 from stiction.rods.centreline import Centreline, vector
 from stiction.rods.section import Section
@@ -60,13 +60,11 @@ def _check_hold(end: Clamped | Driven) -> None:
     """Refuse a convention that does not exist."""
     if end.hold not in HOLDS:
         raise ModelError(
-            explain(
-                f"{type(end).__name__}.hold",
-                repr(end.hold),
-                "'section' or 'element'",
-                "a clamp holds the section at the end, or the whole last element.",
-                "leave it out for the section.",
-            )
+            f"{type(end).__name__}.hold",
+            repr(end.hold),
+            "'section' or 'element'",
+            "a clamp holds the section at the end, or the whole last element.",
+            "leave it out for the section.",
         )
 
 
@@ -158,7 +156,7 @@ class Turned(RodEnd):
         long = float(np.linalg.norm(axis))
         if not 0.0 < long < np.inf:
             try_ = "give [1.0, 0.0, 0.0]."
-            raise ModelError(explain("Turned.axis", self.axis, "a direction", why, try_))
+            raise ModelError("Turned.axis", self.axis, "a direction", why, try_)
         object.__setattr__(self, "axis", axis / long)
         why, try_ = "they say how far the clamp has turned when.", "give as many as rising times."
         times = numbers("Turned.times", self.times, why=why, try_=try_)
@@ -166,13 +164,13 @@ class Turned(RodEnd):
         if times.size < 2 or times.size != angles.size or not (np.diff(times) > 0.0).all():
             got = f"{times.size} times and {angles.size} angles"
             needs = "as many angles as rising times [s], at least two"
-            raise ModelError(explain("Turned.angles", got, needs, why, try_))
+            raise ModelError("Turned.angles", got, needs, why, try_)
         object.__setattr__(self, "times", tuple(times.tolist()))
         object.__setattr__(self, "angles", tuple(angles.tolist()))
         slides: object = self.slides
         if not isinstance(slides, bool):
             why, try_ = "the end slides along the axis or is held.", "give True."
-            raise ModelError(explain("Turned.slides", repr(slides), "True or False", why, try_))
+            raise ModelError("Turned.slides", repr(slides), "True or False", why, try_)
 
 
 class RodMotion(Record):
@@ -318,13 +316,11 @@ class GivenMotion(RodMotion):
         array = np.asarray(flat, dtype=np.float64)
         if array.size != shape[0] * 3:
             raise ModelError(
-                explain(
-                    f"GivenMotion.{name}",
-                    f"{array.size} numbers",
-                    f"{shape[0]} rows of three",
-                    "one row per node, or per element for angular velocities.",
-                    "check the number of elements.",
-                )
+                f"GivenMotion.{name}",
+                f"{array.size} numbers",
+                f"{shape[0]} rows of three",
+                "one row per node, or per element for angular velocities.",
+                "check the number of elements.",
             )
         return array.reshape(shape)
 
@@ -346,17 +342,17 @@ def _check_load(load: object, name: str, unit: str) -> None:
     label = type(load).__name__
     if len(times) != len(factors):
         got = f"{len(times)} times and {len(factors)} factors"
-        raise ModelError(explain(f"{label}.factors", got, "one per time", why, try_))
+        raise ModelError(f"{label}.factors", got, "one per time", why, try_)
     if times:
         array = numbers(f"{label}.times", times, why=why, try_=try_)
         numbers(f"{label}.factors", factors, why=why, try_=try_)
         if not (np.diff(array) > 0.0).all():
-            raise ModelError(explain(f"{label}.times", times, "rising times [s]", why, try_))
+            raise ModelError(f"{label}.times", times, "rising times [s]", why, try_)
     at = getattr(load, "at", 0.0)
     number(f"{label}.at", at, unit="1", why="0 is the start of the rod, 1 its end.", try_="give 1.")
     if not 0.0 <= at <= 1.0:
         why = "0 is the start of the rod, 1 its end."
-        raise ModelError(explain(f"{label}.at", at, "a number between 0 and 1", why, "give 1.0."))
+        raise ModelError(f"{label}.at", at, "a number between 0 and 1", why, "give 1.0.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -528,16 +524,14 @@ class CosseratRod(Record):
         if not np.isfinite(long.sum()):
             got, needs = "an axis beyond floating point", "lengths whose squares are finite too"
             why, try_ = "a rod has a length [m].", "choose units in which it is moderate."
-            raise ModelError(explain("CosseratRod.centreline", got, needs, why, try_))
+            raise ModelError("CosseratRod.centreline", got, needs, why, try_)
         if not (long > 0.0).all():
             raise ModelError(
-                explain(
-                    "CosseratRod.centreline",
-                    "two nodes at one place",
-                    "nodes that differ",
-                    "the axis has a direction between any two of them.",
-                    "check the centreline.",
-                )
+                "CosseratRod.centreline",
+                "two nodes at one place",
+                "nodes that differ",
+                "the axis has a direction between any two of them.",
+                "check the centreline.",
             )
         return points
 
@@ -574,7 +568,7 @@ def _check_correction(c: float | None) -> None:
     where, most = "CosseratRod.end_correction", LARGEST_CORRECTION
     why, try_ = "it takes mass from the end nodes.", "give 0.1, or leave it out."
     if c is not None and not number(where, c, rule="nonnegative", why=why, try_=try_) <= most:
-        raise ModelError(explain(where, c, "at most 1/6", why, try_))
+        raise ModelError(where, c, "at most 1/6", why, try_)
 
 
 def _parts(rod: CosseratRod, name: str, kind: type) -> None:
@@ -588,11 +582,9 @@ def _parts(rod: CosseratRod, name: str, kind: type) -> None:
 def _kind(where: str, value: object, kind: type) -> None:
     if not isinstance(value, kind):
         raise ModelError(
-            explain(
-                where,
-                repr(value),
-                f"a {kind.__name__}",
-                "a rod is described by such objects.",
-                "see the documentation of CosseratRod.",
-            )
+            where,
+            repr(value),
+            f"a {kind.__name__}",
+            "a rod is described by such objects.",
+            "see the documentation of CosseratRod.",
         )

@@ -7,7 +7,7 @@ import math
 import sys
 from dataclasses import dataclass
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 
 __all__ = ["CircularSection", "GivenSection", "Section"]
@@ -167,13 +167,11 @@ class CircularSection(Section):
         )
         if not -1.0 < poisson <= 0.5:
             raise ModelError(
-                explain(
-                    "CircularSection.poisson",
-                    poisson,
-                    "a number above -1 and up to 0.5",
-                    _POISSON,
-                    "give 0.5 for rubber, 0.3 for steel.",
-                )
+                "CircularSection.poisson",
+                poisson,
+                "a number above -1 and up to 0.5",
+                _POISSON,
+                "give 0.5 for rubber, 0.3 for steel.",
             )
         object.__setattr__(self, "poisson", poisson)
         self._check_derived()
@@ -187,13 +185,11 @@ class CircularSection(Section):
                 value = math.inf
             if not sys.float_info.min <= value <= sys.float_info.max:
                 raise ModelError(
-                    explain(
-                        "CircularSection",
-                        f"{name} = {value}",
-                        "a section whose stiffness and inertia floating point can hold",
-                        "every acceleration is a ratio of the two.",
-                        "give radius, young and density in SI units.",
-                    )
+                    "CircularSection",
+                    f"{name} = {value}",
+                    "a section whose stiffness and inertia floating point can hold",
+                    "every acceleration is a ratio of the two.",
+                    "give radius, young and density in SI units.",
                 )
 
     @property

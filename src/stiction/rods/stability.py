@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.rods.assembly import end_lengths, end_shares
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Free, RodEnd, Turned
 
@@ -151,11 +151,9 @@ def step_limit(rod: CosseratRod) -> float:
 
 def _refused(what: str, got: str) -> ModelError:
     return ModelError(
-        explain(
-            f"CosseratRod, {what}",
-            got,
-            "a number that floating point can hold",
-            "the longest stable step follows from it.",
-            "give lengths, stiffness and density in SI units.",
-        )
+        f"CosseratRod, {what}",
+        got,
+        "a number that floating point can hold",
+        "the longest stable step follows from it.",
+        "give lengths, stiffness and density in SI units.",
     )

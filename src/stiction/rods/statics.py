@@ -19,7 +19,7 @@ from stiction.core.checkpoint import kept_array, put_back
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import number, whole
 from stiction.numerics.jit import quiet
 from stiction.rods import rod_kernels as rk
@@ -365,13 +365,11 @@ class _Solver:
         self.scale = max(self.scale, bends)
         if self.scale == 0.0:
             raise ModelError(
-                explain(
-                    "equilibrium.rod",
-                    "a rod without loads",
-                    "LineForce, PointForce or PointMoment on it, or a Turned end",
-                    "without loads it stays where it is.",
-                    "give loads = [PointForce([0, 0, -1])].",
-                )
+                "equilibrium.rod",
+                "a rod without loads",
+                "LineForce, PointForce or PointMoment on it, or a Turned end",
+                "without loads it stays where it is.",
+                "give loads = [PointForce([0, 0, -1])].",
             )
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
@@ -438,7 +436,7 @@ class _Solver:
             needs = f"{self.rod.elements + 1} nodes"
             why, try_ = "Newton's method starts from its nodes.", "start from the same rod."
             got = f"{len(start.position)} nodes"
-            raise ModelError(explain("equilibrium.start", got, needs, why, try_))
+            raise ModelError("equilibrium.start", got, needs, why, try_)
         self.r[:, 1:], self.q[:, 1:-1] = start.position.T, start.frame.T
         self.turned.into(self.r[:, 1:], self.q[:, 1:-1])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -142,5 +142,5 @@ def components(parts: Sequence[Discretisation]) -> int:
     if len(found) > 1:
         got, needs = "bodies of the plane and of space", "all of them in one"
         why, try_ = "they move in one space.", "solve them apart."
-        raise ModelError(explain("Solid.bodies", got, needs, why, try_))
+        raise ModelError("Solid.bodies", got, needs, why, try_)
     return found.pop()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.contact.partners import Boundary, point_of
 
@@ -58,7 +58,7 @@ class Program(Record):
         if t.shape != v.shape or t.ndim != 1 or t.size == 0 or not (np.diff(t) > 0.0).all():
             got = f"{t.size} times and {v.size} values"
             needs = "as many values as rising times"
-            raise ModelError(explain("Program.times", got, needs, why, try_))
+            raise ModelError("Program.times", got, needs, why, try_)
         object.__setattr__(self, "times", t)
         object.__setattr__(self, "values", v)
 
@@ -128,13 +128,11 @@ def check_where(name: str, where: object) -> None:
     """Refuse what is no place."""
     if not isinstance(where, (Boundary, Where)):
         raise ModelError(
-            explain(
-                f"{name}.where",
-                repr(where),
-                "a Boundary, a Nearest node or a Rigid partner",
-                "a condition acts somewhere.",
-                "for example Boundary(0, 'bottom').",
-            )
+            f"{name}.where",
+            repr(where),
+            "a Boundary, a Nearest node or a Rigid partner",
+            "a condition acts somewhere.",
+            "for example Boundary(0, 'bottom').",
         )
 
 
@@ -143,7 +141,7 @@ def check_component(where: str, value: object, most: int = _DEPTH) -> int:
     why = "0 is x, 1 is y."
     whole(where, value, least=0, why=why, try_="give 0 or 1.")
     if value not in range(most + 1):
-        raise ModelError(explain(where, value, "0 or 1", why, "give 1 for the vertical."))
+        raise ModelError(where, value, "0 or 1", why, "give 1 for the vertical.")
     return int(value)  # type: ignore[call-overload, no-any-return]
 
 
@@ -212,7 +210,7 @@ class Loaded(Condition):
         if not isinstance(where, Where):
             why = "a force acts on a node or on a rigid partner."
             try_ = "give Nearest(...) or Rigid(...)."
-            raise ModelError(explain("Loaded.where", repr(self.where), "a Where", why, try_))
+            raise ModelError("Loaded.where", repr(self.where), "a Where", why, try_)
         object.__setattr__(self, "component", check_component("Loaded.component", self.component))
         check_program("Loaded", self.program)
 
@@ -221,7 +219,7 @@ def check_program(name: str, program: object) -> None:
     """Refuse what is no program."""
     if not isinstance(program, Program):
         why, try_ = "it follows a program over time.", "give Program([0, 1], [0, 2])."
-        raise ModelError(explain(f"{name}.program", repr(program), "a Program", why, try_))
+        raise ModelError(f"{name}.program", repr(program), "a Program", why, try_)
 
 
 def told_place(where: object) -> str:
@@ -308,7 +306,7 @@ class Stage(Record):
         if wrong:
             why, try_ = "it says what is done meanwhile.", "give Driven, Loaded, Fixed or others."
             needs = "Condition objects"
-            raise ModelError(explain("Stage.conditions", repr(wrong[0]), needs, why, try_))
+            raise ModelError("Stage.conditions", repr(wrong[0]), needs, why, try_)
         object.__setattr__(self, "conditions", found)
         why, try_ = "the stage is divided into them.", "leave it out, or give 20."
         for name in ("steps", "rows"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers
 from stiction.solids.conditions import (
     Condition,
@@ -46,7 +46,7 @@ class Symmetry(Condition):
         where: object = self.where
         if not isinstance(where, Boundary):
             why, try_ = "a boundary lies in the plane.", "for example Boundary(0, 'left')."
-            raise ModelError(explain("Symmetry.where", repr(where), "a Boundary", why, try_))
+            raise ModelError("Symmetry.where", repr(where), "a Boundary", why, try_)
         if self.normal is None:
             return
         why, try_ = "the plane is across it.", "give (1, 0) for an upright plane."
@@ -55,7 +55,7 @@ class Symmetry(Condition):
         n = numbers("Symmetry.normal", self.normal, size=wide, why=why, try_=try_)
         size = math.hypot(*n)
         if not size > 0.0:
-            raise ModelError(explain("Symmetry.normal", "(0, 0)", "a direction", why, try_))
+            raise ModelError("Symmetry.normal", "(0, 0)", "a direction", why, try_)
         object.__setattr__(self, "normal", tuple(float(x / size) for x in n))
 
 
@@ -78,7 +78,7 @@ class Tied(Condition):
         where: object = self.where
         if not isinstance(where, Boundary):
             why, try_ = "a boundary moves as one.", "for example Boundary(0, 'top')."
-            raise ModelError(explain("Tied.where", repr(where), "a Boundary", why, try_))
+            raise ModelError("Tied.where", repr(where), "a Boundary", why, try_)
         component = check_component("Tied.component", self.component)
         object.__setattr__(self, "component", component)
 
@@ -144,9 +144,9 @@ class Linear(Condition):
             got = repr(wrong[0]) if wrong else "none"
             why = "it says which displacements are summed, and with which factors."
             try_ = "for example [Term(Rigid(0), 1, 1.0), Term(Boundary(0, 'top'), 1, -1.0)]."
-            raise ModelError(explain("Linear.terms", got, "a list of Term objects", why, try_))
+            raise ModelError("Linear.terms", got, "a list of Term objects", why, try_)
         if not any(t.factor for t in terms):
             why, try_ = "it would hold nothing.", "give 1, or -1."
-            raise ModelError(explain("Linear.terms", "factors of 0", "others than 0", why, try_))
+            raise ModelError("Linear.terms", "factors of 0", "others than 0", why, try_)
         object.__setattr__(self, "terms", terms)
         check_program("Linear", self.program)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number
 from stiction.solids.conditions import (
     Condition,
@@ -24,7 +24,7 @@ def _check_boundary(name: str, where: object, does: str) -> None:
     """Refuse what is no boundary."""
     if not isinstance(where, Boundary):
         try_ = "for example Boundary(0, 'top')."
-        raise ModelError(explain(f"{name}.where", repr(where), "a Boundary", does, try_))
+        raise ModelError(f"{name}.where", repr(where), "a Boundary", does, try_)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,5 +145,5 @@ class Turned(Condition):
         where: object = self.where
         if not isinstance(where, Rigid):
             why, try_ = "rigid circles turn.", "give Rigid(0) for the partner of contact 0."
-            raise ModelError(explain("Turned.where", repr(where), "a Rigid partner", why, try_))
+            raise ModelError("Turned.where", repr(where), "a Rigid partner", why, try_)
         check_program("Turned", self.program)

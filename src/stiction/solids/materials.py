@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 
 __all__ = [
@@ -67,17 +67,15 @@ def _moduli(material: Material, young: object, poisson: object) -> tuple[float, 
     )
     if not _LEAST <= e <= 1.0 / _LEAST:
         needs, why = f"a number from {_LEAST:g} to {1.0 / _LEAST:g} Pa", "moduli are multiplied."
-        raise ModelError(explain(f"{name}.young", e, needs, why, "choose another unit of stress."))
+        raise ModelError(f"{name}.young", e, needs, why, "choose another unit of stress.")
     nu = number(f"{name}.poisson", poisson, unit="1", why=_WHY_POISSON, try_="give 0.3.")
     if not -1.0 < nu < 0.5:
         raise ModelError(
-            explain(
-                f"{name}.poisson",
-                nu,
-                "a number between -1 and 0.5, both excluded",
-                _WHY_POISSON,
-                "0.49 with reduced=True elements stands for nearly incompressible bodies.",
-            )
+            f"{name}.poisson",
+            nu,
+            "a number between -1 and 0.5, both excluded",
+            _WHY_POISSON,
+            "0.49 with reduced=True elements stands for nearly incompressible bodies.",
         )
     return e, nu
 
@@ -177,7 +175,7 @@ class MooneyRivlin(Material):
         if self.c10 + self.c01 == 0.0:
             got = "both c10 and c01 zero"
             needs, try_ = "one positive constant [Pa]", "give c10 = 0.1."
-            raise ModelError(explain("MooneyRivlin.c10", got, needs, _WHY_YOUNG, try_))
+            raise ModelError("MooneyRivlin.c10", got, needs, _WHY_YOUNG, try_)
         object.__setattr__(self, "bulk", _bulk(self, self.bulk))
 
     def moduli(self) -> tuple[float, float]:

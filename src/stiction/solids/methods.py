@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from stiction.core.method import BranchPolicy, Method
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_WORK, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 from stiction.solids.model import SolidSystem
@@ -63,7 +63,7 @@ class Quasistatic(Method):
         value = number(where, self.work_tolerance, rule="positive", why=why, try_=try_)
         if not 1e-13 <= value <= 1e-3:
             needs = "a number between 1e-13 and 1e-3"
-            raise ModelError(explain(where, value, needs, why, try_))
+            raise ModelError(where, value, needs, why, try_)
         check_counts(
             self,
             ("steps", 1, 10_000_000, 0),
@@ -139,7 +139,7 @@ class Continuation(Method):
         stability: object = self.stability
         if not isinstance(stability, bool):
             where, why = "Continuation.stability", "signs are told or not."
-            raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
+            raise ModelError(where, repr(stability), "True or False", why, "give True.")
 
     def load_steps(self, part: float) -> Quasistatic:
         """Return the load steps that lead to where arcs begin, after this part of the program."""
@@ -205,7 +205,7 @@ class GeneralisedAlpha(Method):
         why = "it is what is left of the highest frequencies after a step."
         value = number(where, self.spectral_radius, rule="nonnegative", why=why, try_=try_)
         if value > 1.0:
-            raise ModelError(explain(where, value, "a number from 0 to 1", why, try_))
+            raise ModelError(where, value, "a number from 0 to 1", why, try_)
         object.__setattr__(self, "spectral_radius", value)
         if self.tolerance is not None:
             where, why = "GeneralisedAlpha.tolerance", "steps are as long as it allows."
@@ -213,11 +213,11 @@ class GeneralisedAlpha(Method):
         lumped: object = self.lumped
         if not isinstance(lumped, bool):
             where, why = "GeneralisedAlpha.lumped", "masses are diagonal or they are not."
-            raise ModelError(explain(where, repr(lumped), "True or False", why, "give False."))
+            raise ModelError(where, repr(lumped), "True or False", why, "give False.")
         stability: object = self.stability
         if not isinstance(stability, bool):
             where, why = "GeneralisedAlpha.stability", "unstable ways are counted or not."
-            raise ModelError(explain(where, repr(stability), "True or False", why, "give True."))
+            raise ModelError(where, repr(stability), "True or False", why, "give True.")
         check_counts(
             self,
             ("steps", 1, 10_000_000, 0),
@@ -248,7 +248,7 @@ def _check_branch_policy(name: str, policy: object) -> None:
     if policy is not None and not isinstance(policy, BranchPolicy):
         needs, why = "a BranchPolicy", "another path may leave the one that is followed."
         try_ = "StayOnPath(), FollowBranch() or StopThere()."
-        raise ModelError(explain(f"{name}.on_bifurcation", repr(policy), needs, why, try_))
+        raise ModelError(f"{name}.on_bifurcation", repr(policy), needs, why, try_)
 
 
 def _check_newton(name: str, tolerance: object, solver: object) -> None:
@@ -264,7 +264,7 @@ def _check_newton(name: str, tolerance: object, solver: object) -> None:
     where = f"{name}.newton_tolerance"
     value = number(where, tolerance, rule="positive", why=why, try_=try_)
     if not 1e-13 <= value <= 1e-3:
-        raise ModelError(explain(where, value, "a number between 1e-13 and 1e-3", why, try_))
+        raise ModelError(where, value, "a number between 1e-13 and 1e-3", why, try_)
     if solver is not None and not isinstance(solver, LinearSolver):
         why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
-        raise ModelError(explain(f"{name}.solver", repr(solver), "a LinearSolver", why, try_))
+        raise ModelError(f"{name}.solver", repr(solver), "a LinearSolver", why, try_)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
@@ -52,22 +52,20 @@ class Body(Record):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 why, try_ = "a body is made of these.", "see the docstring of Body."
-                raise ModelError(
-                    explain(f"Body.{name}", repr(value), f"a {kind.__name__}", why, try_)
-                )
+                raise ModelError(f"Body.{name}", repr(value), f"a {kind.__name__}", why, try_)
         plane: object = self.plane_stress
         if not isinstance(plane, bool):
             why, try_ = "it is plane stress or plane strain.", "give False for plane strain."
-            raise ModelError(explain("Body.plane_stress", repr(plane), "True or False", why, try_))
+            raise ModelError("Body.plane_stress", repr(plane), "True or False", why, try_)
         if self.plane_stress and getattr(self.element, "reduced", False):
             why = "in plane stress the volume is free, and its part has nothing to lock."
             needs, try_ = "elements with full integration", "give reduced=False."
-            raise ModelError(explain("Body.element", "reduced=True", needs, why, try_))
+            raise ModelError("Body.element", "reduced=True", needs, why, try_)
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on linear triangles"
             why = "they have one point and no fewer for the volumetric part: they would lock."
             try_ = "use Q2(reduced=True) or Q2N2(reduced=True), or mesh with quadrilaterals."
-            raise ModelError(explain("Body.element", got, "elements with fewer points", why, try_))
+            raise ModelError("Body.element", got, "elements with fewer points", why, try_)
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
         """Return the arrays of this body with these contact boundaries."""
@@ -77,7 +75,7 @@ class Body(Record):
 def yes_or_no(where: str, value: object, why: str) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
-        raise ModelError(explain(where, repr(value), "True or False", why, "give True."))
+        raise ModelError(where, repr(value), "True or False", why, "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +109,7 @@ class Readings(Record):
         wrong: list[object] = [r for r in reactions if not issubclass(type(r), Reaction)]
         if wrong:
             needs = "Reaction objects"
-            raise ModelError(explain("Readings.reactions", repr(wrong[0]), needs, why, try_))
+            raise ModelError("Readings.reactions", repr(wrong[0]), needs, why, try_)
         object.__setattr__(self, "reactions", reactions)
         if self.displacement is not None:
             whole("Readings.displacement", self.displacement, least=0, why=why, try_=try_)
@@ -167,7 +165,7 @@ class Assembled(Record):
             if wrong or (name == "bodies" and not values):
                 got = repr(wrong[0]) if wrong else "none"
                 why, try_ = "a solid is made of these.", f"give a list of {told}."
-                raise ModelError(explain(f"Solid.{name}", got, told, why, try_))
+                raise ModelError(f"Solid.{name}", got, told, why, try_)
             object.__setattr__(self, name, values)
         self._write_out_contacts()
         for name, part in (("attraction", Program), ("readings", Readings)):
@@ -175,12 +173,12 @@ class Assembled(Record):
             if not isinstance(value, part):
                 why, try_ = "a solid is made of these.", "leave it out for the default."
                 needs = f"a {part.__name__}"
-                raise ModelError(explain(f"Solid.{name}", repr(value), needs, why, try_))
+                raise ModelError(f"Solid.{name}", repr(value), needs, why, try_)
         yes_or_no("Solid.dimensionless", self.dimensionless, "units are ratios or they are not.")
         ends = [stage.until for stage in self.stages]
         if any(b <= a for a, b in itertools.pairwise(ends)):
             why, try_ = "one stage follows the other.", "let `until` rise from stage to stage."
-            raise ModelError(explain("Solid.stages", f"ends {ends}", "rising times", why, try_))
+            raise ModelError("Solid.stages", f"ends {ends}", "rising times", why, try_)
         self._check_readings()
 
     def _write_out_contacts(self) -> None:
@@ -222,20 +220,20 @@ class Assembled(Record):
             if r.displacement not in driven:
                 needs = f"the number of a Driven, Spring or Linear condition: {driven or 'none'}"
                 where = "Readings.displacement"
-                raise ModelError(explain(where, r.displacement, needs, why, try_))
+                raise ModelError(where, r.displacement, needs, why, try_)
         if r.support and r.displacement is None:
             needs = "the number of such a condition in Readings.displacement"
-            raise ModelError(explain("Readings.support", True, needs, why, try_))
+            raise ModelError("Readings.support", True, needs, why, try_)
         dim = 2 if isinstance(self.bodies[0], Body) else 3
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
                 got, needs = f"{len(place.about)} coordinates", f"{dim}, as places of bodies have"
                 told = "moments are told about it."
-                raise ModelError(explain("Reaction.about", got, needs, told, "leave it out for 0."))
+                raise ModelError("Reaction.about", got, needs, told, "leave it out for 0.")
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
                 where, got = f"Readings.{name}", getattr(r, name)
-                raise ModelError(explain(where, got, f"a number below {count}", why, try_))
+                raise ModelError(where, got, f"a number below {count}", why, try_)
 
     def _check_plane(self, contact: Contact | Among) -> None:
         """Refuse virtual work, and boundaries that touch themselves, in space."""
@@ -253,13 +251,13 @@ class Assembled(Record):
                 )
                 why = "segments between two boundaries are found in the plane."
                 try_ = 'take passes="half", between two bodies.'
-                raise ModelError(explain("Contact.passes", got, "bodies in the plane", why, try_))
+                raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:
         if side.body >= len(self.bodies):
             why, try_ = "bodies are counted from 0.", "give the place of the body in the list."
             needs = f"a number below {len(self.bodies)}"
-            raise ModelError(explain("Boundary.body", side.body, needs, why, try_))
+            raise ModelError("Boundary.body", side.body, needs, why, try_)
         self.bodies[side.body].mesh.boundary(side.name)
 
     def boundaries_of(self, body: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
 from stiction.numerics.checks import fits, number, whole
@@ -40,7 +40,7 @@ def check_size(name: str, size: object) -> None:
     if size not in _SIZES:
         why = "the quick size takes seconds, the other is that of the paper."
         needs = " or ".join(repr(s) for s in _SIZES)
-        raise ModelError(explain(f"{name}.size", repr(size), needs, why, "give 'quick'."))
+        raise ModelError(f"{name}.size", repr(size), needs, why, "give 'quick'.")
 
 
 def check_model(name: str, model: object) -> None:
@@ -48,7 +48,7 @@ def check_model(name: str, model: object) -> None:
     if not isinstance(model, AdhesiveFriction):
         why = "it says how much tangential traction the interface carries."
         try_ = "for example EA(mu=0.01) or DI(mu=0.5)."
-        raise ModelError(explain(f"{name}.model", repr(model), "DI, EA or Frictionless", why, try_))
+        raise ModelError(f"{name}.model", repr(model), "DI, EA or Frictionless", why, try_)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,7 +106,7 @@ class StripPeeling(SolidSystem):
         if self.adhering > self.length:
             why = "the strip adheres with a part of its lower side."
             needs = f"at most the length {self.length}"
-            raise ModelError(explain("StripPeeling.adhering", self.adhering, needs, why, TRY))
+            raise ModelError("StripPeeling.adhering", self.adhering, needs, why, TRY)
         yes_or_no("StripPeeling.horizontal", self.horizontal, "it is pulled along or away.")
         check_cells("StripPeeling", self.cells)
         NeoHookean(1.0, self.poisson)
@@ -192,7 +192,7 @@ class TwoCylinders(SolidSystem):
         if self.overlap >= most:
             why = "the cylinders, R beside each other, must not touch at the start."
             needs = f"less than 2 - sqrt(3) = {most:.6g} [R]"
-            raise ModelError(explain("TwoCylinders.overlap", self.overlap, needs, why, TRY))
+            raise ModelError("TwoCylinders.overlap", self.overlap, needs, why, TRY)
         NeoHookean(1.0, self.poisson)
         check_penalty(self)
 
@@ -296,19 +296,17 @@ class CapSliding(SolidSystem):
             value: object = getattr(self, name)
             if not isinstance(value, bool):
                 why = "it is so or it is not."
-                raise ModelError(explain(f"CapSliding.{name}", repr(value), "a bool", why, TRY))
+                raise ModelError(f"CapSliding.{name}", repr(value), "a bool", why, TRY)
         if not self.adhesive and not self.normal_force > 0.0:
             why = "without adhesion nothing but pressure keeps the plate on the cap."
             needs, try_ = "a number > 0 [E L0]", "give 0.5, or adhesive = True."
-            raise ModelError(
-                explain("CapSliding.normal_force", self.normal_force, needs, why, try_)
-            )
+            raise ModelError("CapSliding.normal_force", self.normal_force, needs, why, try_)
         NearlyIncompressible(1.0, self.nu)
         material: object = self.material
         if material is not None and not isinstance(material, Material):
             why, try_ = "the cap is made of it.", "leave it out."
             where = "CapSliding.material"
-            raise ModelError(explain(where, repr(material), "a Material", why, try_))
+            raise ModelError(where, repr(material), "a Material", why, try_)
         check_cells("CapSliding", self.cells)
         check_penalty(self)
 
@@ -379,7 +377,7 @@ def check_cells(name: str, cells: object, least: int = 2) -> None:
     good = isinstance(cells, (tuple, list)) and len(cells) == 2
     if not good:
         needs, try_ = "two whole numbers", "give [100, 2]."
-        raise ModelError(explain(f"{name}.cells", repr(cells), needs, why, try_))
+        raise ModelError(f"{name}.cells", repr(cells), needs, why, try_)
     for value in cells:  # type: ignore[attr-defined]
         whole(f"{name}.cells", value, least=least, why=why, try_="give [100, 2].")
     fits(f"{name}.cells", math.prod(cells), BYTES_OF_CELL, "give [100, 2].")  # type: ignore[call-overload]
@@ -397,6 +395,6 @@ def with_numbers(
     if isinstance(model, Frictionless) or not isinstance(model, (DI, EA)):
         why = "the law has no such numbers."
         needs, try_ = "a model with mu and s_cut, DI or EA", "leave mu and s_cut out."
-        raise ModelError(explain("model", type(model).__name__, needs, why, try_))
+        raise ModelError("model", type(model).__name__, needs, why, try_)
     changed: AdhesiveFriction = dataclasses.replace(model, **given)  # type: ignore[arg-type]
     return changed

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.core.interrupts import Interrupts
-from stiction.errors import ScenarioError, explain
+from stiction.errors import ScenarioError
 from stiction.studies.figures import write_study_figures
 from stiction.studies.reader import read_study
 from stiction.studies.store import is_study
@@ -92,7 +92,7 @@ def _shard(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         needs, why = "i/n, with i from 1 to n", "it is one of n parts of the work."
-        raise ScenarioError(explain("--shard", repr(text), needs, why, "for example 1/8."))
+        raise ScenarioError("--shard", repr(text), needs, why, "for example 1/8.")
     return int(match[1]), int(match[2])
 
 

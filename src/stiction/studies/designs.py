@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ScenarioError, explain
+from stiction.errors import ScenarioError
 from stiction.numerics.checks import MOST_SEED, Record, fits, number, whole
 
 __all__ = ["Design", "Grid", "LatinHypercube", "Paired", "Range", "Saltelli", "Sobol", "columns"]
@@ -52,7 +52,7 @@ class Range(Record):
             why = "it is the end of a range."
         if not self.low < self.high and self.count != 1:
             got, needs = f"{self.high!r}", f"more than low = {self.low!r}"
-            raise ScenarioError(explain("Range.high", got, needs, why, try_))
+            raise ScenarioError("Range.high", got, needs, why, try_)
 
     @property
     def values(self) -> Floats:
@@ -61,7 +61,7 @@ class Range(Record):
             got, needs = "a Range without a count", "a count"
             why = "this design takes given values."
             try_ = "Range(low, high, count), or a design that samples, such as LatinHypercube."
-            raise ScenarioError(explain("fields", got, needs, why, try_))
+            raise ScenarioError("fields", got, needs, why, try_)
         if self.log:
             return np.geomspace(self.low, self.high, self.count)
         return np.linspace(self.low, self.high, self.count)
@@ -128,7 +128,7 @@ class Paired(Design):
         if len(set(sizes.values())) > 1:
             got = ", ".join(f"{size} of {path}" for path, size in sizes.items())
             needs, why = "as many values of each field", "the design Paired takes them together."
-            raise ScenarioError(explain("fields", got, needs, why, "take Grid() for all pairs."))
+            raise ScenarioError("fields", got, needs, why, "take Grid() for all pairs.")
         return lists
 
 
@@ -151,7 +151,7 @@ class _Sample(Design):
                 needs = "a Range, or {from = ..., to = ...} in a file"
                 why = f"{type(self).__name__} samples the box between two ends of each field."
                 try_ = "take Grid() or Paired() for given values."
-                raise ScenarioError(explain(f"fields.{path}", _brief(given), needs, why, try_))
+                raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
         shares = self._shares(len(fields))
         pairs = enumerate(fields.items())
         return {p: r.within(shares[:, k]) for k, (p, r) in pairs if isinstance(r, Range)}
@@ -235,7 +235,7 @@ class Saltelli(_Sample):
         super().__post_init__()
         if self.members & (self.members - 1):
             needs, why = "a power of two", "a Sobol sequence is even there alone."
-            raise ScenarioError(explain("Saltelli.members", self.members, needs, why, "take 256."))
+            raise ScenarioError("Saltelli.members", self.members, needs, why, "take 256.")
 
     def _shares(self, size: int) -> Floats:
         both = _sobol(2 * size, self.members, self.seed)
@@ -269,7 +269,7 @@ def columns(design: Design, fields: Mapping[str, object]) -> dict[str, Column]:
     """
     if not fields:
         why, try_ = "a study is many runs.", 'for example {"law.mu": [0.1, 0.2]}.'
-        raise ScenarioError(explain("fields", "nothing", "at least one field", why, try_))
+        raise ScenarioError("fields", "nothing", "at least one field", why, try_)
     return design.columns(fields)
 
 
@@ -289,7 +289,7 @@ def _values(path: str, given: object) -> Column:
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not len(listed):
         needs, why = "a list of values, or a Range", "the members take one each."
         try_ = "for example [0.1, 0.2, 0.3]."
-        raise ScenarioError(explain(f"fields.{path}", _brief(given), needs, why, try_))
+        raise ScenarioError(f"fields.{path}", _brief(given), needs, why, try_)
     plain = [v.tolist() if isinstance(v, np.generic) else v for v in listed]
     kinds = {type(v) for v in plain}
     if kinds <= {int, float} or kinds in ({bool}, {str}):

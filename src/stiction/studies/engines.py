@@ -267,7 +267,7 @@ def on_dask(
     except ImportError as error:
         needs, why = "the package distributed", "this engine is a Dask cluster."
         try_ = 'pip install "stiction[cluster]"; or leave --engine out for processes.'
-        raise StoreError(explain("--engine dask", "no such package", needs, why, try_)) from error
+        raise StoreError("--engine dask", "no such package", needs, why, try_) from error
     with contextlib.ExitStack() as ended:
         try:
             if address is None:
@@ -319,4 +319,4 @@ def _on_worker(job: Job, chunk: int, kernels: Any) -> Any:
 def _gone(got: str) -> StoreError:
     why = "chunks that are done are kept; the others were not."
     try_ = "start the cluster, and the same command again: it goes on."
-    return StoreError(explain("--engine dask", got, "a Dask scheduler that answers", why, try_))
+    return StoreError("--engine dask", got, "a Dask scheduler that answers", why, try_)

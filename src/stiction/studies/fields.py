@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.reader import field_value
 
@@ -53,7 +53,7 @@ def place_of(scenario: Scenario, path: str) -> Place:
     """
     if not _PATH.fullmatch(str(path)):
         needs, why = "a dotted path of fields", "it says which number is swept."
-        raise ScenarioError(explain("fields", repr(path), needs, why, _EXAMPLE))
+        raise ScenarioError("fields", repr(path), needs, why, _EXAMPLE)
     words = [int(w[1:-1]) if w[0] == "[" else w for w in _STEP.findall(path)]
     if words[0] not in _ROOTS or len(words) == 1:
         words = ["system", *words]
@@ -182,11 +182,11 @@ def _entry(path: str, found: Any, place: int, owner: str) -> Any:
         what = f"[{place}] of {owner}, which is {found!r}"
         needs, why = "a list with that place", "one value stands for all there."
         try_ = f"give {owner} as a list in the scenario, or sweep {owner} itself."
-        raise ScenarioError(explain(f"fields.{path}", what, needs, why, try_))
+        raise ScenarioError(f"fields.{path}", what, needs, why, try_)
     if place >= len(found):
         needs = f"a place from 0 to {len(found) - 1}"
         why = f"{owner} has {len(found)} entries; places in lists are counted from 0."
-        raise ScenarioError(explain(f"fields.{path}", place, needs, why, "take one of them."))
+        raise ScenarioError(f"fields.{path}", place, needs, why, "take one of them.")
     return found[place]
 
 
@@ -194,4 +194,4 @@ def _lost(path: str, step: str, known: Sequence[str], owner: str) -> ScenarioErr
     fields = ", ".join(known) or "none: it holds a value"
     near = nearest(step, known) if known else "shorten the path."
     needs, why = f"a field of {owner}: {fields}", "a field that nobody reads would sweep nothing."
-    return ScenarioError(explain(f"fields.{path}", f"{step!r}", needs, why, f"{near} {_EXAMPLE}"))
+    return ScenarioError(f"fields.{path}", f"{step!r}", needs, why, f"{near} {_EXAMPLE}")

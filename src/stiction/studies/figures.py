@@ -191,7 +191,7 @@ class StudyFigures:
         known = [*self._kept(), *ALWAYS]
         if name not in known:
             needs, why = "one of " + ", ".join(known), "these were kept of each member."
-            raise ModelError(explain("plot", repr(name), needs, why, nearest(name, known)))
+            raise ModelError("plot", repr(name), needs, why, nearest(name, known))
         found = np.asarray(self.study.table[name], dtype=np.float64)
         absent = self.study.table["status"] == ABSENT
         found[absent] = np.nan
@@ -208,7 +208,7 @@ class StudyFigures:
         if not axes:
             needs, why = "a swept field that holds numbers", "it is drawn along an axis."
             try_ = "draw the distribution."
-            raise ModelError(explain("plot", "words alone", needs, why, try_))
+            raise ModelError("plot", "words alone", needs, why, try_)
         x = self._values(axes[0])
         y = self._values(axes[1]) if len(axes) > 1 else np.zeros_like(x)
         return x, y, axes
@@ -345,6 +345,6 @@ def write_study_figures(
         except OSError as error:
             got, needs = error.strerror or str(error), "a folder that can be written"
             why, try_ = "every figure becomes a file there.", "make room, or change permissions."
-            raise StoreError(explain(str(folder), got, needs, why, try_)) from error
+            raise StoreError(str(folder), got, needs, why, try_) from error
         paths.append(path)
     return paths

@@ -104,7 +104,7 @@ class Reading:
         ):
             needs, why = "names of results, or functions of a run", "they are kept of each member."
             try_ = 'for example keep=("stop_time", "max(onset_force)", "energy.friction_heat").'
-            raise ScenarioError(explain("keep", repr(keep), needs, why, try_))
+            raise ScenarioError("keep", repr(keep), needs, why, try_)
         names = tuple(dict.fromkeys(k for k in given if isinstance(k, str)))
         return cls(names, tuple(k for k in given if not isinstance(k, str)))
 
@@ -137,7 +137,7 @@ def kept_of(run: Run, reading: Reading, *, lenient: bool = False) -> dict[str, K
         if not isinstance(made, Mapping):
             needs, why = "a dictionary {name: number or array}", "each of them is kept by name."
             where = getattr(function, "__name__", "keep")
-            raise ScenarioError(explain(where, type(made).__name__, needs, why, "return one."))
+            raise ScenarioError(where, type(made).__name__, needs, why, "return one.")
         for name, value in made.items():
             found[str(name)] = _array(str(name), value, "", "")
     return found
@@ -225,12 +225,12 @@ def _named(run: Run, name: str) -> Kept:
     how, inner = parted(name)
     if how is not None and how not in _REDUCED:
         needs, why = "one of " + ", ".join(_REDUCED), "it makes one number of a list."
-        raise ScenarioError(explain(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED)))
+        raise ScenarioError(f"keep: {name}", repr(how), needs, why, nearest(how, _REDUCED))
     group = inner.partition(".")[0]
     if how is None and group in _LISTS:
         got, needs = repr(name), "one number of it, such as " + f"first({name})"
         why = "members have different numbers of events."
-        raise ScenarioError(explain("keep", got, needs, why, f"keep mean({name})."))
+        raise ScenarioError("keep", got, needs, why, f"keep mean({name}).")
     found = _found(run, inner)
     if how is None:
         return found
@@ -307,7 +307,7 @@ def _array(name: str, value: object, unit: str, meaning: str) -> Kept:
     if value is not None and not _is_numeric(value):
         needs, why = "numbers", "members are kept as arrays."
         try_ = "leave it out, or keep numbers of it by a function."
-        raise ScenarioError(explain(f"keep: {name}", repr(value), needs, why, try_))
+        raise ScenarioError(f"keep: {name}", repr(value), needs, why, try_)
     values = np.array(value, dtype=np.float64)
     dims = tuple(f"{name}_{k}" if k else f"{name}_place" for k in range(values.ndim))
     return Kept(values, dims, unit, meaning)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot.player.movie import (
     BLUE,
     GREY,
@@ -61,7 +61,7 @@ def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str
         got = "a study in which nothing slides"
         needs = "a swept number of two values or more, and a kept number"
         why, try_ = "a frame is one value of a parameter.", "draw the distribution."
-        raise ModelError(explain("animate", got, needs, why, try_))
+        raise ModelError("animate", got, needs, why, try_)
     at = np.asarray(table[over], dtype=np.float64) if over else places
     views = [
         _view(figures, name, found[name], (slid, places, values), (over, at))

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario import built_in, read_scenario
 from stiction.io.scenario.reader import build, scenario_of
 from stiction.io.scenario.source import Table, parse, read_table
@@ -59,7 +59,7 @@ def read_study(source: str | Path) -> Sweep:
             if str(source) in built_in():
                 why = "this is a scenario: it says nothing of fields to sweep."
                 try_ = f'write a file with scenario = "{source}" and [fields].'
-            raise ScenarioError(explain("study", repr(str(source)), needs, why, try_))
+            raise ScenarioError("study", repr(str(source)), needs, why, try_)
     table = parse(str(source), "study") if text else read_table(path)
     _known(table, _KEYS, "study")
     return Sweep(
@@ -78,21 +78,21 @@ def _scenario(table: Table, beside: Path) -> Any:
     changes = table.get("set", [])
     if not isinstance(changes, list) or not all(isinstance(c, str) for c in changes):
         needs, why = 'a list of settings, such as ["solve.t_end=20"]', "they change the scenario."
-        raise ScenarioError(explain("set", repr(changes), needs, why, "put each in quotes."))
+        raise ScenarioError("set", repr(changes), needs, why, "put each in quotes.")
     if "scenario" not in table:
         if not inside:
             needs = "scenario = ..., or [system] and [solve]"
             why, try_ = "it is what the members have in common.", 'scenario = "slip-wave".'
-            raise ScenarioError(explain("study", "no scenario", needs, why, try_))
+            raise ScenarioError("study", "no scenario", needs, why, try_)
         return scenario_of(inside, changes)
     if inside:
         got = f"scenario and [{'], ['.join(inside)}]"
         why, try_ = "one scenario is swept.", "change it by set = [...]."
-        raise ScenarioError(explain("study", got, "one of the two", why, try_))
+        raise ScenarioError("study", got, "one of the two", why, try_)
     name = table["scenario"]
     if not isinstance(name, str):
         why = "it is what the members have in common."
-        raise ScenarioError(explain("scenario", repr(name), "a name or a file", why, "in quotes."))
+        raise ScenarioError("scenario", repr(name), "a name or a file", why, "in quotes.")
     if name.endswith(".toml") and not Path(name).is_absolute():
         return read_scenario(beside / name, changes)
     return read_scenario(name, changes)
@@ -103,7 +103,7 @@ def _fields(table: Table) -> dict[str, Any]:
     if not isinstance(given, Mapping) or not given:
         got, needs = repr(given) if given else "nothing", "a table [fields] of paths and values"
         why, try_ = "it says what is swept.", '"law.mu" = { from = 0.1, to = 0.4, count = 31 }'
-        raise ScenarioError(explain("fields", got, needs, why, f"for example {try_}."))
+        raise ScenarioError("fields", got, needs, why, f"for example {try_}.")
     return dict(_flat(given, ""))
 
 
@@ -126,12 +126,12 @@ def _range(value: Mapping[str, Any], path: str) -> Range:
     for key in ("from", "to"):
         if key not in value:
             why, try_ = "a range has two ends.", "{ from = 0.1, to = 0.4, count = 31 }."
-            raise ScenarioError(explain(f"fields.{path}.{key}", "nothing", "a number", why, try_))
+            raise ScenarioError(f"fields.{path}.{key}", "nothing", "a number", why, try_)
     log = value.get("log", False)
     if not isinstance(log, bool):
         why = "it spreads values evenly in the logarithm."
         where = f"fields.{path}.log"
-        raise ScenarioError(explain(where, repr(log), "true or false", why, "leave it out."))
+        raise ScenarioError(where, repr(log), "true or false", why, "leave it out.")
     return Range(value["from"], value["to"], value.get("count"), log)
 
 
@@ -140,7 +140,7 @@ def _keep(given: object) -> list[str]:
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         needs, why = "names of results", "they are kept of each member."
         try_ = 'for example keep = ["stop_time"]; functions are given from Python.'
-        raise ScenarioError(explain("keep", repr(given), needs, why, try_))
+        raise ScenarioError("keep", repr(given), needs, why, try_)
     return names
 
 
@@ -148,7 +148,7 @@ def _whole(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int):
         why = "so many rows of time are kept of each member."
         needs = "a whole number"
-        raise ScenarioError(explain("trajectories", repr(given), needs, why, "0 keeps none."))
+        raise ScenarioError("trajectories", repr(given), needs, why, "0 keeps none.")
     return given
 
 
@@ -157,4 +157,4 @@ def _known(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None
         if key not in known:
             got, needs = f"the unknown key {key!r}", "keys: " + ", ".join(known)
             why = "a key that nobody reads would change nothing, silently."
-            raise ScenarioError(explain(where, got, needs, why, nearest(key, known)))
+            raise ScenarioError(where, got, needs, why, nearest(key, known))

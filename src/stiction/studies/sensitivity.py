@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import MOST_SEED, whole
 from stiction.studies.study import Study
 
@@ -50,23 +50,23 @@ def sobol_indices(
     if study.held.told["design"] != "Saltelli" or not study.complete:
         got = f"a study of the design {study.held.told['design']}, {study!r}"
         needs, why = "a complete study of the design Saltelli", "the indices compare its samples."
-        raise ModelError(explain("sobol_indices", got, needs, why, "Saltelli(members=256)."))
+        raise ModelError("sobol_indices", got, needs, why, "Saltelli(members=256).")
     known = [n for n, v in study.held.variables.items() if not v.shape and n not in study.fields]
     if result not in known:
         needs, why = "one of " + ", ".join(known), "they are single numbers of each member."
-        raise ModelError(explain("sobol_indices", repr(result), needs, why, nearest(result, known)))
+        raise ModelError("sobol_indices", repr(result), needs, why, nearest(result, known))
     values = np.asarray(study.table[result], dtype=np.float64)
     missing = int((~np.isfinite(values)).sum())
     if missing:
         got, needs = f"{missing} members without {result}", "a number of each member"
         why, try_ = "every member counts in the indices.", "narrow the ranges, see study.failures."
-        raise ModelError(explain("sobol_indices", got, needs, why, try_))
+        raise ModelError("sobol_indices", got, needs, why, try_)
     size = len(study.fields)
     parts = values.reshape(size + 2, -1)
     # constant parts would divide nothing by nothing
     if not np.ptp(values) > 0.0:
         got, needs, why = "a result that never changes", "one that varies", "there is no variance."
-        raise ModelError(explain("sobol_indices", got, needs, why, "widen the ranges."))
+        raise ModelError("sobol_indices", got, needs, why, "widen the ranges.")
     func: Any = {"f_A": parts[:1], "f_B": parts[1:2], "f_AB": parts[2:, None, :]}
     found = of_scipy(func=func, n=parts.shape[1], rng=np.random.default_rng(seed))
     ends = found.bootstrap(confidence_level=0.95, n_resamples=resamples)

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 from stiction.io.digests import DIGEST, digest_of, regular_bytes
 from stiction.io.locks import Busy, Lock, in_use, take
 from stiction.studies.keep import ABSENT
@@ -182,12 +182,12 @@ class Store:
         except FileNotFoundError as error:
             needs, why = f"the folder of a study (with {MANIFEST})", "there is no study in it."
             try_ = "`stiction sweep FILE.toml` makes one."
-            raise StoreError(explain(str(self.folder), "no study", needs, why, try_)) from error
+            raise StoreError(str(self.folder), "no study", needs, why, try_) from error
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             got, needs = f"a file that cannot be read ({error})", "the manifest of a study"
             why = "it says what the numbers are, and was changed since it was written."
             try_ = "give another folder with --out; the chunks of this one stay as they are."
-            raise StoreError(explain(str(path), got, needs, why, try_)) from error
+            raise StoreError(str(path), got, needs, why, try_) from error
 
     def begin(self, held: Held) -> None:
         """Make the folder, unless another process just did."""
@@ -229,7 +229,7 @@ class Store:
         except (OSError, ValueError) as error:
             got, needs = f"a file that cannot be read ({error})", "the swept values of the members"
             why, try_ = "it was changed since it was written.", "give another folder with --out."
-            raise StoreError(explain(str(path), got, needs, why, try_)) from error
+            raise StoreError(str(path), got, needs, why, try_) from error
         with np.load(io.BytesIO(raw), allow_pickle=False) as file:
             return {path: file[f"f{k}"] for k, path in enumerate(held.told["fields"])}
 
@@ -388,7 +388,7 @@ class Store:
         got, needs = f"a study that is being filled by {who}", "one that no other process fills"
         why = "two processes would do the same work twice."
         try_ = "wait, give another folder with --out, or share the work with --shard i/n."
-        return StoreError(explain(str(self.folder), got, needs, why, try_))
+        return StoreError(str(self.folder), got, needs, why, try_)
 
     def _remove_stale(self, age: float) -> None:
         """Remove half-written pieces that killed processes left."""
@@ -416,7 +416,7 @@ class Store:
                 "make room or give another folder with --out; "
                 "the same command goes on with what is done."
             )
-            raise StoreError(explain(str(self.folder), got, needs, why, try_)) from error
+            raise StoreError(str(self.folder), got, needs, why, try_) from error
 
 
 def _put(path: Path, raw: bytes, *, sync: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import StoreError, explain
+from stiction.errors import StoreError
 from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
 from stiction.studies.store import Held, Note, Store
 
@@ -347,4 +347,4 @@ def verified(folder: str | Path) -> tuple[int, str]:
 def no_such(name: str, known: list[str]) -> StoreError:
     """Return the error for a variable that a study does not have."""
     needs, why = "one of " + ", ".join(known), "these were kept of each member."
-    return StoreError(explain("study", repr(name), needs, why, "sweep again, and keep it."))
+    return StoreError("study", repr(name), needs, why, "sweep again, and keep it.")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction._version import __version__
 from stiction.core.method import default_method
-from stiction.errors import ScenarioError, StoreError, explain
+from stiction.errors import ScenarioError, StoreError
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
 from stiction.numerics.compiling.users import fingerprint
@@ -133,11 +133,11 @@ class Sweep(Record):
         if not isinstance(given[0], Design):
             needs, why = "a design, such as Grid()", "it makes members of the values."
             try_ = "Grid(), Paired(), LatinHypercube(members=256), Sobol(members=256)."
-            raise ScenarioError(explain("Sweep.design", repr(self.design), needs, why, try_))
+            raise ScenarioError("Sweep.design", repr(self.design), needs, why, try_)
         if not isinstance(given[1], Mapping):
             needs, why = "a dictionary {path: values}", "it says what is swept."
             try_ = 'for example {"law.mu": [0.1, 0.2]}.'
-            raise ScenarioError(explain("Sweep.fields", repr(self.fields), needs, why, try_))
+            raise ScenarioError("Sweep.fields", repr(self.fields), needs, why, try_)
         places = tuple(place_of(self.scenario, path) for path in self.fields)
         Reading.of(self.keep)
         _try_ends(self.scenario, places, self._columns)
@@ -215,7 +215,7 @@ class Sweep(Record):
                 needs, why = "a folder that does not exist, or a study", "nothing is mixed."
                 got = "a folder with other things in it"
                 try_ = "give another folder with --out."
-                raise StoreError(explain(str(store.folder), got, needs, why, try_))
+                raise StoreError(str(store.folder), got, needs, why, try_)
             first = Held(inputs, told, {}, 1, ())
             job = Job("", first, self.scenario, places, (values,), reading, self.trajectories)
             probe(job)
@@ -277,14 +277,14 @@ def _scenario(sweep: Sweep) -> Scenario:
         if sweep.t_span is None:
             why = "a system alone does not say when a run ends."
             try_ = "for example t_span=(0.0, 8.0)."
-            raise ScenarioError(explain("Sweep.t_span", "nothing", "start and end", why, try_))
+            raise ScenarioError("Sweep.t_span", "nothing", "start and end", why, try_)
         start, end = sweep.t_span
         method = sweep.method or default_method(given)
         return Scenario(given, method, float(end), float(start))
     else:
         needs = "a name, a file, a Scenario or a system"
         why, try_ = "it is what the members have in common.", 'for example Sweep("slip-wave", ...).'
-        raise ScenarioError(explain("Sweep.scenario", repr(given), needs, why, try_))
+        raise ScenarioError("Sweep.scenario", repr(given), needs, why, try_)
     if sweep.t_span is not None:
         start, end = sweep.t_span
         found = dataclasses.replace(found, t_end=float(end), t_start=float(start))
@@ -316,11 +316,11 @@ def _check_run(
         whole("chunk", chunk, least=1, most=1_000_000, why=why, try_=try_)
     if engine not in ("local", "dask"):
         needs, why = '"local" or "dask"', "it says who solves the members."
-        raise ScenarioError(explain("engine", repr(engine), needs, why, 'take "local".'))
+        raise ScenarioError("engine", repr(engine), needs, why, 'take "local".')
     if shard is not None and not 1 <= shard[0] <= shard[1]:
         got, needs = f"{shard[0]}/{shard[1]}", "i/n with i from 1 to n"
         why, try_ = "it is one of n parts of the work.", "for example 1/8."
-        raise ScenarioError(explain("shard", got, needs, why, try_))
+        raise ScenarioError("shard", got, needs, why, try_)
 
 
 def _chunk_of(each: float, members: int, workers: int | None, variables: Mapping[str, Any]) -> int:
@@ -350,7 +350,7 @@ def _same_study(folder: Path, held: Held, told: Mapping[str, Any], inputs: str) 
     other = [text for key, text in words.items() if held.told.get(key) != told[key]]
     got = f"a study of {' and '.join(other) or 'another function'}"
     needs, why = "the same study, or no folder yet", "nothing is mixed in one study."
-    raise StoreError(explain(str(folder), got, needs, why, "give another folder with --out."))
+    raise StoreError(str(folder), got, needs, why, "give another folder with --out.")
 
 
 def _added(
@@ -373,7 +373,7 @@ def _added(
         got, needs = f"a {name} of other members", "the same one"
         why = f"members added to a {name} make no {name}."
         try_ = "take Sobol, which goes on, or give another folder with --out."
-        raise StoreError(explain(str(store.folder), got, needs, why, try_))
+        raise StoreError(str(store.folder), got, needs, why, try_)
     if fresh:
         # of two equal members one is enough
         if len(set(rows)) < len(rows):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import SharedName
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
@@ -198,13 +198,11 @@ class Funnel(Record):
     def _place(self, t: float) -> tuple[int, float]:
         if not 0.0 <= t <= self.horizon:
             raise ModelError(
-                explain(
-                    "Funnel",
-                    f"t = {t}",
-                    f"a time between 0 and the horizon {self.horizon}",
-                    "futures are followed so far.",
-                    "ask for an earlier time, or compute them with a longer horizon.",
-                )
+                "Funnel",
+                f"t = {t}",
+                f"a time between 0 and the horizon {self.horizon}",
+                "futures are followed so far.",
+                "ask for an earlier time, or compute them with a longer horizon.",
             )
         i = min(int(np.searchsorted(self.time, t, side="right")) - 1, self.time.size - 2)
         return i, float((t - self.time[i]) / (self.time[i + 1] - self.time[i]))
@@ -290,13 +288,11 @@ def _checked(system: SwitchingSystem, x_star: Sequence[float] | Floats, horizon:
     off = abs(float(system.surfaces_at(x)[0]))
     if not (worst <= 1e-6 and off <= 1e-8 * (1.0 + float(np.abs(x).max()))):
         raise ModelError(
-            explain(
-                "futures.x_star",
-                f"{x.tolist()}, where h = {off:.3g} and |L| is {worst:.3g} of its size",
-                "a two-fold: h = L+ = L- = 0",
-                "only there does one state have a whole set of futures.",
-                "give two_fold(system, guess).x.",
-            )
+            "futures.x_star",
+            f"{x.tolist()}, where h = {off:.3g} and |L| is {worst:.3g} of its size",
+            "a two-fold: h = L+ = L- = 0",
+            "only there does one state have a whole set of futures.",
+            "give two_fold(system, guess).x.",
         )
     return np.array(x)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from stiction.core.method import Method, Policy, SharedName, label_of, method_for
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, check_counts, number
 from stiction.switching.model import SwitchingSystem
 
@@ -68,13 +68,11 @@ class EventDriven(Method):
         )
         if not 1e-14 <= self.rtol <= 1e-2:
             raise ModelError(
-                explain(
-                    "EventDriven.rtol",
-                    self.rtol,
-                    "a number between 1e-14 and 1e-2",
-                    "below, rounding rules; above, events would be missed.",
-                    "1e-12 costs hardly more than 1e-6.",
-                )
+                "EventDriven.rtol",
+                self.rtol,
+                "a number between 1e-14 and 1e-2",
+                "below, rounding rules; above, events would be missed.",
+                "1e-12 costs hardly more than 1e-6.",
             )
         check_counts(self, ("max_events", 1, MOST_WORK, BYTES_OF_EVENT))
         if self.max_steps is not None:
@@ -93,13 +91,11 @@ class EventDriven(Method):
                 )
         if self.policy is not None and not isinstance(self.policy, Policy):
             raise ModelError(
-                explain(
-                    "EventDriven.policy",
-                    repr(self.policy),
-                    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
-                    "it says what to do where the future is not unique.",
-                    "leave it out to stop there.",
-                )
+                "EventDriven.policy",
+                repr(self.policy),
+                "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
+                "it says what to do where the future is not unique.",
+                "leave it out to stop there.",
             )
 
     def steps_allowed(self) -> int:
@@ -135,5 +131,5 @@ def event_driven(flow: SwitchingSystem, method: EventDriven | SharedName) -> Eve
     found = method_for(flow, method)
     if not isinstance(found, EventDriven):
         needs, why = "an EventDriven", "many trajectories are followed by its compiled code."
-        raise ModelError(explain("method", label_of(type(method)), needs, why, "leave it out."))
+        raise ModelError("method", label_of(type(method)), needs, why, "leave it out.")
     return found

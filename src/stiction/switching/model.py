@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, numbers, shape_of
 from stiction.numerics.jit import mode
 from stiction.switching.user_functions import (
@@ -257,24 +257,20 @@ class SwitchingSystem(Record, abc.ABC):
             )
             if x0.size != n:
                 raise ModelError(
-                    explain(
-                        f"{name}.x0",
-                        f"{x0.size} values",
-                        f"{n} values, one per state",
-                        f"the state is ({', '.join(self.start_names)}).",
-                        f"give {n} numbers.",
-                    )
+                    f"{name}.x0",
+                    f"{x0.size} values",
+                    f"{n} values, one per state",
+                    f"the state is ({', '.join(self.start_names)}).",
+                    f"give {n} numbers.",
                 )
             object.__setattr__(self, "x0", x0)
         if self.mode is not None and self.mode not in MODES:
             raise ModelError(
-                explain(
-                    f"{name}.mode",
-                    repr(self.mode),
-                    "one of " + ", ".join(map(repr, MODES)),
-                    "a start on the surface may leave it to either side or slide along it.",
-                    "leave it out where the start is off the surface.",
-                )
+                f"{name}.mode",
+                repr(self.mode),
+                "one of " + ", ".join(map(repr, MODES)),
+                "a start on the surface may leave it to either side or slide along it.",
+                "leave it out where the start is off the surface.",
             )
 
 
@@ -355,44 +351,36 @@ class PiecewiseSmooth(SwitchingSystem):
         for label, part in self._functions():
             if not callable(part):
                 raise ModelError(
-                    explain(
-                        f"{name}.{label}",
-                        repr(part),
-                        "a function of the state x",
-                        "a flow is described by functions.",
-                        "for example h=lambda x: x[0].",
-                    )
+                    f"{name}.{label}",
+                    repr(part),
+                    "a function of the state x",
+                    "a flow is described by functions.",
+                    "for example h=lambda x: x[0].",
                 )
         signed = self.f is not None
         if signed == (self.f_plus is not None) or signed == (self.f_minus is not None):
             raise ModelError(
-                explain(
-                    name,
-                    "f with f_plus or f_minus" if signed else "no field on one side",
-                    "either f_plus and f_minus, or f(x, s)",
-                    "each side of the surface needs one field.",
-                    "give f_plus=..., f_minus=..., or f=lambda x, s: ... .",
-                )
+                name,
+                "f with f_plus or f_minus" if signed else "no field on one side",
+                "either f_plus and f_minus, or f(x, s)",
+                "each side of the surface needs one field.",
+                "give f_plus=..., f_minus=..., or f=lambda x, s: ... .",
             )
         if not signed and len(self.surfaces) > 1:
             raise ModelError(
-                explain(
-                    name,
-                    f"f_plus and f_minus with {len(self.surfaces)} surfaces",
-                    "f(x, s), with one sign per surface",
-                    "two fields cannot tell four or more regions apart.",
-                    "give f=lambda x, s: ... .",
-                )
+                name,
+                f"f_plus and f_minus with {len(self.surfaces)} surfaces",
+                "f(x, s), with one sign per surface",
+                "two fields cannot tell four or more regions apart.",
+                "give f=lambda x, s: ... .",
             )
         if self.x0 is None:
             raise ModelError(
-                explain(
-                    f"{name}.x0",
-                    "nothing",
-                    "a start, one number per state",
-                    "its length is the dimension of the flow.",
-                    "for example x0=[1.0, 0.0].",
-                )
+                f"{name}.x0",
+                "nothing",
+                "a start, one number per state",
+                "its length is the dimension of the flow.",
+                "for example x0=[1.0, 0.0].",
             )
         why, try_ = "a flow starts somewhere.", "for example x0=[1.0, 0.0]."
         x0 = numbers(f"{name}.x0", self.x0, per="state", why=why, try_=try_)
@@ -407,13 +395,11 @@ class PiecewiseSmooth(SwitchingSystem):
             object.__setattr__(self, "scale", scale)
         if self.names is not None and len(tuple(self.names)) != x0.size:
             raise ModelError(
-                explain(
-                    f"{name}.names",
-                    f"{len(tuple(self.names))} names",
-                    f"{x0.size} names, one per state",
-                    "they are the columns of the results.",
-                    "leave them out for x1, x2, ...",
-                )
+                f"{name}.names",
+                f"{len(tuple(self.names))} names",
+                f"{x0.size} names, one per state",
+                "they are the columns of the results.",
+                "leave them out for x1, x2, ...",
             )
         parameters = checked_parameters(f"{name}.parameters", self.parameters)
         object.__setattr__(self, "parameters", parameters)
@@ -439,13 +425,11 @@ class PiecewiseSmooth(SwitchingSystem):
         ]
         if taken:
             raise ModelError(
-                explain(
-                    "PiecewiseSmooth.names",
-                    repr(taken[0]),
-                    "names that nothing else in the results has, each once",
-                    "they are the columns of the results, beside time, mode, energies and others.",
-                    "for example 'clock' where the time is a state.",
-                )
+                "PiecewiseSmooth.names",
+                repr(taken[0]),
+                "names that nothing else in the results has, each once",
+                "they are the columns of the results, beside time, mode, energies and others.",
+                "for example 'clock' where the time is a state.",
             )
 
     @property
@@ -521,13 +505,11 @@ class PiecewiseSmooth(SwitchingSystem):
             good, known = not named and 0 < len(parameters) == size, f"{size} numbers in a row"
         if not good:
             raise ModelError(
-                explain(
-                    "PiecewiseSmooth.with_parameters",
-                    repr(dict(named) or parameters),
-                    f"values of the parameters that the model has: {known}",
-                    "the functions read these as p.",
-                    "give `parameters` when the model is made.",
-                )
+                "PiecewiseSmooth.with_parameters",
+                repr(dict(named) or parameters),
+                f"values of the parameters that the model has: {known}",
+                "the functions read these as p.",
+                "give `parameters` when the model is made.",
             )
         return dataclasses.replace(self, parameters=new)
 

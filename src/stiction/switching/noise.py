@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
@@ -226,13 +226,11 @@ def _checked(
     steps = int(np.ceil(float(t_end) / step))
     if steps * paths * level.size > _MOST_STEPS:
         raise ModelError(
-            explain(
-                "noise_study",
-                f"{steps} steps for {paths} paths and {level.size} levels",
-                f"at most {_MOST_STEPS:.0e} steps in all",
-                "they are all taken.",
-                "take a longer step or fewer paths.",
-            )
+            "noise_study",
+            f"{steps} steps for {paths} paths and {level.size} levels",
+            f"at most {_MOST_STEPS:.0e} steps in all",
+            "they are all taken.",
+            "take a longer step or fewer paths.",
         )
     return level, steps
 
@@ -243,13 +241,11 @@ def _first_loss(system: SwitchingSystem, t_end: float) -> tuple[float, Floats]:
     run = EventDriven(rtol=1e-10).solve(system, Request(0.0, t_end, ends))
     if c.m != 1 or not run.determinism.losses:
         raise ModelError(
-            explain(
-                "noise_study",
-                f"{c.m} surfaces, {len(run.determinism.losses)} losses of determinism",
-                "a flow of one surface that loses determinism before t_end",
-                "noise is compared with the choice among its futures.",
-                "start it so that it slides into a two-fold.",
-            )
+            "noise_study",
+            f"{c.m} surfaces, {len(run.determinism.losses)} losses of determinism",
+            "a flow of one surface that loses determinism before t_end",
+            "noise is compared with the choice among its futures.",
+            "start it so that it slides into a two-fold.",
         )
     first = run.determinism.losses[0]
     return float(first.time), np.array(first.where["state"], dtype=np.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stiction.core.method import Policy
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_SEED, number, whole
 
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
@@ -40,13 +40,11 @@ class Leave(Policy):
     def __post_init__(self) -> None:
         if self.side not in ("+", "-"):
             raise ModelError(
-                explain(
-                    "Leave.side",
-                    repr(self.side),
-                    "'+' or '-'",
-                    "a surface has two sides, h > 0 and h < 0.",
-                    "for example side = '+'.",
-                )
+                "Leave.side",
+                repr(self.side),
+                "'+' or '-'",
+                "a surface has two sides, h > 0 and h < 0.",
+                "for example side = '+'.",
             )
         number(
             "Leave.after",
@@ -130,11 +128,9 @@ class ByKind(Policy):
             policy = getattr(self, name)
             if not isinstance(policy, Policy) or isinstance(policy, ByKind):
                 raise ModelError(
-                    explain(
-                        f"ByKind.{name}",
-                        repr(policy),
-                        "one of Stop, Leave, Sample, Enumerate",
-                        "it says what to do at one kind of place.",
-                        "for example Leave(side='-').",
-                    )
+                    f"ByKind.{name}",
+                    repr(policy),
+                    "one of Stop, Leave, Sample, Enumerate",
+                    "it says what to do at one kind of place.",
+                    "for example Leave(side='-').",
                 )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number, numbers, whole
 from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, SwitchingSystem
@@ -167,13 +167,11 @@ class RelayFeedback(SwitchingSystem):
         order = whole("RelayFeedback.order", self.order, least=1, why=why, try_=_TRY)
         if order > _MOST_STATES:
             raise ModelError(
-                explain(
-                    "RelayFeedback.order",
-                    order,
-                    f"at most {_MOST_STATES}",
-                    "the coefficients of (s + pole)^order would lose all digits.",
-                    "give a smaller order.",
-                )
+                "RelayFeedback.order",
+                order,
+                f"at most {_MOST_STATES}",
+                "the coefficients of (s + pole)^order would lose all digits.",
+                "give a smaller order.",
             )
         _check_number(self, "pole", "finite", "it places the poles of the plant.")
         _check_number(self, "gain", "positive", "a gain of the other sign is no feedback.")
@@ -181,13 +179,11 @@ class RelayFeedback(SwitchingSystem):
         a, _, c = self.plant
         if not np.isfinite(a).all():
             raise ModelError(
-                explain(
-                    "RelayFeedback.pole",
-                    self.pole,
-                    "a number whose powers are finite",
-                    "the matrix holds powers of it.",
-                    "scale the time.",
-                )
+                "RelayFeedback.pole",
+                self.pole,
+                "a number whose powers are finite",
+                "the matrix holds powers of it.",
+                "scale the time.",
             )
         if self.x0 is None:
             object.__setattr__(self, "x0", c / np.linalg.norm(c))
@@ -200,23 +196,19 @@ class RelayFeedback(SwitchingSystem):
         missing = [name for name, part in given.items() if part is None]
         if missing:
             raise ModelError(
-                explain(
-                    f"RelayFeedback.{missing[0]}",
-                    "nothing",
-                    "matrix, input and output together",
-                    "a general plant is x' = A x + b u with y = c x.",
-                    "give all three, or none for gain/(s + pole)^order.",
-                )
+                f"RelayFeedback.{missing[0]}",
+                "nothing",
+                "matrix, input and output together",
+                "a general plant is x' = A x + b u with y = c x.",
+                "give all three, or none for gain/(s + pole)^order.",
             )
         if (self.order, self.pole, self.gain) != (3, 1.0, 1.0):
             raise ModelError(
-                explain(
-                    "RelayFeedback",
-                    "a matrix together with order, pole or gain",
-                    "one of the two",
-                    "each of them describes the whole plant.",
-                    "leave out order, pole and gain.",
-                )
+                "RelayFeedback",
+                "a matrix together with order, pole or gain",
+                "one of the two",
+                "each of them describes the whole plant.",
+                "leave out order, pole and gain.",
             )
         why, try_ = "it couples the states with the relay.", "give one number per state."
         output = numbers("RelayFeedback.output", self.output, per="state", why=why, try_=try_)
@@ -233,13 +225,11 @@ class RelayFeedback(SwitchingSystem):
         )
         if not output.any():
             raise ModelError(
-                explain(
-                    "RelayFeedback.output",
-                    "zeros",
-                    "at least one number that is not 0",
-                    "the relay switches where c x = 0; its gradient must not vanish.",
-                    "name the state the relay sees.",
-                )
+                "RelayFeedback.output",
+                "zeros",
+                "at least one number that is not 0",
+                "the relay switches where c x = 0; its gradient must not vanish.",
+                "name the state the relay sees.",
             )
         for name, value in (("matrix", matrix), ("input", input_), ("output", output)):
             object.__setattr__(self, name, value)

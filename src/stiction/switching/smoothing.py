@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Request
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.switching.methods import EventDriven
@@ -133,13 +133,11 @@ def smoothed_run(
     c = system.compiled
     if c.m != 1 or not isinstance(sign, (TanhSign, SquareRootSign)):
         raise ModelError(
-            explain(
-                "smoothed_run",
-                f"{c.m} surfaces and {type(sign).__name__}",
-                "one surface, and TanhSign or SquareRootSign",
-                "one sign is made smooth.",
-                "take a system with one surface.",
-            )
+            "smoothed_run",
+            f"{c.m} surfaces and {type(sign).__name__}",
+            "one surface, and TanhSign or SquareRootSign",
+            "one sign is made smooth.",
+            "take a system with one surface.",
         )
     number(
         "smoothed_run.width",

@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, PlainFunctionWarning, explain
+from stiction.errors import ModelError, PlainFunctionWarning
 from stiction.numerics.callback import ArrayCallback, Taken
 from stiction.numerics.checks import number, numbers
 from stiction.numerics.compiling.users import fingerprint
@@ -64,14 +64,12 @@ def taken_by(where: str, function: Callable[..., Any], *, signed: bool) -> tuple
     if "x" in names and all(name in rest for name in names):
         return names
     raise ModelError(
-        explain(
-            where,
-            f"a function of ({', '.join(names)})",
-            " or ".join(f"f({', '.join(one)})" for one in known.values()),
-            "what it takes is told by the number of its arguments, or by their names where one "
-            f"of {', '.join(every)} is left out.",
-            f"write it as a function of ({', '.join(every)}).",
-        )
+        where,
+        f"a function of ({', '.join(names)})",
+        " or ".join(f"f({', '.join(one)})" for one in known.values()),
+        "what it takes is told by the number of its arguments, or by their names where one "
+        f"of {', '.join(every)} is left out.",
+        f"write it as a function of ({', '.join(every)}).",
     )
 
 
@@ -89,7 +87,7 @@ def checked_parameters(where: str, given: Parameters) -> Mapping[str, float] | F
         return numbers(where, given, per="parameter", why=why, try_=try_)
     for name in given:
         if not str(name).isidentifier() or name.startswith("_"):
-            raise ModelError(explain(where, repr(name), "names of Python, without _", why, try_))
+            raise ModelError(where, repr(name), "names of Python, without _", why, try_)
     return {n: number(f"{where}[{n!r}]", v, why=why, try_=try_) for n, v in given.items()}
 
 
@@ -201,13 +199,11 @@ class UserFunctions:
     def _refuse_gradient(self, i: int, j: int, given: float, rise: float) -> None:
         along = f"state {j + 1}" if j < self.n else "the time"
         raise ModelError(
-            explain(
-                f"{self.owner}.h_gradient",
-                f"{given:.9g} for h_{i + 1} along {along}, where differences of h give {rise:.9g}",
-                "the gradient of h",
-                "a wrong one makes the state slide where it should not.",
-                "leave it out; differences of order 8 are used then.",
-            )
+            f"{self.owner}.h_gradient",
+            f"{given:.9g} for h_{i + 1} along {along}, where differences of h give {rise:.9g}",
+            "the gradient of h",
+            "a wrong one makes the state slide where it should not.",
+            "leave it out; differences of order 8 are used then.",
         )
 
     # ---- code
@@ -292,9 +288,9 @@ def _check_value(where: str, call: Callable[[], Any], n: int, *, finite: bool) -
             value = np.asarray(call(), dtype=np.float64)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         got = f"{type(error).__name__}: {error}"
-        raise ModelError(explain(where, got, needs, why, try_)) from error
+        raise ModelError(where, got, needs, why, try_) from error
     if value.size != n or (n > 1 and value.ndim != 1):
         got = f"{value.size} numbers" if value.ndim else "one number"
-        raise ModelError(explain(where, got, needs, why, try_))
+        raise ModelError(where, got, needs, why, try_)
     if finite and not np.isfinite(value).all():
-        raise ModelError(explain(where, f"{value.tolist()}", needs, why, try_))
+        raise ModelError(where, f"{value.tolist()}", needs, why, try_)

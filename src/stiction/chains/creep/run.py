@@ -18,7 +18,7 @@ from stiction.chains.theta.setup import STEP_IMBALANCE
 from stiction.core.audit import Check, Kind
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.friction import ForceLaw
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
     law = chain.law
     if not isinstance(law, ForceLaw):
         raise ModelError(
-            explain(
-                "Radau",
-                type(law).__name__,
-                "a law without stick: Dahl, LuGre, ElastoPlastic, BoucWen, RateAndStateFriction",
-                "its steps are those of a smooth system, and stick is not smooth.",
-                "use EventDriven(), or ThetaStepper(step=...).",
-            )
+            "Radau",
+            type(law).__name__,
+            "a law without stick: Dahl, LuGre, ElastoPlastic, BoucWen, RateAndStateFriction",
+            "its steps are those of a smooth system, and stick is not smooth.",
+            "use EventDriven(), or ThetaStepper(step=...).",
         )
     _short_enough("Radau", chain)
     check_load(chain.load, request.t_start)
@@ -60,13 +58,11 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
 def _short_enough(where: str, chain: Chain) -> None:
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
-            explain(
-                where,
-                f"{chain.n_mass} masses",
-                f"at most {MOST_MASSES} under a law without stick",
-                "every step factors a matrix with two rows and more per mass.",
-                "take fewer masses, or a law with stick and ThetaStepper(step=...).",
-            )
+            where,
+            f"{chain.n_mass} masses",
+            f"at most {MOST_MASSES} under a law without stick",
+            "every step factors a matrix with two rows and more per mass.",
+            "take fewer masses, or a law with stick and ThetaStepper(step=...).",
         )
 
 

@@ -25,7 +25,7 @@ from stiction.core.checkpoint import Form, check_arrays, check_count, like
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.laws.friction import without_memory
 
 if TYPE_CHECKING:
@@ -77,14 +77,12 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
 def _refuse_policy(method: EventDriven) -> None:
     if method.policy is not None and not isinstance(method.policy, SlipAtTouch):
         raise ModelError(
-            explain(
-                "EventDriven.policy",
-                repr(method.policy),
-                "SlipAtTouch(...), or None for a Chain",
-                "the future of a chain is unique but for touches under friction with a jump, where "
-                "it sticks and says so; the other policies are for flows.",
-                "leave policy out, or use SlipAtTouch() to take the other future.",
-            )
+            "EventDriven.policy",
+            repr(method.policy),
+            "SlipAtTouch(...), or None for a Chain",
+            "the future of a chain is unique but for touches under friction with a jump, where "
+            "it sticks and says so; the other policies are for flows.",
+            "leave policy out, or use SlipAtTouch() to take the other future.",
         )
 
 
@@ -99,13 +97,11 @@ def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
     )
     if chain.n_mass > MOST_MASSES:
         raise ModelError(
-            explain(
-                "EventDriven",
-                f"{chain.n_mass} masses",
-                f"at most {MOST_MASSES}",
-                "the number of events grows with n and each costs O(n), so the work is O(n^2).",
-                "use ThetaStepper(step=...), whose cost per step is O(n).",
-            )
+            "EventDriven",
+            f"{chain.n_mass} masses",
+            f"at most {MOST_MASSES}",
+            "the number of events grows with n and each costs O(n), so the work is O(n^2).",
+            "use ThetaStepper(step=...), whose cost per step is O(n).",
         )
     check_load(chain.load, t_start)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
 from stiction.core.run import Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 
 if TYPE_CHECKING:
@@ -105,13 +105,11 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
         return [f"{run.method_name} ({k + 1})" for k, run in enumerate(runs)]
     if isinstance(labels, str) or len(labels) != len(runs):
         raise ModelError(
-            explain(
-                f"{_WHERE}.labels",
-                repr(labels),
-                f"{len(runs)} labels, one per run",
-                "the legend names every run.",
-                "leave labels out to use the names of the methods.",
-            )
+            f"{_WHERE}.labels",
+            repr(labels),
+            f"{len(runs)} labels, one per run",
+            "the legend names every run.",
+            "leave labels out to use the names of the methods.",
         )
     return [str(label) for label in labels]
 
@@ -119,44 +117,36 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
 def _check(data: Sequence[ChainData], reference: int) -> None:
     if len(data) < 2:
         raise ModelError(
-            explain(
-                f"{_WHERE}.runs",
-                f"{len(data)} run" if data else "no runs",
-                "at least two runs",
-                "a comparison draws the differences between runs.",
-                "for example compare([run_a, run_b], labels=['theta = 1/2', 'theta = 1']).",
-            )
+            f"{_WHERE}.runs",
+            f"{len(data)} run" if data else "no runs",
+            "at least two runs",
+            "a comparison draws the differences between runs.",
+            "for example compare([run_a, run_b], labels=['theta = 1/2', 'theta = 1']).",
         )
     sizes = [entry.n_mass for entry in data]
     if len(set(sizes)) > 1:
         raise ModelError(
-            explain(
-                f"{_WHERE}.runs",
-                f"chains of {', '.join(map(str, sizes))} masses",
-                "chains with one number of masses",
-                "differences are taken mass by mass.",
-                "compare runs of one chain, solved by different methods.",
-            )
+            f"{_WHERE}.runs",
+            f"chains of {', '.join(map(str, sizes))} masses",
+            "chains with one number of masses",
+            "differences are taken mass by mass.",
+            "compare runs of one chain, solved by different methods.",
         )
     if isinstance(reference, bool) or reference not in range(len(data)):
         raise ModelError(
-            explain(
-                f"{_WHERE}.reference",
-                repr(reference),
-                f"a number from 0 to {len(data) - 1}",
-                "it says which run is subtracted from the others.",
-                "use reference=0 for the first run.",
-            )
+            f"{_WHERE}.reference",
+            repr(reference),
+            f"a number from 0 to {len(data) - 1}",
+            "it says which run is subtracted from the others.",
+            "use reference=0 for the first run.",
         )
     begin = max(float(entry.time[0]) for entry in data)
     end = min(float(entry.time[-1]) for entry in data)
     if not end > begin:
         raise ModelError(
-            explain(
-                f"{_WHERE}.runs",
-                "runs whose times do not overlap",
-                "a common span of time",
-                "a difference needs both states at one time.",
-                "solve the runs over the same t_span.",
-            )
+            f"{_WHERE}.runs",
+            "runs whose times do not overlap",
+            "a common span of time",
+            "a difference needs both states at one time.",
+            "solve the runs over the same t_span.",
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import whole
 from stiction.plot.run_data import RunData
 
@@ -100,7 +100,7 @@ class ChainData(RunData):
         number = whole(where, mass, least=1, why=why, try_=try_)
         if number > self.n_mass:
             needs = f"a number from 1 to {self.n_mass}"
-            raise ModelError(explain(where, repr(number), needs, why, try_))
+            raise ModelError(where, repr(number), needs, why, try_)
         return number - 1
 
     # ---- stick and slip in time

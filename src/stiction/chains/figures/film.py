@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number
 from stiction.plot import style
 from stiction.plot.player.sampling import hermite
@@ -217,12 +217,10 @@ def window_of(window: tuple[float, float] | None, data: ChainData) -> tuple[floa
     inside = np.shape(window) == (2,) and begin <= window[0] < window[1] <= end
     if not inside:
         raise ModelError(
-            explain(
-                "animate.window",
-                repr(window),
-                f"a begin and a later end between {begin:.6g} and {end:.6g} [s]",
-                "frames are made from the saved states.",
-                "leave it out to show the whole run.",
-            )
+            "animate.window",
+            repr(window),
+            f"a begin and a later end between {begin:.6g} and {end:.6g} [s]",
+            "frames are made from the saved states.",
+            "leave it out to show the whole run.",
         )
     return float(window[0]), float(window[1])

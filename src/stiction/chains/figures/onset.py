@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 
 if TYPE_CHECKING:
@@ -57,13 +57,11 @@ def _checked(window: tuple[float, float] | None, data: ChainData) -> tuple[float
         return begin, end
     if np.shape(window) != (2,) or not (window[1] > window[0]):
         raise ModelError(
-            explain(
-                "plot.onset.window",
-                repr(window),
-                "a begin and a later end [s]",
-                "the diagram shows the times between them.",
-                f"for example window=({begin:.4g}, {end:.4g}).",
-            )
+            "plot.onset.window",
+            repr(window),
+            "a begin and a later end [s]",
+            "the diagram shows the times between them.",
+            f"for example window=({begin:.4g}, {end:.4g}).",
         )
     return float(window[0]), float(window[1])
 

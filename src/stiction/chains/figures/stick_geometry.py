@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["Shadow", "has_shadow"]
 
@@ -65,13 +65,11 @@ class Shadow:
         reason = _reason(self.data)
         if reason is not None:
             raise ModelError(
-                explain(
-                    "plot.stick_set",
-                    f"a run of {self.data.run.system_name} without a bounded stick set",
-                    "a chain held by a wall, on a surface at rest",
-                    reason,
-                    "for example plot the phase planes instead.",
-                )
+                "plot.stick_set",
+                f"a run of {self.data.run.system_name} without a bounded stick set",
+                "a chain held by a wall, on a surface at rest",
+                reason,
+                "for example plot the phase planes instead.",
             )
 
     @functools.cached_property

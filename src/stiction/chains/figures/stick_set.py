@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.chains.figures.data import ChainData
 from stiction.chains.figures.stick_geometry import Shadow
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number
 from stiction.plot import style
 
@@ -104,13 +104,11 @@ def _pairs(data: ChainData, pairs: Sequence[tuple[int, int]] | None) -> list[tup
     for pair in pairs:
         if np.shape(pair) != (2,):
             raise ModelError(
-                explain(
-                    "plot.stick_set.pairs",
-                    repr(pair),
-                    "pairs of mass numbers",
-                    "each pair spans one plane of projection.",
-                    "for example pairs=[(1, 2), (1, 3)].",
-                )
+                "plot.stick_set.pairs",
+                repr(pair),
+                "pairs of mass numbers",
+                "each pair spans one plane of projection.",
+                "for example pairs=[(1, 2), (1, 3)].",
             )
         i, j = (data.index("plot.stick_set.pairs", mass) for mass in pair)
         chosen.append((i, j))

@@ -20,7 +20,7 @@ from stiction.chains.quasistatic.load_path import LoadPath, finite_until, slope
 from stiction.chains.quasistatic.weakening import Weakening
 from stiction.core.audit import Check
 from stiction.core.run import Quantity, Request, Run
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.laws.friction import without_memory
 
 if TYPE_CHECKING:
@@ -115,16 +115,14 @@ def _check_start(chain: Chain, t: float) -> None:
     size = float(np.max(np.abs(drive) + chain.stick_bound))
     if excess[i] > 1e-10 * size:
         raise ModelError(
-            explain(
-                "Quasistatic",
-                f"x0 with a force of {abs(drive[i]):.9g} N on mass {i + 1}, {excess[i]:.3g} N "
-                f"above its friction bound at t = {t:.9g} s",
-                "a start at which friction holds every mass, since there are no dampers",
-                "without inertia and dampers nothing but friction balances the forces, so "
-                "the chain would have to jump at the start.",
-                "start from StickSet(chain, f).nearest(x0).x, let the load start lower, or "
-                "give the chain dampers.",
-            )
+            "Quasistatic",
+            f"x0 with a force of {abs(drive[i]):.9g} N on mass {i + 1}, {excess[i]:.3g} N "
+            f"above its friction bound at t = {t:.9g} s",
+            "a start at which friction holds every mass, since there are no dampers",
+            "without inertia and dampers nothing but friction balances the forces, so "
+            "the chain would have to jump at the start.",
+            "start from StickSet(chain, f).nearest(x0).x, let the load start lower, or "
+            "give the chain dampers.",
         )
 
 

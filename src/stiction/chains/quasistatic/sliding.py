@@ -38,7 +38,7 @@ from stiction.core.checkpoint import kept_array, unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 
 if TYPE_CHECKING:
     from stiction.chains.methods import Quasistatic
@@ -85,25 +85,21 @@ class Slide:
         n = self.frame.n
         if n > _MOST:
             raise ModelError(
-                explain(
-                    "Quasistatic",
-                    f"{n} masses under friction that depends on speed",
-                    f"at most {_MOST}",
-                    "every step needs the eigenvalues of a dense matrix.",
-                    "use ThetaStepper(step=...) for long chains.",
-                )
+                "Quasistatic",
+                f"{n} masses under friction that depends on speed",
+                f"at most {_MOST}",
+                "every step needs the eigenvalues of a dense matrix.",
+                "use ThetaStepper(step=...) for long chains.",
             )
         eigen = np.linalg.eigvalsh(self.damping)
         if not self.weak.strengthens and eigen[0] <= 1e-12 * eigen[-1]:
             raise ModelError(
-                explain(
-                    "Quasistatic",
-                    "friction that weakens with slip and dampers on some springs only",
-                    "dampers that resist every motion, or none at all",
-                    "shapes without a damper would have to jump at the first slip while the "
-                    "others move on.",
-                    "give every spring a damping > 0.",
-                )
+                "Quasistatic",
+                "friction that weakens with slip and dampers on some springs only",
+                "dampers that resist every motion, or none at all",
+                "shapes without a damper would have to jump at the first slip while the "
+                "others move on.",
+                "give every spring a damping > 0.",
             )
 
     def run(self) -> ChainHistory:

@@ -39,7 +39,7 @@ from stiction.core.checkpoint import kept_array, unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 
 if TYPE_CHECKING:
     from stiction.chains.methods import Quasistatic
@@ -95,15 +95,13 @@ class Sweep:
         n = frame.n
         if self.damped and n > _MOST_DENSE:
             raise ModelError(
-                explain(
-                    "Quasistatic",
-                    f"{n} masses with dampers",
-                    f"at most {_MOST_DENSE}, or no dampers",
-                    "with dampers every mode needs the eigenvectors of a dense matrix; only a "
-                    "load that never falls, with one wall and no stress at the start, is solved "
-                    "link by link.",
-                    "use ThetaStepper(step=...) for long damped chains.",
-                )
+                "Quasistatic",
+                f"{n} masses with dampers",
+                f"at most {_MOST_DENSE}, or no dampers",
+                "with dampers every mode needs the eigenvectors of a dense matrix; only a "
+                "load that never falls, with one wall and no stress at the start, is solved "
+                "link by link.",
+                "use ThetaStepper(step=...) for long damped chains.",
             )
         self.time_constants = self._time_constants()
         self.decider = Decider(frame, self.time_constants)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.core.run import Request
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 
 if TYPE_CHECKING:
@@ -108,25 +108,21 @@ def number_of_steps(name: str, step: float, most: int, request: Request) -> tupl
     span = request.t_end - request.t_start
     if step > span * (1.0 + 1e-9):
         raise ModelError(
-            explain(
-                f"{name}.step",
-                f"{step:g} s for a span of {span:g} s",
-                "a step no longer than the time span",
-                "a longer one would be shortened in silence to a single step.",
-                f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
-            )
+            f"{name}.step",
+            f"{step:g} s for a span of {span:g} s",
+            "a step no longer than the time span",
+            "a longer one would be shortened in silence to a single step.",
+            f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
         )
     # steps are at most as long as asked
     count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
     if count > most:
         raise ModelError(
-            explain(
-                f"{name}.step",
-                f"{step} s for a span of {span} s, which makes {count:.3g} steps",
-                f"at most max_steps = {most} steps",
-                "the work of a run is bounded.",
-                "a longer step, a shorter time span, or a larger max_steps.",
-            )
+            f"{name}.step",
+            f"{step} s for a span of {span} s, which makes {count:.3g} steps",
+            f"at most max_steps = {most} steps",
+            "the work of a run is bounded.",
+            "a longer step, a shorter time span, or a larger max_steps.",
         )
     return int(count), span / count
 

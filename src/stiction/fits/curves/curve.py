@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Numbers, Record, numbers
 
 __all__ = ["Curve"]
@@ -68,7 +68,7 @@ class Curve(Record):
         if n < FEWEST:
             why = "a law has several parameters, and noise must be told from them."
             needs = f"at least {FEWEST}"
-            raise ModelError(explain("Curve.force", f"{n} rows", needs, why, "measure more."))
+            raise ModelError("Curve.force", f"{n} rows", needs, why, "measure more.")
         for name in ("time", "displacement", "velocity", "normal_force", "noise"):
             given = getattr(self, name)
             if given is None:
@@ -88,19 +88,19 @@ class Curve(Record):
     def _check_together(self) -> None:
         if self.displacement is None and self.velocity is None:
             needs, why = "displacement or velocity", "friction resists motion."
-            raise ModelError(explain("Curve", "neither", needs, why, _TRY))
+            raise ModelError("Curve", "neither", needs, why, _TRY)
         if self.time is not None:
             steps = np.diff(np.asarray(self.time))
             if not (steps > 0.0).all():
                 bad = int(np.argmin(steps > 0.0)) + 2
                 got, needs = f"a time that does not rise at row {bad}", "rising times"
                 why = "what a contact remembers depends on the order."
-                raise ModelError(explain("Curve.time", got, needs, why, "sort the rows by time."))
+                raise ModelError("Curve.time", got, needs, why, "sort the rows by time.")
         force = np.asarray(self.force)
         if not np.ptp(force) > 0.0:
             got, needs = f"{force[0]:g} N in every row", "a force that varies"
             why = "a channel that never moves was not connected."
-            raise ModelError(explain("Curve.force", got, needs, why, "look at the raw data."))
+            raise ModelError("Curve.force", got, needs, why, "look at the raw data.")
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.fits.curves.curve import FEWEST, Curve
 from stiction.fits.curves.table import TRY_HEADER, WHY_HEADER, open_table
 from stiction.fits.curves.units import DIMENSIONS, factor_of
@@ -75,10 +75,10 @@ def read_curve(
         with contextlib.suppress(OSError):
             near = [str(one) for one in sorted(place.parent.iterdir()) if one.is_file()]
         try_ = nearest(str(path), near) if near else "check the path."
-        raise ModelError(explain("data", f"{path}, no file", "a file", why, try_))
+        raise ModelError("data", f"{path}, no file", "a file", why, try_)
     if decimal not in (None, ".", ","):
         why = "it stands before the tenths."
-        raise ModelError(explain("decimal", repr(decimal), "'.' or ','", why, "leave it out."))
+        raise ModelError("decimal", repr(decimal), "'.' or ','", why, "leave it out.")
     netcdf = place.suffix in (".nc", ".h5", ".netcdf")
     table = _netcdf(place) if netcdf else open_table(place, decimal)
     roles = _roles(table.names, columns or {})
@@ -87,14 +87,14 @@ def read_curve(
         if quantity not in DIMENSIONS:
             needs, why = "one of " + ", ".join(DIMENSIONS), "a unit belongs to a quantity."
             try_ = nearest(quantity, DIMENSIONS)
-            raise ModelError(explain("--unit", repr(quantity), needs, why, try_))
+            raise ModelError("--unit", repr(quantity), needs, why, try_)
     made = dict(zip(roles, table.columns([k for k, _ in roles.values()]), strict=True))
     for role in made:
         if role not in told and DIMENSIONS[role][1] != "1":
             got, needs = f"a column {table.names[roles[role][0]]!r} without a unit", "its unit"
             why, shown = "numbers alone may be mN or kN.", DIMENSIONS[role][1]
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
-            raise ModelError(explain("data", got, needs, why, try_))
+            raise ModelError("data", got, needs, why, try_)
         made[role] = made[role] * factor_of(told.get(role, "1"), role, f"unit of {role}")
     return _made(made, normal_force, place.stem)
 
@@ -108,16 +108,16 @@ def _made(made: dict[str, Floats], normal_force: float | None, title: str) -> Cu
     if "coefficient" in made:
         if "force" in made:
             got, why = "a force and a coefficient", "both say how much friction there is."
-            raise ModelError(explain("data", got, "one of them", why, "use --column."))
+            raise ModelError("data", got, "one of them", why, "use --column.")
         made["force"] = made.pop("coefficient") * made.get("normal_force", 1.0)
     if "force" not in made:
         got, needs = ", ".join(made), "a column of force, or of the coefficient"
         try_ = "name it by --column force=NAME."
-        raise ModelError(explain("data", got, needs, "a law says how large it is.", try_))
+        raise ModelError("data", got, needs, "a law says how large it is.", try_)
     if normal_force is not None:
         if "normal_force" in made:
             got, why = "a column and a number", "one of them is wrong."
-            raise ModelError(explain("normal_force", got, "one of them", why, "leave one out."))
+            raise ModelError("normal_force", got, "one of them", why, "leave one out.")
         made["normal_force"] = np.array(float(normal_force))
     fields: dict[str, Any] = {**made}
     if "normal_force" in fields and fields["normal_force"].ndim == 0:
@@ -133,12 +133,12 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
         if role not in DIMENSIONS:
             needs, why = "one of " + ", ".join(DIMENSIONS), "these are what a fit reads."
             try_ = nearest(role, DIMENSIONS)
-            raise ModelError(explain("--column", repr(role), needs, why, try_))
+            raise ModelError("--column", repr(role), needs, why, try_)
         word = " ".join(wanted.split())
         match = [k for k, name in enumerate(names) if word in (name, parsed[k][0].strip())]
         if not match:
             needs, why = "one of " + ", ".join(names), "these columns are in the file."
-            raise ModelError(explain("--column", repr(wanted), needs, why, nearest(wanted, names)))
+            raise ModelError("--column", repr(wanted), needs, why, nearest(wanted, names))
         if len(match) > 1:
             _refuse_two(role, *(names[k] for k in match[:2]))
         found[role] = match[0], parsed[match[0]][1]
@@ -152,7 +152,7 @@ def _roles(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, tuple[
         found[role] = k, unit
     if not found:
         got, needs = ", ".join(names) or "no columns", "columns such as time, displacement, force"
-        raise ModelError(explain("data", got, needs, WHY_HEADER, TRY_HEADER))
+        raise ModelError("data", got, needs, WHY_HEADER, TRY_HEADER)
     return found
 
 
@@ -161,7 +161,7 @@ def _refuse_two(role: str, one: str, other: str) -> NoReturn:
     try_ = f"name one by --column {role}=NAME."
     if one == other:
         try_ = "give one of them another name in the file."
-    raise ModelError(explain("data", got, f"one column of {role}", why, try_))
+    raise ModelError("data", got, f"one column of {role}", why, try_)
 
 
 def _parts(header: str) -> tuple[str, str]:
@@ -189,7 +189,7 @@ class _Variables:
                 got = f"{one.size} values of type {one.dtype} in {name!r}"
                 needs = f"{self.arrays[wanted[0]].size} numbers, as in {self.names[wanted[0]]!r}"
                 why = "row by row, they belong together."
-                raise ModelError(explain("data", got, needs, why, "export the data as CSV."))
+                raise ModelError("data", got, needs, why, "export the data as CSV.")
         return [self.arrays[place].astype(np.float64) for place in wanted]
 
 
@@ -209,7 +209,7 @@ def _netcdf(path: Path) -> _Variables:
                 _check_unpacked(name, variable.attrs)
     except OSError as error:
         why, try_ = "NetCDF-4 is what is read.", "export the data as CSV."
-        raise ModelError(explain("data", path.name, "NetCDF-4", why, try_)) from error
+        raise ModelError("data", path.name, "NetCDF-4", why, try_) from error
     return _Variables(names, arrays)
 
 
@@ -220,7 +220,7 @@ def _check_unpacked(name: str, attributes: Mapping[str, Any]) -> None:
     if packed or not (fill.dtype.kind == "f" and np.isnan(fill).all()):
         got = f"{name!r} with {', '.join(sorted(packed)) or '_FillValue'}"
         why, try_ = "its numbers stand for others.", "export numbers in floating point, or CSV."
-        raise ModelError(explain("data", got, "numbers as they are", why, try_))
+        raise ModelError("data", got, "numbers as they are", why, try_)
 
 
 # ---- rows
@@ -232,11 +232,11 @@ def _complete(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
     if n - bad < FEWEST:
         got, why = f"{n - bad} complete rows of {n}", "noise must be told from the law."
         try_ = "look at the file: a column may be empty."
-        raise ModelError(explain("data", got, f"at least {FEWEST}", why, try_))
+        raise ModelError("data", got, f"at least {FEWEST}", why, try_)
     if bad > max(1.0, _MOST_BAD * n):
         got, needs = f"{bad} of {n} rows with missing values", f"at most {_MOST_BAD:.0%}"
         why = "so many are no accident, and what was lost may have mattered."
-        raise ModelError(explain("data", got, needs, why, "cut the part without values away."))
+        raise ModelError("data", got, needs, why, "cut the part without values away.")
     if bad:
         rows = ", ".join(str(k + 1) for k in np.flatnonzero(~good)[:3])
         cleaned.append(f"{bad} rows with missing values were left out (row {rows}...)")
@@ -257,7 +257,7 @@ def _in_order(made: dict[str, Floats], cleaned: list[str]) -> dict[str, Floats]:
         t = float(sorted_["time"][:-1][twice][0])
         got, needs = f"{int(twice.sum())} times twice, the first {t:g} s", "each time once"
         why = "two forces at one time cannot both be right."
-        raise ModelError(explain("data", got, needs, why, "give more digits of the time."))
+        raise ModelError("data", got, needs, why, "give more digits of the time.")
     cleaned.append(f"rows were sorted by time: {int((steps < 0.0).sum())} times went back")
     return sorted_
 

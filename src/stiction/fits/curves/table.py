@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["TextTable", "open_table"]
 
@@ -119,13 +119,13 @@ class _Column:
         if self.decided and found:
             got, needs = f"{self.decided} and {here} of column {self.name!r}", "one decimal mark"
             why, try_ = "one of them would be another number.", "write a column's numbers alike."
-            raise ModelError(explain("data", got, needs, why, try_))
+            raise ModelError("data", got, needs, why, try_)
         if self.mark or not found:
             row = len(next(iter(self.values.values()))) + 1
             got = f"{cell!r} in row {row} of column {self.name!r} (line {line})"
             needs = f"a number with the decimal mark {self.mark!r}" if found else "a number"
             why, try_ = "text among numbers may mean anything.", "mend the file, or empty the cell."
-            raise ModelError(explain("data", got, needs, why, try_))
+            raise ModelError("data", got, needs, why, try_)
         self.decided = here
         self.values = {mark: self.values[mark] for mark in found}
         return {**found}
@@ -140,7 +140,7 @@ class _Column:
             needs = "a cell in this column that shows its decimal mark"
             why = "1,234 may be 1.234 or 1234, and all cells are of that kind."
             try_ = "--decimal , or --decimal . on the command line, decimal=',' or '.' in Python."
-            raise ModelError(explain("data", got, needs, why, try_))
+            raise ModelError("data", got, needs, why, try_)
         return np.array(self.values[mark])
 
 
@@ -182,7 +182,7 @@ class TextTable:
                 got = f"a row of {len(cells)} in line {line} under a header of {len(self.names)}"
                 why = "it cannot be known which cell belongs to which column."
                 try_ = "mend the line; between numbers with decimal commas, write ; or tabs."
-                raise ModelError(explain("data", got, "as many cells as names", why, try_))
+                raise ModelError("data", got, "as many cells as names", why, try_)
             for column, place in zip(found, wanted, strict=True):
                 column.add(cells[place], line)
         # between commas, 1.234 has a decimal point, unless numbers in quotes have decimal commas
@@ -206,16 +206,16 @@ def open_table(path: Path, decimal: str | None = None) -> TextTable:
     head = next(lines, "")
     if not head or next(lines, None) is None:
         got = f"{1 if head else 0} lines"
-        raise ModelError(explain("data", got, "a header and rows", WHY_HEADER, TRY_HEADER))
+        raise ModelError("data", got, "a header and rows", WHY_HEADER, TRY_HEADER)
     bare = re.sub(r'"[^"]*"', "", head)
     between = next((mark for mark in _BETWEEN if mark in bare), None)
     if between is None:
         got, needs = repr(head.rstrip()[:60]), "columns apart by , ; or tabs"
-        raise ModelError(explain("data", got, needs, WHY_HEADER, TRY_HEADER))
+        raise ModelError("data", got, needs, WHY_HEADER, TRY_HEADER)
     names = [" ".join(name.split()) for name in next(_records(path, between))[1]]
     if all(any(_value(name, mark) is not None for mark in ".,") for name in names if name):
         got = f"numbers in the first line: {head.rstrip()[:60]!r}"
-        raise ModelError(explain("data", got, "a header", WHY_HEADER, TRY_HEADER))
+        raise ModelError("data", got, "a header", WHY_HEADER, TRY_HEADER)
     return TextTable(path, names, between, decimal)
 
 
@@ -227,7 +227,7 @@ def _encoding(path: Path) -> str:
         return "utf-16"
     if b"\0" in head:
         got, why = f"{path.name}, binary", "this file is not text."
-        raise ModelError(explain("data", got, "CSV or NetCDF", why, "export it."))
+        raise ModelError("data", got, "CSV or NetCDF", why, "export it.")
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -254,9 +254,9 @@ def _records(path: Path, between: str) -> Iterator[tuple[int, list[str]]]:
                 continue
             if last > line and not header:
                 got = f"a cell in quotes from line {line} to {last}"
-                raise ModelError(explain("data", got, "cells in one line", why, try_))
+                raise ModelError("data", got, "cells in one line", why, try_)
             header = False
             yield line, cells
     except csv.Error as error:
         got = f"{error}, in the row that begins in line {last + 1}"
-        raise ModelError(explain("data", got, "whole cells", why, try_)) from error
+        raise ModelError("data", got, "whole cells", why, try_) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["DIMENSIONS", "Dimension", "factor_of"]
 
@@ -81,13 +81,13 @@ def factor_of(unit: str, quantity: str, where: str) -> float:
         alike = [name for name in known if known[name][1] == wanted]
         needs = f"a unit of {quantity}, such as {shown}"
         try_ = f"{', '.join(alike or known)}; n, u, m, c, d, k, M or G before {', '.join(_BASE)}."
-        raise ModelError(explain(where, repr(unit), needs, why, try_))
+        raise ModelError(where, repr(unit), needs, why, try_)
     factor, dimension = found
     if dimension != wanted:
         needs = f"a unit of {quantity}, such as {shown}"
         why = f"{unit} is no unit of {quantity}."
         try_ = f"name the unit by --unit {quantity}={shown}, or another column by --column."
-        raise ModelError(explain(where, repr(unit), needs, why, try_))
+        raise ModelError(where, repr(unit), needs, why, try_)
     return factor
 
 

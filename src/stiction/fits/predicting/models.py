@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
 from stiction.fits.parameters import Law
 from stiction.fits.predicting import law_kernels as lk
@@ -108,24 +108,24 @@ class Predictor:
                 speeds and name not in (*_ON_SPRINGS, "AgeingCoulomb")
             ):
                 why = f"{name} depends on speeds, or on times."
-                raise ModelError(explain("Curve.time", "none", "times [s]", why, "measure them."))
+                raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
         if isinstance(rig, SpringDrive):
             if name not in _ON_SPRINGS:
                 needs, why = "one of " + ", ".join(_ON_SPRINGS), "these are followed on a spring."
                 try_ = "fit it on data of imposed slip, by ImposedSlip()."
-                raise ModelError(explain("fit.law", name, needs, why, try_))
+                raise ModelError("fit.law", name, needs, why, try_)
             massless = not hasattr(rig.mass, "start") and rig.mass == 0.0
             if massless and name in ("Stribeck", "ExponentialWeakening", "LuGre"):
                 why = f"on a spring without mass {name} jumps at speeds that nothing bounds."
                 needs = "a mass [kg], or Free()"
-                raise ModelError(explain("SpringDrive.mass", "0", needs, why, "weigh the slider."))
+                raise ModelError("SpringDrive.mass", "0", needs, why, "weigh the slider.")
             if not massless and name in ("AgeingLaw", "SlipLaw"):
                 why = "rate and state is followed without inertia, in balance with the spring."
                 try_ = "leave the mass out; waves are told by impedance."
-                raise ModelError(explain("SpringDrive.mass", "a mass", "0", why, try_))
+                raise ModelError("SpringDrive.mass", "a mass", "0", why, try_)
             if curve.time is None and not massless:
                 why = "a mass takes time."
-                raise ModelError(explain("Curve.time", "none", "times [s]", why, "measure them."))
+                raise ModelError("Curve.time", "none", "times [s]", why, "measure them.")
 
     def __call__(self, fields: Mapping[str, float], rig: Mapping[str, float]) -> Predicted:
         """Return the force by the law and on the rig with these fields, all of them numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from stiction.catalogue import CATALOGUE, attribute
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 
 __all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable"]
 
@@ -39,23 +39,19 @@ def find_among(known: Mapping[str, str], article: str, name: object, where: str)
     instead = {n: t for k in CATALOGUE.values() for n, t in (k.python_only or {}).items()}
     if isinstance(name, str) and name in instead:
         raise ScenarioError(
-            explain(
-                f"{where}.type",
-                repr(name),
-                f"{article} that a file can describe",
-                f"{name} holds a Python function or a mesh, which cannot be written to a file.",
-                f"solve it from Python, or {instead[name]}.",
-            )
+            f"{where}.type",
+            repr(name),
+            f"{article} that a file can describe",
+            f"{name} holds a Python function or a mesh, which cannot be written to a file.",
+            f"solve it from Python, or {instead[name]}.",
         )
     elsewhere = [k for k, names in KINDS.items() if isinstance(name, str) and name in names]
     if elsewhere:
         why = f"{name} is {ARTICLES[elsewhere[0]]}; here stands {article}."
     raise ScenarioError(
-        explain(
-            f"{where}.type",
-            repr(name),
-            "one of " + ", ".join(sorted(known)),
-            why,
-            nearest(name if isinstance(name, str) else "", known),
-        )
+        f"{where}.type",
+        repr(name),
+        "one of " + ", ".join(sorted(known)),
+        why,
+        nearest(name if isinstance(name, str) else "", known),
     )

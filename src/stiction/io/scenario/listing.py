@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from pathlib import Path
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.built_in import Entry
 
 __all__ = ["chosen", "duration", "table"]
@@ -29,7 +29,7 @@ def chosen(every: Sequence[Entry], systems: Sequence[str]) -> list[Entry]:
         if name not in known:
             why = "the list has one part for each of them."
             needs = "one of " + ", ".join(known)
-            raise ScenarioError(explain("list", repr(name), needs, why, nearest(name, known)))
+            raise ScenarioError("list", repr(name), needs, why, nearest(name, known))
     return [entry for entry in every if not systems or entry.system in systems]
 
 

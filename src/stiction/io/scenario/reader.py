@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stiction.errors import ScenarioError, StictionError, explain, nearest
+from stiction.errors import ScenarioError, StictionError, nearest
 from stiction.io.scenario.classes import ARTICLES, KINDS, find, find_among
 from stiction.io.scenario.scenario import Scenario
 from stiction.io.scenario.settings import change
@@ -57,13 +57,11 @@ def scenario_of(table: Table, changes: Iterable[str] = (), /, **fields: object) 
     for key in ("system", "solve"):
         if key not in table:
             raise ScenarioError(
-                explain(
-                    f"[{key}]",
-                    "no such table",
-                    "[system] and [solve]" if key == "system" else "[solve] with t_end [s]",
-                    "a run needs something that moves and a time span.",
-                    'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
-                )
+                f"[{key}]",
+                "no such table",
+                "[system] and [solve]" if key == "system" else "[solve] with t_end [s]",
+                "a run needs something that moves and a time span.",
+                'add [system] with type = "Chain".' if key == "system" else "add t_end = 8.0.",
             )
     # what reads fields only needs neither NumPy nor a system
     from stiction.core.driver import started
@@ -163,13 +161,11 @@ def _build(known: Mapping[str, str], article: str, table: object, where: str) ->
     if not isinstance(table, Mapping) or "type" not in table:
         got = "a table without `type`" if isinstance(table, Mapping) else repr(table)
         raise ScenarioError(
-            explain(
-                where,
-                got,
-                f"{article}: a table whose `type` is one of {', '.join(sorted(known))}",
-                "`type` names the class, the other keys are its fields.",
-                f'for example type = "{example}".',
-            )
+            where,
+            got,
+            f"{article}: a table whose `type` is one of {', '.join(sorted(known))}",
+            "`type` names the class, the other keys are its fields.",
+            f'for example type = "{example}".',
         )
     given = {key: value for key, value in table.items() if key != "type"}
     return _made(find_among(known, article, table["type"], where), given, where)
@@ -209,13 +205,11 @@ def _made(cls: Any, given: dict[str, Any], where: str) -> Any:
     missing = [name for name, f in fields.items() if name not in given and _required(f)]
     if missing:
         raise ScenarioError(
-            explain(
-                f"{where}.{missing[0]}",
-                "nothing",
-                f"a value; {cls.__name__} has the fields {', '.join(fields)}",
-                "this field has no default.",
-                f"add {missing[0]} = ... to [{where}].",
-            )
+            f"{where}.{missing[0]}",
+            "nothing",
+            f"a value; {cls.__name__} has the fields {', '.join(fields)}",
+            "this field has no default.",
+            f"add {missing[0]} = ... to [{where}].",
         )
     hints = typing.get_type_hints(cls)
     values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
@@ -231,7 +225,7 @@ def _returned(maker: Callable[..., Any], given: dict[str, Any], where: str) -> A
     if needed:
         needs, why = f"a value; {name} takes {', '.join(known)}", "this one has no default."
         try_ = f"add {needed[0]} = ... to [{where}]."
-        raise ScenarioError(explain(f"{where}.{needed[0]}", "nothing", needs, why, try_))
+        raise ScenarioError(f"{where}.{needed[0]}", "nothing", needs, why, try_)
     hints = typing.get_type_hints(maker)
     values = {key: _convert(value, hints[key], f"{where}.{key}") for key, value in given.items()}
     return _construct(maker, values, where)
@@ -249,25 +243,23 @@ def _construct(cls: Callable[..., Any], values: dict[str, Any], where: str) -> A
     except (TypeError, ValueError, ArithmeticError) as error:
         # a class that lets a wrong value through its own checks must not end in a traceback
         raise ScenarioError(
-            explain(
-                where,
-                f"values that {cls.__name__} refuses ({error})",
-                f"values that make {cls.__name__} well defined",
-                "every field has a unit and a range; see its documentation.",
-                "check lengths and signs.",
-            )
+            where,
+            f"values that {cls.__name__} refuses ({error})",
+            f"values that make {cls.__name__} well defined",
+            "every field has a unit and a range; see its documentation.",
+            "check lengths and signs.",
         ) from error
 
 
 def _solve(table: object) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         why = "it holds the time span."
-        raise ScenarioError(explain("solve", repr(table), "a table", why, "write [solve]."))
+        raise ScenarioError("solve", repr(table), "a table", why, "write [solve].")
     _refuse_unknown(table, _SOLVE, "solve", "solve")
     if "t_end" not in table:
         why = "a run goes from a start to a later end."
         try_ = "add t_end = 8.0, or another time [s]."
-        raise ScenarioError(explain("solve.t_end", "nothing", "an end time [s]", why, try_))
+        raise ScenarioError("solve.t_end", "nothing", "an end time [s]", why, try_)
     span = {
         key: float(_convert(table[key], float, f"solve.{key}"))
         for key in ("t_end", "t_start")
@@ -290,13 +282,11 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owne
     for key in given:
         if key not in known:
             raise ScenarioError(
-                explain(
-                    where,
-                    f"the unknown key {key!r}",
-                    f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
-                    "a key that nobody reads would change nothing, silently.",
-                    nearest(key, known) if known else "leave the key out.",
-                )
+                where,
+                f"the unknown key {key!r}",
+                f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
+                "a key that nobody reads would change nothing, silently.",
+                nearest(key, known) if known else "leave the key out.",
             )
 
 
@@ -414,13 +404,11 @@ def _finite(value: Any, where: str) -> Any:
     if math.isfinite(value) if isinstance(value, float) else abs(value) <= _LARGEST_INT:
         return value
     raise ScenarioError(
-        explain(
-            where,
-            repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
-            "finite numbers",
-            "NaN, infinity and numbers beyond all measure describe no system.",
-            "leave the key out for its default, or give a finite number.",
-        )
+        where,
+        repr(value) if isinstance(value, float) else "a whole number of more than 64 bits",
+        "finite numbers",
+        "NaN, infinity and numbers beyond all measure describe no system.",
+        "leave the key out for its default, or give a finite number.",
     )
 
 
@@ -431,11 +419,9 @@ def _wrong_type(value: object, slot: _Slot, where: str) -> ScenarioError:
     names = {bool: "a bool", str: "a string", dict: "a table", list: "a list", float: "a number"}
     kind = names.get(type(value), type(value).__name__)
     return ScenarioError(
-        explain(
-            where,
-            f"{kind}, {shown}",
-            slot.needs,
-            "this field is of another type.",
-            "numbers stand without quotes, strings with them, lists in [brackets].",
-        )
+        where,
+        f"{kind}, {shown}",
+        slot.needs,
+        "this field is of another type.",
+        "numbers stand without quotes, strings with them, lists in [brackets].",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stiction.errors import ScenarioError, explain
+from stiction.errors import ScenarioError
 
 if TYPE_CHECKING:
     from stiction.core.run import Run
@@ -47,13 +47,11 @@ class Scenario:
             object.__setattr__(self, "method", method_for(self.system, self.method))
         if not self.t_end > self.t_start:
             raise ScenarioError(
-                explain(
-                    "solve.t_end",
-                    f"{self.t_end!r} with t_start = {self.t_start!r}",
-                    "an end [s] after the start",
-                    "a run goes from a start to a later end.",
-                    "for example t_end = 8.0.",
-                )
+                "solve.t_end",
+                f"{self.t_end!r} with t_start = {self.t_start!r}",
+                "an end [s] after the start",
+                "a run goes from a start to a later end.",
+                "for example t_end = 8.0.",
             )
 
     @property

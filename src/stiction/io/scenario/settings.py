@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.source import Table, parse
 
 __all__ = ["change"]
@@ -35,13 +35,11 @@ def change(table: Table, setting: str) -> None:
     keys = [key.strip() for key in path.split(".")]
     if not equals or not all(_KEY.fullmatch(key) for key in keys):
         raise ScenarioError(
-            explain(
-                "--set",
-                repr(setting),
-                "path=value with a dotted path",
-                "the path leads through the tables of the scenario to one key.",
-                _EXAMPLE,
-            )
+            "--set",
+            repr(setting),
+            "path=value with a dotted path",
+            "the path leads through the tables of the scenario to one key.",
+            _EXAMPLE,
         )
     owner = table
     for depth, key in enumerate(keys[:-1]):
@@ -62,13 +60,11 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
     else:
         got, near = f"{setting!r}, but {path} is no table", ""
     raise ScenarioError(
-        explain(
-            "--set",
-            got,
-            "a path through tables of the scenario",
-            "only keys of tables that are there can be changed one by one.",
-            f"{near} Or give the whole table: --set '{path}={{type=\"...\"}}'.".strip(),
-        )
+        "--set",
+        got,
+        "a path through tables of the scenario",
+        "only keys of tables that are there can be changed one by one.",
+        f"{near} Or give the whole table: --set '{path}={{type=\"...\"}}'.".strip(),
     )
 
 
@@ -89,4 +85,4 @@ def _value(text: str, setting: str) -> Any:
             raise
         why = f"it cannot be read ({error.__cause__})."
     try_ = _EXAMPLE + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"}.'
-    raise ScenarioError(explain("--set", repr(setting), needs, why, try_))
+    raise ScenarioError("--set", repr(setting), needs, why, try_)

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from stiction.errors import ScenarioError, explain, nearest
+from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario.built_in import built_in
 
 __all__ = ["Table", "parse", "read_table"]
@@ -48,19 +48,17 @@ def parse(text: str, name: str) -> Table:
         line = text.count("\n", 0, long.start()) + 1
         got, needs = f"a key of {_MOST_PARTS} parts or more at line {line}", "keys of few parts"
         why = "no field lies that deep, and reading such keys takes time without bound."
-        raise ScenarioError(explain(name, got, needs, why, _TRY_TOML))
+        raise ScenarioError(name, got, needs, why, _TRY_TOML)
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         # a ValueError is wrong syntax or a number with thousands of digits
         raise ScenarioError(
-            explain(
-                name,
-                str(error) if isinstance(error, ValueError) else "brackets nested without end",
-                "a TOML file",
-                "strings need quotes, tables stand in [brackets], keys are followed by `=`.",
-                _TRY_TOML,
-            )
+            name,
+            str(error) if isinstance(error, ValueError) else "brackets nested without end",
+            "a TOML file",
+            "strings need quotes, tables stand in [brackets], keys are followed by `=`.",
+            _TRY_TOML,
         ) from error
 
 
@@ -69,13 +67,13 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         got, needs = "bytes that are no UTF-8 text", "a TOML file in UTF-8"
-        raise ScenarioError(explain(path.name, got, needs, _WHY_FILE, _TRY_TOML)) from error
+        raise ScenarioError(path.name, got, needs, _WHY_FILE, _TRY_TOML) from error
     except (OSError, ValueError) as error:
         # a ValueError is a path that no system allows, such as one with a null character
         got = getattr(error, "strerror", None) or str(error)
         try_ = "check the path; `stiction list` names the built-in scenarios."
         raise ScenarioError(
-            explain(str(path), got, "a TOML file that can be read", _WHY_FILE, try_)
+            str(path), got, "a TOML file that can be read", _WHY_FILE, try_
         ) from error
 
 
@@ -85,11 +83,9 @@ _WHY_FILE = "a scenario is a text file that describes a system, a method and a t
 def _unknown(name: str) -> ScenarioError:
     known = built_in()
     return ScenarioError(
-        explain(
-            "scenario",
-            repr(name),
-            "the name of a built-in scenario, or the path of a .toml file",
-            "a name without .toml is looked up among the built-in scenarios.",
-            f"{nearest(name, known)} `stiction list` shows all of them.",
-        )
+        "scenario",
+        repr(name),
+        "the name of a built-in scenario, or the path of a .toml file",
+        "a name without .toml is looked up among the built-in scenarios.",
+        f"{nearest(name, known)} `stiction list` shows all of them.",
     )

@@ -474,4 +474,4 @@ def check_symmetric(pattern: Pattern, data: Floats) -> None:
     got = f"mirrored entries that differ by {difference / size:.0e} of the largest"
     why = "the signs of eigenvalues follow from pivots for symmetric matrices alone"
     hint = "ask the factors for the sign of the determinant instead"
-    raise ModelError(explain("Workspace.inertia", got, "a symmetric matrix", why, hint))
+    raise ModelError("Workspace.inertia", got, "a symmetric matrix", why, hint)

@@ -95,17 +95,17 @@ def _library() -> ctypes.CDLL:
     if path is None:
         why = "PARDISO is part of MKL, which is not a dependency of the core"
         hint = "pip install stiction[pardiso] (x86-64 only), or use SuperLU()"
-        raise ModelError(explain(where, "no MKL library", needs, why, hint))
+        raise ModelError(where, "no MKL library", needs, why, hint)
     if "ILP64" in os.environ.get("MKL_INTERFACE_LAYER", ""):
         why = "MKL reads all integers with 64 bits when MKL_INTERFACE_LAYER says ILP64"
         hint = "unset MKL_INTERFACE_LAYER"
-        raise ModelError(explain(where, "MKL_INTERFACE_LAYER=ILP64", needs, why, hint))
+        raise ModelError(where, "MKL_INTERFACE_LAYER=ILP64", needs, why, hint)
     try:
         return _load(path)
     except OSError as error:
         why = f"the system cannot load it: {error}"
         hint = "pip install --force-reinstall mkl, or use SuperLU()"
-        raise ModelError(explain(where, path.name, needs, why, hint)) from error
+        raise ModelError(where, path.name, needs, why, hint) from error
 
 
 @contextlib.contextmanager

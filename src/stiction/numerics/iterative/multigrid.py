@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.direct.factors import (
     Factors,
     Floats,
@@ -173,7 +173,7 @@ def _pyamg() -> Any:
     except ImportError as error:
         why = "it makes the hierarchy of coarser problems."
         needs, try_ = "the package pyamg", "pip install stiction[amg], or take SuperLU()."
-        raise ModelError(explain("Multigrid", "no pyamg", needs, why, try_)) from error
+        raise ModelError("Multigrid", "no pyamg", needs, why, try_) from error
     return pyamg
 
 

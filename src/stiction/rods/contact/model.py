@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb, Friction
 from stiction.numerics.checks import Record, number, whole
 
@@ -29,16 +29,14 @@ def _check_law(touch: RollingContact | ContactSearch) -> None:
         if value > 1.0:
             why = "more would create energy in every impact."
             try_ = "give a number between 0 and 1."
-            raise ModelError(explain(f"{name}.{field}", value, "at most 1", why, try_))
+            raise ModelError(f"{name}.{field}", value, "at most 1", why, try_)
     if touch.friction is not None and not isinstance(touch.friction, Coulomb):
         raise ModelError(
-            explain(
-                f"{name}.friction",
-                repr(touch.friction),
-                "Coulomb(mu), or None for perfect rolling",
-                "the contact solver has the exact solution of Coulomb's law.",
-                "give the coefficient of stick as Coulomb(mu).",
-            )
+            f"{name}.friction",
+            repr(touch.friction),
+            "Coulomb(mu), or None for perfect rolling",
+            "the contact solver has the exact solution of Coulomb's law.",
+            "give the coefficient of stick as Coulomb(mu).",
         )
 
 
@@ -85,13 +83,11 @@ class RollingContact(RodTouch):
         _check_law(self)
         if self.friction is not None and self.opens is False:
             raise ModelError(
-                explain(
-                    "RollingContact.opens",
-                    "False, with a friction law",
-                    "a contact that may open",
-                    "Coulomb's bound needs a pressing force; under tension there is none.",
-                    "leave out `opens`, or leave out `friction` for perfect rolling.",
-                )
+                "RollingContact.opens",
+                "False, with a friction law",
+                "a contact that may open",
+                "Coulomb's bound needs a pressing force; under tension there is none.",
+                "leave out `opens`, or leave out `friction` for perfect rolling.",
             )
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.jit import py_function
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.curve.kernels import FITTED, weights
@@ -67,13 +67,11 @@ def refuse_overlap(overlap: Floats, rods: int) -> None:
     one, other = (body_name(int(number), rods) for number in overlap[2:])
     inside = f"{one} inside {other}" if one != other else f"{one} inside itself"
     raise ModelError(
-        explain(
-            "Rods",
-            f"{inside} by {overlap[0]:.3g} of the smaller radius at the start",
-            "bodies that are apart, or just touch",
-            "no two bodies are at one place, whether a contact between them is declared or not.",
-            "move a rod or its clamp, or take a thinner one.",
-        )
+        "Rods",
+        f"{inside} by {overlap[0]:.3g} of the smaller radius at the start",
+        "bodies that are apart, or just touch",
+        "no two bodies are at one place, whether a contact between them is declared or not.",
+        "move a rod or its clamp, or take a thinner one.",
     )
 
 

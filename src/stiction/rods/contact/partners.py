@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 from stiction.rods.centreline import vector
 
@@ -88,7 +88,7 @@ class CylinderPartner(RodPartner):
         if not np.linalg.norm(np.subtract(self.end, self.start)) > 0.0:
             why, try_ = "the axis has a direction.", "give an end away from the start."
             got = "the start itself"
-            raise ModelError(explain("CylinderPartner.end", got, "another point", why, try_))
+            raise ModelError("CylinderPartner.end", got, "another point", why, try_)
         self._check_radius(self.radius)
         self._check_motion()
 
@@ -165,7 +165,7 @@ class PlanePartner(RodPartner):
         where, why = "PlanePartner.normal", "it points to the side of the rods."
         object.__setattr__(self, "normal", vector(where, self.normal, unit="1", why=why))
         if not np.linalg.norm(self.normal) > 0.0:
-            raise ModelError(explain(where, "zero", "a direction", why, "give [0, 0, 1]."))
+            raise ModelError(where, "zero", "a direction", why, "give [0, 0, 1].")
         self._check_motion()
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.rods.contact import kernels as ck
 
 if TYPE_CHECKING:
@@ -122,13 +122,11 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     new = rows[~used]
     if len(new) > len(free):
         raise ModelError(
-            explain(
-                "ContactSearch.most",
-                search.most,
-                f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
-                f"{len(new)} more pairs came near each other.",
-                "raise `most`, or lower `margin`.",
-            )
+            "ContactSearch.most",
+            search.most,
+            f"room for at least {state.size - state.known - len(free) + len(new)} contacts",
+            f"{len(new)} more pairs came near each other.",
+            "raise `most`, or lower `margin`.",
         )
     for c, row in zip(free, new, strict=False):
         state.open_slot(c, row)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.coulomb import Friction
 from stiction.rods.assembly import Flat
 from stiction.rods.contact import kernels as ck
@@ -125,25 +125,21 @@ class ContactState:
             code = ck.locate(self.flat.r, c, self.place, self.index, self.geom)
             if code != ck.INSIDE:
                 raise ModelError(
-                    explain(
-                        where,
-                        f"axes without a nearest pair of points near s1 = {contact.s1} m, "
-                        f"s2 = {contact.s2} m",
-                        "a crossing",
-                        "the contact point solves two tangency conditions.",
-                        "check s1 and s2, or the angle between the rods.",
-                    )
+                    where,
+                    f"axes without a nearest pair of points near s1 = {contact.s1} m, "
+                    f"s2 = {contact.s2} m",
+                    "a crossing",
+                    "the contact point solves two tangency conditions.",
+                    "check s1 and s2, or the angle between the rods.",
                 )
             if self.geom[c, ck.TANGENCY] < _PARALLEL and self.index[c, ck.AT_END] == 0:
                 angle = np.rad2deg(np.arcsin(self.geom[c, ck.TANGENCY]))
                 raise ModelError(
-                    explain(
-                        where,
-                        f"rods that cross at {angle:.3g} degrees",
-                        "at least 10 degrees",
-                        "nearly parallel rods touch along a line, not at one point.",
-                        "turn a rod, or let ContactSearch find several points.",
-                    )
+                    where,
+                    f"rods that cross at {angle:.3g} degrees",
+                    "at least 10 degrees",
+                    "nearly parallel rods touch along a line, not at one point.",
+                    "turn a rod, or let ContactSearch find several points.",
                 )
             reach = self.law[c, ck.REACH]
             gap = float(self.geom[c, ck.DISTANCE]) - reach
@@ -153,15 +149,13 @@ class ContactState:
             if gap < -_TOUCHING * reach or (gap > _TOUCHING * reach and not contact.may_open):
                 what = "interpenetrate" if gap < 0.0 else "are apart"
                 raise ModelError(
-                    explain(
-                        where,
-                        f"rods that {what} by {abs(gap):.6g} m at the start",
-                        f"surfaces that touch: axes {reach:.6g} m apart",
-                        "rolling contact keeps the distance that the axes start with.",
-                        "move a rod, or give project = True to move the second one."
-                        if contact.second <= self.flat.rods
-                        else "move the rod.",
-                    )
+                    where,
+                    f"rods that {what} by {abs(gap):.6g} m at the start",
+                    f"surfaces that touch: axes {reach:.6g} m apart",
+                    "rolling contact keeps the distance that the axes start with.",
+                    "move a rod, or give project = True to move the second one."
+                    if contact.second <= self.flat.rods
+                    else "move the rod.",
                 )
             if gap > _TOUCHING * reach:
                 self.index[c, ck.MODE] = ck.OPEN
@@ -196,13 +190,11 @@ class ContactState:
                 numbers = self.index[c, [ck.ROD1, ck.ROD2]] + 1
                 a, b = (body_name(int(n), self.flat.rods) for n in numbers)
                 raise ModelError(
-                    explain(
-                        "Rods",
-                        f"{a} and {b} that interpenetrate by {-gap:.6g} m at the start",
-                        f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
-                        "contact keeps surfaces from passing through each other.",
-                        "move a rod, or take thinner ones.",
-                    )
+                    "Rods",
+                    f"{a} and {b} that interpenetrate by {-gap:.6g} m at the start",
+                    f"axes at least {self.law[c, ck.REACH]:.6g} m apart",
+                    "contact keeps surfaces from passing through each other.",
+                    "move a rod, or take thinner ones.",
                 )
 
     def _shift(self, c: int, gap: float) -> None:

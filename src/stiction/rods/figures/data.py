@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number
 from stiction.plot import style
 from stiction.plot.run_data import RunData
@@ -89,13 +89,11 @@ class RodData(RunData):
         """
         if name not in self.run.variables:
             raise ModelError(
-                explain(
-                    "plot",
-                    f"a run of {self.run.system_name} without {name}",
-                    "a run of rods that touch",
-                    "this figure shows their contacts.",
-                    "draw scene or energy instead.",
-                )
+                "plot",
+                f"a run of {self.run.system_name} without {name}",
+                "a run of rods that touch",
+                "this figure shows their contacts.",
+                "draw scene or energy instead.",
             )
         values = self._values(name)
         return values[:, None] if "contact" not in self.run.variables[name].dims else values
@@ -137,7 +135,7 @@ class RodData(RunData):
         number("plot.scene.time", time, unit="s", why=why, try_=try_)
         if not begin <= time <= end:
             needs = f"a time between {begin:.6g} and {end:.6g} [s]"
-            raise ModelError(explain("plot.scene.time", time, needs, why, try_))
+            raise ModelError("plot.scene.time", time, needs, why, try_)
         return int(np.argmin(np.abs(self.time - time)))
 
     def scene(self, row: int) -> Scene:

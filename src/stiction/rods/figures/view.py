@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.rods.figures.data import RodData, Scene
 from stiction.rods.figures.partners import near
 
@@ -55,13 +55,11 @@ def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float])
     """
     if np.shape(angles) != (2,) or not np.isfinite(angles).all():
         raise ModelError(
-            explain(
-                "plot.scene.view",
-                repr(angles),
-                "elevation and azimuth in degrees",
-                "the rods are seen from there.",
-                "for example view=(30.0, -60.0).",
-            )
+            "plot.scene.view",
+            repr(angles),
+            "elevation and azimuth in degrees",
+            "the rods are seen from there.",
+            "for example view=(30.0, -60.0).",
         )
     high, around = np.deg2rad(np.asarray(angles, dtype=np.float64))
     out = np.array([np.cos(high) * np.cos(around), np.cos(high) * np.sin(around), np.sin(high)])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.model import Rods
 from stiction.rods.stability import step_limit
@@ -55,13 +55,11 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
         step = part * limits[least]
     elif limited and method.step > limits[least]:
         raise ModelError(
-            explain(
-                "RollingLeapfrog.step",
-                f"{method.step} s",
-                f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
-                "beyond it the fastest wave of the elements grows without bound.",
-                f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
-            )
+            "RollingLeapfrog.step",
+            f"{method.step} s",
+            f"at most {limits[least]:.6g} s, the stability limit of rod {least + 1}",
+            "beyond it the fastest wave of the elements grows without bound.",
+            f"give {0.5 * limits[least]:.3g}, or RollingMidpoint for a very slender rod.",
         )
     else:
         step = method.step
@@ -69,12 +67,10 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
     steps = span / max(step, float(np.finfo(np.float64).tiny))
     if steps > method.max_steps:
         raise ModelError(
-            explain(
-                "RollingLeapfrog.max_steps",
-                method.max_steps,
-                f"at least {np.ceil(steps):.15g} for this time span",
-                "the work of a run is bounded.",
-                "end the run earlier, take fewer elements, or raise the bound.",
-            )
+            "RollingLeapfrog.max_steps",
+            method.max_steps,
+            f"at least {np.ceil(steps):.15g} for this time span",
+            "the work of a run is bounded.",
+            "end the run earlier, take fewer elements, or raise the bound.",
         )
     return step

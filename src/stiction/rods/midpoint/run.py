@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.contact.touch_kernels import locate_all
@@ -57,28 +57,24 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
     slipping = [i for i, c in enumerate(rods.contacts, 1) if c.friction is not None]
     if slipping or rods.search is not None or any(c.may_open for c in rods.contacts):
         raise ModelError(
-            explain(
-                "RollingMidpoint",
-                "contacts that may slip or open",
-                "contacts that roll perfectly, or none",
-                "their law is not part of the implicit equations.",
-                "solve with RollingLeapfrog.",
-            )
+            "RollingMidpoint",
+            "contacts that may slip or open",
+            "contacts that roll perfectly, or none",
+            "their law is not part of the implicit equations.",
+            "solve with RollingLeapfrog.",
         )
     if any(rod.slides for rod in rods.rods):
         got, needs = "an end that slides", "ends that are held or free"
         why = "what slides is not part of the implicit equations."
         try_ = "solve with RollingLeapfrog."
-        raise ModelError(explain("RollingMidpoint", got, needs, why, try_))
+        raise ModelError("RollingMidpoint", got, needs, why, try_)
     if rods.partners:
         raise ModelError(
-            explain(
-                "RollingMidpoint",
-                "rigid partners",
-                "contacts between rods, or none",
-                "what partners do is not part of the implicit equations.",
-                "solve with RollingLeapfrog.",
-            )
+            "RollingMidpoint",
+            "rigid partners",
+            "contacts between rods, or none",
+            "what partners do is not part of the implicit equations.",
+            "solve with RollingLeapfrog.",
         )
     march = _Midpoint(rods, method, request)
     march.go()

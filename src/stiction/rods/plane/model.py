@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb, Friction
 from stiction.numerics.checks import Record, number
 from stiction.rods.centreline import vector
@@ -107,13 +107,11 @@ class RodOnPlane(Record):
         if gaps.min() < -_TOUCHING * self.rod.section.radius:
             k = int(np.argmin(gaps))
             raise ModelError(
-                explain(
-                    "RodOnPlane.rod",
-                    f"node {k + 1} {-gaps[k]:.6g} m inside the plane",
-                    "an axis at least one radius above it",
-                    "the surfaces may touch, but not overlap.",
-                    f"move the centreline by {-gaps[k]:.6g} m along the normal.",
-                )
+                "RodOnPlane.rod",
+                f"node {k + 1} {-gaps[k]:.6g} m inside the plane",
+                "an axis at least one radius above it",
+                "the surfaces may touch, but not overlap.",
+                f"move the centreline by {-gaps[k]:.6g} m along the normal.",
             )
 
     def gaps(self, nodes: Floats) -> Floats:
@@ -129,4 +127,4 @@ class RodOnPlane(Record):
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
-    raise ModelError(explain(f"RodOnPlane.{name}", got, needs, why, try_))
+    raise ModelError(f"RodOnPlane.{name}", got, needs, why, try_)

@@ -14,7 +14,7 @@ from stiction.core.driver import Pause, run_to_end
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.numerics.shown import counted
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
@@ -57,13 +57,11 @@ def _step(system: RodOnPlane, method: PlaneLeapfrog) -> float:
         return method.part * limit
     if method.step > limit:
         raise ModelError(
-            explain(
-                "PlaneLeapfrog.step",
-                f"{method.step} s",
-                f"at most {limit:.6g} s, the stability limit of the rod",
-                "beyond it the fastest wave of the elements grows without bound.",
-                f"give {0.5 * limit:.3g}.",
-            )
+            "PlaneLeapfrog.step",
+            f"{method.step} s",
+            f"at most {limit:.6g} s, the stability limit of the rod",
+            "beyond it the fastest wave of the elements grows without bound.",
+            f"give {0.5 * limit:.3g}.",
         )
     return method.step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Pinned, Turned
 
 __all__ = ["TurnedEnds", "product", "refuse_loose", "rotate"]
@@ -39,7 +39,7 @@ class TurnedEnds:
             if any(np.linalg.norm(np.cross(sliding[0][0], axis)) > 1e-9 for axis, _ in sliding):
                 got, needs = "ends that slide along different axes", "one axis"
                 why, try_ = "one axis of space is kept free.", "let one end slide."
-                raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
+                raise ModelError("equilibrium.rod", got, needs, why, try_)
         self.start: list[Floats] = []
 
     def into(self, r: Floats, q: Floats) -> None:
@@ -99,7 +99,7 @@ def refuse_loose(rod: CosseratRod) -> None:
         why = "a rod that may slide as a whole has no place to rest."
     else:
         return
-    raise ModelError(explain("equilibrium.rod", got, needs, why, try_))
+    raise ModelError("equilibrium.rod", got, needs, why, try_)
 
 
 def _slides(end: object) -> bool:

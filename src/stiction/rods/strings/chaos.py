@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Quantity, Request, Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.methods import Characteristics
 from stiction.rods.strings.characteristics import Path
@@ -140,7 +140,7 @@ def exponent(
     if field not in _FIELDS or t_end < 2.0 * block:
         got, needs = f"field {field!r}, {t_end / block:.3g} blocks", "s1 or s2, and two blocks"
         why, try_ = "a place of the contact is moved.", "give field='s2' and a later t_end."
-        raise ModelError(explain("exponent", got, needs, why, try_))
+        raise ModelError("exponent", got, needs, why, try_)
     step = _STEP if method is None else method.step
     solver = Characteristics(step=step, check=False, corners=0, tolerance=_NEVER)
     ends = np.arange(0.0, t_end * (1.0 + 1e-12), block)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import check_count, kept_array, put_back, refused
 from stiction.core.driver import Pause, run_to_end
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.rods.strings.model import RollingStrings
 
 if TYPE_CHECKING:
@@ -50,13 +50,11 @@ def solve_strings(system: RollingStrings, method: Characteristics, request: Requ
 
     if system.drag > 0.0:
         raise ModelError(
-            explain(
-                "Characteristics",
-                f"drag = {system.drag}",
-                "drag = 0",
-                "drag scatters waves everywhere along the string, not at the contact alone.",
-                "take BumpStrands, which carries drag, or rolling_resistance instead.",
-            )
+            "Characteristics",
+            f"drag = {system.drag}",
+            "drag = 0",
+            "drag scatters waves everywhere along the string, not at the contact alone.",
+            "take BumpStrands, which carries drag, or rolling_resistance instead.",
         )
     method.check_step(system)
     kept = None if request.checkpoint is None else request.checkpoint.load()

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from stiction.core.method import method_for
 from stiction.core.run import Request, Run
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, whole
 from stiction.rods.methods import Characteristics
 from stiction.rods.strings.model import RollingStrings
@@ -113,13 +113,11 @@ def growth(
     whole("growth.saves", saves, least=16, why="fits need points.", try_="give 401.")
     if field not in ("s1", "s2", "F", "G1", "G2") or saves > _MOST_SAVES:
         raise ModelError(
-            explain(
-                "growth",
-                f"field {field!r} and {saves} saves",
-                f"one of s1, s2, F, G1, G2 and at most {_MOST_SAVES} saves",
-                "a number of the start is moved.",
-                "give field = 's2'.",
-            )
+            "growth",
+            f"field {field!r} and {saves} saves",
+            f"one of s1, s2, F, G1, G2 and at most {_MOST_SAVES} saves",
+            "a number of the start is moved.",
+            "give field = 's2'.",
         )
     solver = method_for(system, Characteristics() if method is None else method)
     request = Request(0.0, float(t_end), np.linspace(0.0, float(t_end), saves))
@@ -151,13 +149,11 @@ def fitted(time: Floats, distance: Floats, scale: float) -> Growth:
     used = used[(distance[used] > 0.0) & (time[used] > 0.0)]
     if used.size < 4:
         raise ModelError(
-            explain(
-                "growth",
-                f"{used.size} distances that can be fitted",
-                "at least 4",
-                "runs were far apart at once, or equal, or broke down.",
-                "take a smaller size, more saves or an earlier end.",
-            )
+            "growth",
+            f"{used.size} distances that can be fitted",
+            "at least 4",
+            "runs were far apart at once, or equal, or broke down.",
+            "take a smaller size, more saves or an earlier end.",
         )
     logs = np.log(distance[used])
     rate, one = _line(time[used], logs)
@@ -252,17 +248,15 @@ def spectrum(
     if found is None or found.dims != ("time",):
         known = sorted(key for key, v in run.variables.items() if v.dims == ("time",))
         why = "a spectrum is that of one signal."
-        raise ModelError(explain("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'."))
+        raise ModelError("spectrum.name", repr(name), f"one of {known}", why, "give 'u1'.")
     gaps = np.diff(run.time)
     if gaps.size < 15 or np.ptp(gaps) > 1e-6 * gaps.mean():
         raise ModelError(
-            explain(
-                "spectrum",
-                f"{run.time.size} times, spaced from {gaps.min(initial=0.0):.4g} on",
-                "at least 16 evenly spaced times",
-                "the signal is transformed as it is.",
-                "save at evenly spaced times.",
-            )
+            "spectrum",
+            f"{run.time.size} times, spaced from {gaps.min(initial=0.0):.4g} on",
+            "at least 16 evenly spaced times",
+            "the signal is transformed as it is.",
+            "save at evenly spaced times.",
         )
     signal = np.asarray(found.values, dtype=np.float64)
     weights = np.asarray(window(signal.size), dtype=np.float64)

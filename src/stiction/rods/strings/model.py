@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Numbers, Record, number, numbers, whole
 from stiction.rods.strings.shapes import Shape
 
@@ -91,13 +91,11 @@ class RollingStrings(Record):
             object.__setattr__(self, name, pair)
         if self.ends not in ("fixed", "periodic"):
             raise ModelError(
-                explain(
-                    "RollingStrings.ends",
-                    repr(self.ends),
-                    "'fixed' or 'periodic'",
-                    "a string is held at its ends or closed to a circle.",
-                    "for example ends = 'fixed'.",
-                )
+                "RollingStrings.ends",
+                repr(self.ends),
+                "'fixed' or 'periodic'",
+                "a string is held at its ends or closed to a circle.",
+                "for example ends = 'fixed'.",
             )
         for name in ("F", "G1", "G2", "s1", "s2"):
             why = "it is a number of the contact."
@@ -123,13 +121,11 @@ class RollingStrings(Record):
     def _check_inside(self, name: str, s: float, length: float) -> None:
         if not 0.0 < s < length and not (self.ends == "periodic" and s == 0.0):
             raise ModelError(
-                explain(
-                    f"RollingStrings.{name}",
-                    s,
-                    f"a place between 0 and {length}",
-                    "the strings touch at a point of both.",
-                    "move the contact point between the ends.",
-                )
+                f"RollingStrings.{name}",
+                s,
+                f"a place between 0 and {length}",
+                "the strings touch at a point of both.",
+                "move the contact point between the ends.",
             )
 
     def _check_shape(self, name: str, shape: object, length: float) -> None:
@@ -138,47 +134,41 @@ class RollingStrings(Record):
         where, try_ = f"RollingStrings.{name}", "for example Sine(2, 1.0), from stiction.rods."
         if not isinstance(shape, Shape):
             why = "a string starts from a shape and a velocity."
-            raise ModelError(explain(where, repr(shape), "a shape or None", why, try_))
+            raise ModelError(where, repr(shape), "a shape or None", why, try_)
         x = np.linspace(0.0, length, 65)
         values = [shape.value(x, length, self.ends)]
         if name in ("u0", "v0"):
             values.append(shape.slope(x, length, self.ends))
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
             why = "it has one finite value at every point of the string."
-            raise ModelError(explain(where, "values that are not finite", "numbers", why, try_))
+            raise ModelError(where, "values that are not finite", "numbers", why, try_)
         y = values[0]
         near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
         if self.ends == "fixed" and max(abs(y[0]), abs(y[-1])) > near:
             raise ModelError(
-                explain(
-                    where,
-                    f"{y[0]:.3g} and {y[-1]:.3g} at the ends",
-                    "0 at both ends",
-                    "the ends are fixed.",
-                    "take a shape that vanishes there, or periodic ends.",
-                )
+                where,
+                f"{y[0]:.3g} and {y[-1]:.3g} at the ends",
+                "0 at both ends",
+                "the ends are fixed.",
+                "take a shape that vanishes there, or periodic ends.",
             )
         if self.ends == "periodic" and abs(y[0] - y[-1]) > near:
             raise ModelError(
-                explain(
-                    where,
-                    f"{y[0]:.3g} and {y[-1]:.3g} at x = 0 and x = {length:.6g}",
-                    "the same value at both",
-                    "they are the same point of the circle.",
-                    "take a shape that repeats after one length.",
-                )
+                where,
+                f"{y[0]:.3g} and {y[-1]:.3g} at x = 0 and x = {length:.6g}",
+                "the same value at both",
+                "they are the same point of the circle.",
+                "take a shape that repeats after one length.",
             )
 
     def _check_subsonic(self) -> None:
         if self._start_velocity() is None:
             raise ModelError(
-                explain(
-                    "RollingStrings",
-                    "a contact that would start as fast as the waves, or faster",
-                    f"|s1'| < {self.speeds[0]:.6g} and |s2'| < {self.speeds[1]:.6g}",
-                    "a contact that outruns the waves has no well-posed motion.",
-                    "take smaller mobilities G1, G2 or smaller starting velocities.",
-                )
+                "RollingStrings",
+                "a contact that would start as fast as the waves, or faster",
+                f"|s1'| < {self.speeds[0]:.6g} and |s2'| < {self.speeds[1]:.6g}",
+                "a contact that outruns the waves has no well-posed motion.",
+                "take smaller mobilities G1, G2 or smaller starting velocities.",
             )
 
     def _start_velocity(self) -> float | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Numbers, Record, number, numbers, whole
 
 __all__ = ["Bump", "Pluck", "Samples", "Shape", "Sine", "Sum", "UserShape"]
@@ -96,13 +96,11 @@ class Sine(Shape):
             return 2.0 * np.pi * self.mode_number / length
         if self.phase != 0.0:
             raise ModelError(
-                explain(
-                    "Sine.phase",
-                    repr(self.phase),
-                    "0 on fixed ends",
-                    "a shifted sine does not vanish at the ends.",
-                    "leave the phase out, or take periodic ends.",
-                )
+                "Sine.phase",
+                repr(self.phase),
+                "0 on fixed ends",
+                "a shifted sine does not vanish at the ends.",
+                "leave the phase out, or take periodic ends.",
             )
         return np.pi * self.mode_number / length
 
@@ -151,13 +149,11 @@ class Bump(Shape):
     def _both(self, x: Floats, length: float, ends: str) -> tuple[Floats, Floats]:
         if ends == "periodic" and 2.0 * self.width > length:
             raise ModelError(
-                explain(
-                    "Bump.width",
-                    self.width,
-                    f"at most half the length, {length / 2}",
-                    "a wider hump would overlap itself on the circle.",
-                    "make it narrower.",
-                )
+                "Bump.width",
+                self.width,
+                f"at most half the length, {length / 2}",
+                "a wider hump would overlap itself on the circle.",
+                "make it narrower.",
             )
         away = np.asarray(x, dtype=np.float64) - self.at
         if ends == "periodic":
@@ -229,13 +225,11 @@ class Pluck(Shape):
     def _check(self, length: float) -> None:
         if not 0.0 < self.at < length:
             raise ModelError(
-                explain(
-                    "Pluck.at",
-                    self.at,
-                    f"a place between the ends, 0 and {length}",
-                    "the ends are held.",
-                    "pull the string somewhere between them.",
-                )
+                "Pluck.at",
+                self.at,
+                f"a place between the ends, 0 and {length}",
+                "the ends are held.",
+                "pull the string somewhere between them.",
             )
 
 
@@ -269,13 +263,11 @@ class Samples(Shape):
         array = numbers("Samples.values", self.values, why=why, try_="give a list of numbers.")
         if array.size < 6:
             raise ModelError(
-                explain(
-                    "Samples.values",
-                    f"{array.size} values",
-                    "at least 6",
-                    "a spline of degree 5 has six coefficients.",
-                    "give more values.",
-                )
+                "Samples.values",
+                f"{array.size} values",
+                "at least 6",
+                "a spline of degree 5 has six coefficients.",
+                "give more values.",
             )
         object.__setattr__(self, "values", array)
 
@@ -328,13 +320,11 @@ class Sum(Shape):
         is_list = isinstance(self.parts, (list, tuple))
         if not is_list or not self.parts or not all(isinstance(p, Shape) for p in self.parts):
             raise ModelError(
-                explain(
-                    "Sum.parts",
-                    repr(self.parts),
-                    "a list of shapes",
-                    "their values are added.",
-                    "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
-                )
+                "Sum.parts",
+                repr(self.parts),
+                "a list of shapes",
+                "their values are added.",
+                "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
             )
         object.__setattr__(self, "parts", tuple(self.parts))
 
@@ -381,7 +371,7 @@ class UserShape(Shape):
             given = getattr(self, name)
             if not callable(given) and not (given is None and name == "derivative"):
                 why, try_ = "it is called with an array of places.", "for example np.sin."
-                raise ModelError(explain(f"UserShape.{name}", repr(given), "a function", why, try_))
+                raise ModelError(f"UserShape.{name}", repr(given), "a function", why, try_)
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return what the function returns."""
@@ -391,13 +381,11 @@ class UserShape(Shape):
         """Return what the derivative returns."""
         if self.derivative is None:
             raise ModelError(
-                explain(
-                    "UserShape.derivative",
-                    "nothing",
-                    "the derivative of a shape that is displaced",
-                    "waves carry slopes, and differences would lose digits.",
-                    "give derivative=..., or sample the function and use Samples.",
-                )
+                "UserShape.derivative",
+                "nothing",
+                "the derivative of a shape that is displaced",
+                "waves carry slopes, and differences would lose digits.",
+                "give derivative=..., or sample the function and use Samples.",
             )
         return self._call(self.derivative, x)
 
@@ -412,23 +400,19 @@ class UserShape(Shape):
             y = np.asarray(function(x), dtype=np.float64)
         except (TypeError, ValueError, ArithmeticError) as error:
             raise ModelError(
-                explain(
-                    "UserShape.function",
-                    f"{type(error).__name__}: {error}",
-                    "a function that takes an array of places and returns an array",
-                    "it is called with all places at once.",
-                    "write it with NumPy, or wrap it in numpy.vectorize.",
-                )
+                "UserShape.function",
+                f"{type(error).__name__}: {error}",
+                "a function that takes an array of places and returns an array",
+                "it is called with all places at once.",
+                "write it with NumPy, or wrap it in numpy.vectorize.",
             ) from error
         y = np.full(x.shape, float(y)) if y.ndim == 0 else y
         if y.shape != x.shape or not np.isfinite(y).all():
             raise ModelError(
-                explain(
-                    "UserShape.function",
-                    "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
-                    f"finite values of shape {x.shape}",
-                    "it is the shape or the velocity of a string.",
-                    "call it by hand with the places of the string.",
-                )
+                "UserShape.function",
+                "values that are not finite" if y.shape == x.shape else f"shape {y.shape}",
+                f"finite values of shape {x.shape}",
+                "it is the shape or the velocity of a string.",
+                "call it by hand with the places of the string.",
             )
         return y

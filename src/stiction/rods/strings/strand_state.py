@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import kept_array, put_back
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.model import MOST_CELLS
@@ -108,7 +108,7 @@ _FINER = 8
 
 def refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
     """Raise the error of a bump that cannot be."""
-    raise ModelError(explain(f"BumpStrands.{name}", got, needs, why, try_))
+    raise ModelError(f"BumpStrands.{name}", got, needs, why, try_)
 
 
 class StrandState:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
-from stiction.errors import ModelError, SolveError, Status, explain
+from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.checks import Record, numbers
 from stiction.numerics.jit import quiet
 from stiction.rods.strings.model import RollingStrings
@@ -248,7 +248,7 @@ def extrapolated(
     )
     if np.any(np.diff(wanted) <= 0.0):
         raise ModelError(
-            explain("extrapolated.time", "times out of order", "rising times", _WHEN, "sort them.")
+            "extrapolated.time", "times out of order", "rising times", _WHEN, "sort them."
         )
     times = wanted if wanted[0] == 0.0 else np.concatenate([[0.0], wanted])
     pair, lead = strand_pair(system), _lead(system)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, SolveError, explain
+from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import Record, number
 
 __all__ = ["VectorMotion", "VectorStrings", "vector_motion"]
@@ -368,7 +368,7 @@ class _March:
 
 
 def _refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
-    raise ModelError(explain(f"VectorStrings.{name}", got, needs, why, try_))
+    raise ModelError(f"VectorStrings.{name}", got, needs, why, try_)
 
 
 def _check_positive(name: str, matrix: Floats) -> None:

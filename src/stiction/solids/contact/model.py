@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
 from stiction.laws.interface_tractions import DECIDE
@@ -93,9 +93,7 @@ class Contact(Record):
             if not isinstance(value, kind):
                 why = "a contact is made of these."
                 try_ = "see the docstring of Contact."
-                raise ModelError(
-                    explain(f"Contact.{name}", repr(value), f"a {kind.__name__}", why, try_)
-                )
+                raise ModelError(f"Contact.{name}", repr(value), f"a {kind.__name__}", why, try_)
         if self.penalty is not None:
             value = number(
                 "Contact.penalty",
@@ -115,21 +113,19 @@ class Contact(Record):
         )
         if ratio < 1.0:
             why = "stick cannot end below the resistance of sliding."
-            raise ModelError(
-                explain("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
-            )
+            raise ModelError("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
         stretch: object = self.stretch
         if not isinstance(stretch, bool):
             why, try_ = "tractions thin with the partner or they do not.", "give True."
-            raise ModelError(explain("Contact.stretch", repr(stretch), "True or False", why, try_))
+            raise ModelError("Contact.stretch", repr(stretch), "True or False", why, try_)
         if self.passes not in PASSES:
             why = "it says how two bodies load each other."
             needs, try_ = " or ".join(map(repr, PASSES)), 'give "half", as the paper does.'
-            raise ModelError(explain("Contact.passes", repr(self.passes), needs, why, try_))
+            raise ModelError("Contact.passes", repr(self.passes), needs, why, try_)
         if self.passes == "mortar" and not isinstance(self.partner, Boundary):
             why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
             got = "'mortar' with a rigid partner"
-            raise ModelError(explain("Contact.passes", got, "two bodies", why, try_))
+            raise ModelError("Contact.passes", got, "two bodies", why, try_)
         why, try_ = "friction acts from then on.", "give 0."
         number("Contact.friction_from", self.friction_from, why=why, try_=try_)
 
@@ -257,7 +253,7 @@ class ContactPass:
         if shape.components != self.dim:
             got, needs = f"{shape.components} components", f"{self.dim}, as the body has"
             why, try_ = "body and partner lie in one space.", "give a shape of the same space."
-            raise ModelError(explain("Contact.partner", got, needs, why, try_))
+            raise ModelError("Contact.partner", got, needs, why, try_)
 
     @property
     def deepest(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.many.among import Among, Near
@@ -40,7 +40,7 @@ def written_out(
             if mesh is None:
                 got = f"body {boundary.body}, which is no body of the plane"
                 why, try_ = "boxes are those of outlines.", "name each pair by a Contact."
-                raise ModelError(explain("Among.boundaries", got, "bodies of the plane", why, try_))
+                raise ModelError("Among.boundaries", got, "bodies of the plane", why, try_)
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
         pairs, near = group.found(places)
         named += pairs
@@ -76,7 +76,7 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             got = f"boundary {own[1]!r} of body {own[0]} as its own partner, in half passes"
             why = "half passes would load it twice, with forces that do not balance."
             try_ = 'give passes="mortar".'
-            raise ModelError(explain("Contact.passes", got, "'mortar'", why, try_))
+            raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):
             # one that touches itself is met from both sides in one contact
             for key in {(*own, partner.body), (partner.body, partner.name, own[0])}:
@@ -92,11 +92,9 @@ def check_partners(contacts: Iterable[Contact]) -> None:
 
 def _refuse_twice(key: tuple[int, str], how: str) -> None:
     raise ModelError(
-        explain(
-            "Solid.contacts",
-            f"boundary {key[1]!r} of body {key[0]} twice {how}",
-            "each pair of a boundary and a body once",
-            "each pass would load the boundary again, with twice the adhesion.",
-            "split the boundary, or leave one contact out.",
-        )
+        "Solid.contacts",
+        f"boundary {key[1]!r} of body {key[0]} twice {how}",
+        "each pair of a boundary and a body once",
+        "each pass would load the boundary again, with twice the adhesion.",
+        "split the boundary, or leave one contact out.",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.dimensions import frame
 
@@ -61,7 +61,7 @@ def point_of(
     found = numbers(where, value, unit="m", per="component", why=why, try_=try_)
     if found.shape not in {(d,) for d in components}:
         needs = " or ".join(_WRITTEN[d][0] for d in components) + " [m]"
-        raise ModelError(explain(where, f"{found.size} values", needs, why, try_))
+        raise ModelError(where, f"{found.size} values", needs, why, try_)
     return found
 
 
@@ -88,7 +88,7 @@ class RigidPlane(RigidShape):
         size = math.hypot(*n)
         if not size > 0.0:
             try_ = "give (0, 1) for a plane below the body."
-            raise ModelError(explain("RigidPlane.normal", "(0, 0)", "a direction", why, try_))
+            raise ModelError("RigidPlane.normal", "(0, 0)", "a direction", why, try_)
         object.__setattr__(self, "normal", n / size)
 
     @property
@@ -237,6 +237,4 @@ class Boundary(Partner):
         name: object = self.name
         if not isinstance(name, str) or not name:
             why, try_ = "boundaries have names.", "give a name of the mesh, such as 'bottom'."
-            raise ModelError(
-                explain("Boundary.name", repr(name), "the name of a boundary", why, try_)
-            )
+            raise ModelError("Boundary.name", repr(name), "the name of a boundary", why, try_)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.bsplines import bernstein
 from stiction.solids.elements.functions import Group, functions
 from stiction.solids.elements.jacobians import Bezier, coefficients_from, least_jacobians
@@ -177,4 +177,4 @@ def refuse(least: Floats, cells: Ints, places: Floats) -> None:
     why = "the Jacobian of such a cell is not positive everywhere: it maps two points to one place."
     needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
     try_ = "move nodes on edges towards their middles, turn the order of nodes, or mesh finer."
-    raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+    raise ModelError("Mesh.cells", got, needs, why, try_)

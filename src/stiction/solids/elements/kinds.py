@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, whole
 from stiction.solids.arrays import Discretisation, Elements, Places, Surface
 from stiction.solids.elements.functions import Group, bending, gradients, incompatible, rules
@@ -86,11 +86,11 @@ class Element(Record, abc.ABC):
             given: object = getattr(self, field)
             if not isinstance(given, bool):
                 needs, try_ = "True or False", "give False."
-                raise ModelError(explain(f"{name}.{field}", repr(given), needs, does, try_))
+                raise ModelError(f"{name}.{field}", repr(given), needs, does, try_)
         if self.exact_arc and not self.SPLINE:
             why = "polynomials follow no circle, and this element has no layer of splines."
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
-            raise ModelError(explain(f"{name}.exact_arc", "True", needs, why, try_))
+            raise ModelError(f"{name}.exact_arc", "True", needs, why, try_)
         why = "tractions are integrated along the boundary."
         where, points = f"{name}.contact_points", self.contact_points
         whole(where, points, least=1, most=64, why=why, try_="give 5.")
@@ -253,7 +253,7 @@ def _names(contact: str | Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) != len(names):
         why = "a boundary is one surface, whatever touches it."
         needs, try_ = "different names", "name each boundary once."
-        raise ModelError(explain("discretise.contact", names, needs, why, try_))
+        raise ModelError("discretise.contact", names, needs, why, try_)
     return names
 
 

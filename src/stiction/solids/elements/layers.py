@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.elements.functions import Group
 from stiction.solids.elements.splines import Curve, spline_curve, vertices
 from stiction.solids.mesh.model import Mesh
@@ -95,7 +95,7 @@ def refuse_overlaps(layers: list[Layer]) -> None:
         got = f"cell {int(cells[np.argmax(counts > 1)])} with two edges on contact boundaries"
         why = "an element of a spline layer has one face that touches."
         try_ = "mesh the corner with more cells, or use Q1 or Q2."
-        raise ModelError(explain("Mesh.boundaries", got, "at most one", why, try_))
+        raise ModelError("Mesh.boundaries", got, "at most one", why, try_)
     inside = np.concatenate([layer.ends[1:-1] for layer in layers])
     every = np.concatenate([layer.ends for layer in layers])
     nodes, counts = np.unique(every, return_counts=True)
@@ -104,7 +104,7 @@ def refuse_overlaps(layers: list[Layer]) -> None:
         got = f"node {int(wrong[0])} inside of one contact boundary and on another"
         why = "the curves of two layers have but their ends in common."
         try_ = "split the boundary at this node."
-        raise ModelError(explain("Mesh.boundaries", got, "boundaries that end there", why, try_))
+        raise ModelError("Mesh.boundaries", got, "boundaries that end there", why, try_)
 
 
 def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:

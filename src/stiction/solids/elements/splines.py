@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
 
 __all__ = ["Curve", "curve_functions", "lagrange_extraction", "spline_curve", "vertices"]
@@ -122,7 +122,7 @@ def spline_curve(
     if exact and closed:
         why, try_ = "rational functions follow less than a circle.", "split it, or leave it out."
         got = "exact_arc on a boundary that closes"
-        raise ModelError(explain(f"Mesh.boundaries[{name!r}]", got, "an open one", why, try_))
+        raise ModelError(f"Mesh.boundaries[{name!r}]", got, "an open one", why, try_)
     if exact and not _straight(known):
         return _arc(name, nodes, known, degree)
     lengths = np.linalg.norm(middles - nodes[:-1], axis=1)
@@ -214,7 +214,7 @@ def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bo
         why = "the curve of a spline layer has no corners and would round this one off."
         try_ = "split the boundary there, or use Q1 or Q2."
         needs = "a smooth boundary"
-        raise ModelError(explain(f"Mesh.boundaries[{name!r}]", got, needs, why, try_))
+        raise ModelError(f"Mesh.boundaries[{name!r}]", got, needs, why, try_)
 
 
 def _straight(nodes: Floats) -> bool:
@@ -240,10 +240,10 @@ def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     if not np.abs(size - radius).max() <= 1e-9 * radius:
         got = f"nodes up to {np.abs(size - radius).max():.3g} off the circle of radius {radius:.6g}"
         needs, try_ = "an arc of a circle, or a straight line", "leave exact_arc out."
-        raise ModelError(explain(where, got, needs, why, try_))
+        raise ModelError(where, got, needs, why, try_)
     if whole > 1.9 * np.pi:
         got, try_ = f"an arc of {np.degrees(whole):.0f} degrees", "split the boundary in two."
-        raise ModelError(explain(where, got, "at most 342 degrees", why, try_))
+        raise ModelError(where, got, "at most 342 degrees", why, try_)
     sense = np.sign(angle[-1] - angle[0])
     towards = 0.5 * (angle[0] + angle[-1])
     t = np.tan(0.5 * sense * (angle - towards))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 
 __all__ = ["Row", "Taken", "eliminate", "free_sum"]
 
@@ -136,7 +136,7 @@ def _compare(
         why = f"the displacement of a place is in it, which is free: {loose[0]}."
         try_ = "name the boundary instead of the place, or a node that is not on it."
         needs = "no place between control points that the constraint holds"
-        raise ModelError(explain("Solid.boundary_conditions", last.words, needs, why, try_))
+        raise ModelError("Solid.boundary_conditions", last.words, needs, why, try_)
     for t in times:
         values = prescribed(float(t))
         have = asked = size = 0.0
@@ -155,11 +155,9 @@ def _compare(
             needs = f"a sum of {have:.6g} at time {t:.6g}, which the others make"
             why = f"the displacements in it are held already: {with_}."
             raise ModelError(
-                explain(
-                    "Solid.boundary_conditions",
-                    f"{last.words}, a sum of {asked:.6g}",
-                    needs,
-                    why,
-                    "leave one of them out, or name smaller boundaries: Mesh.split.",
-                )
+                "Solid.boundary_conditions",
+                f"{last.words}, a sum of {asked:.6g}",
+                needs,
+                why,
+                "leave one of them out, or name smaller boundaries: Mesh.split.",
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.conditions import (
     Condition,
     Driven,
@@ -109,7 +109,7 @@ class Holding:
                     got = f"component {max(given)} in condition {number} on {told_place(one.where)}"
                     why, try_ = "bodies of the plane have two of them.", "give 1 for the vertical."
                     where = "Solid.boundary_conditions"
-                    raise ModelError(explain(where, got, "0 or 1", why, try_))
+                    raise ModelError(where, got, "0 or 1", why, try_)
 
     # ------------------------------------------------------------ places
 
@@ -121,7 +121,7 @@ class Holding:
                 why = "conditions refer to contacts by number."
                 needs = "the number of a contact with a rigid partner"
                 try_ = "see the order of the contacts."
-                raise ModelError(explain("Rigid.contact", where.contact, needs, why, try_))
+                raise ModelError("Rigid.contact", where.contact, needs, why, try_)
             return np.array([problem.rigid_node[where.contact]])
         if isinstance(where, Nearest):
             numbers, shares = self._place_of(where)
@@ -152,7 +152,7 @@ class Holding:
         if np.size(where.point) != self.dim:
             got, needs = told_place(where), f"a point of {self.dim} coordinates"
             why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
-            raise ModelError(explain("Nearest.point", got, needs, why, try_))
+            raise ModelError("Nearest.point", got, needs, why, try_)
         numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
         return numbers + int(problem.first[where.body]), shares
 
@@ -165,14 +165,14 @@ class Holding:
             why = "the mesh of the body has no boundary of that name."
             needs = "one of " + ", ".join(sorted(sets))
             try_ = nearest(where.name, sorted(sets))
-            raise ModelError(explain("Boundary.name", repr(where.name), needs, why, try_))
+            raise ModelError("Boundary.name", repr(where.name), needs, why, try_)
 
     def _check_body(self, name: str, body: int) -> None:
         parts = self.problem.parts
         if body >= len(parts):
             needs = f"a number below {len(parts)}"
             why, try_ = "bodies are counted from 0.", "give the place in the list."
-            raise ModelError(explain(name, body, needs, why, try_))
+            raise ModelError(name, body, needs, why, try_)
 
     def faces(self, where: Boundary) -> list[Faces]:
         """Return the faces of a boundary, in the numbers of the whole problem."""
@@ -183,7 +183,7 @@ class Holding:
             got = f"{told_place(where)}, {what}"
             why, try_ = "loads are spread over lines of plane bodies alone.", "drive it instead."
             needs = "a boundary of a body of the plane"
-            raise ModelError(explain("Solid.boundary_conditions", got, needs, why, try_))
+            raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)
         part = problem.parts[where.body]
         found = faces_of(body.mesh, body.element, part, where.name, contacts)
@@ -244,14 +244,12 @@ class Holding:
             kinds = [type(condition).__name__ for condition in (theirs, mine)]
             places = " and ".join(dict.fromkeys(told_place(c.where) for c in (theirs, mine)))
             raise ModelError(
-                explain(
-                    "Solid.boundary_conditions",
-                    f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
-                    f"{name} displacement of {shared} nodes, on {places}",
-                    "one condition for each component of a node",
-                    "two conditions ask for different things there.",
-                    "leave one out, or name smaller boundaries: Mesh.split.",
-                )
+                "Solid.boundary_conditions",
+                f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
+                f"{name} displacement of {shared} nodes, on {places}",
+                "one condition for each component of a node",
+                "two conditions ask for different things there.",
+                "leave one out, or name smaller boundaries: Mesh.split.",
             )
         left = nodes if isinstance(mine, Fixed) else nodes[~taken]
         owner[left, component] = number
@@ -326,7 +324,7 @@ class Holding:
             if normal.size != self.dim:
                 got, needs = f"{normal.size} components", f"a normal of {self.dim}"
                 why, try_ = "the plane is across it.", "give (0, 1, 0), or another direction."
-                raise ModelError(explain("Symmetry.normal", got, needs, why, try_))
+                raise ModelError("Symmetry.normal", got, needs, why, try_)
         else:
             normal = self._normal_of(where, nodes)
         normal = np.where(np.abs(normal) > _STRAIGHT, normal, 0.0)
@@ -344,7 +342,7 @@ class Holding:
         if sizes[-1] > _STRAIGHT * sizes[0] or nodes.size < 2:
             got, needs = f"{told_place(where)}, which is bent", "a straight boundary, or a normal"
             why, try_ = "one plane contains it.", "give the normal of the plane."
-            raise ModelError(explain("Symmetry.where", got, needs, why, try_))
+            raise ModelError("Symmetry.where", got, needs, why, try_)
         return np.asarray(directions[-1])
 
     def _as_one(self, number: int, condition: Tied) -> list[Row]:
@@ -374,7 +372,7 @@ class Holding:
         words = f"condition {number}, Linear with {places}"
         if not size > 0.0:
             why, try_ = "it would hold nothing.", "leave it out."
-            raise ModelError(explain("Linear.terms", words, "a sum that is not empty", why, try_))
+            raise ModelError("Linear.terms", words, "a sum that is not empty", why, try_)
         asked = functools.partial(_scaled, condition.program, 1.0 / size)
         return Row(number, words, where, shares / size, asked)
 
@@ -428,11 +426,11 @@ class Holding:
         if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):
             got = told_place(condition.where)
             why, try_ = "a plane has no axis.", "drive the plane along itself, as a belt."
-            raise ModelError(explain("Turned.where", got, "a RigidCircle", why, try_))
+            raise ModelError("Turned.where", got, "a RigidCircle", why, try_)
         if contact in self.turned:
             got = f"conditions {self.turned[contact][0]} and {number} for the angle of one circle"
             why, try_ = "a circle has one angle.", "leave one out."
-            raise ModelError(explain("Solid.boundary_conditions", got, "one of them", why, try_))
+            raise ModelError("Solid.boundary_conditions", got, "one of them", why, try_)
         self.turned[contact] = (number, condition)
 
     # ------------------------------------------------------------ at a time

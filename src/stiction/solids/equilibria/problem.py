@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
@@ -390,7 +390,7 @@ class Problem:
             why = "rounding of places and strains leaves more of forces as large as E times length."
             needs = f"at least {floor:.2g}, the floor of rounding"
             try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
-            raise ModelError(explain(f"{name}.newton_tolerance", tolerance, needs, why, try_))
+            raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
 
     # ------------------------------------------------------------ residual and tangent
 

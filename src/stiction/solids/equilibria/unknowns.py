@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.arrays import Places
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Unknowns:
                 return node
         got = "more places next to each other than control points"
         why, try_ = "each place takes one of them.", "name fewer places, or the boundary."
-        raise ModelError(explain("Nearest", got, "at most one a control point", why, try_))
+        raise ModelError("Nearest", got, "at most one a control point", why, try_)
 
     def taken_as(self, place: int) -> tuple[Ints, Floats]:
         """Return what a component stands for: itself, or the sum that is the place there."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.plot import style
 from stiction.solids.figures.curves import (
     DASH_DOT,
@@ -70,16 +70,14 @@ def compare_solids(
     """
     if len(runs) == 0:
         raise ModelError(
-            explain(_WHERE + ".runs", "no runs", "at least one", "they are drawn.", "give runs.")
+            _WHERE + ".runs", "no runs", "at least one", "they are drawn.", "give runs."
         )
     data = [SolidData(run) for run in runs]
     names = _names(runs, labels)
     if what not in _FAMILIES:
         why = "these are the figures of a family."
         needs = "one of " + ", ".join(_FAMILIES)
-        raise ModelError(
-            explain(_WHERE + ".what", repr(what), needs, why, nearest(what, _FAMILIES))
-        )
+        raise ModelError(_WHERE + ".what", repr(what), needs, why, nearest(what, _FAMILIES))
     return _FAMILIES[what](data, names)
 
 
@@ -104,7 +102,7 @@ def _names(runs: Sequence[Run], labels: Sequence[str] | None) -> list[str]:
     if isinstance(labels, str) or len(labels) != len(runs):
         needs = f"{len(runs)} labels, one per run"
         why, try_ = "the key names every run.", "leave them out for the names of the systems."
-        raise ModelError(explain(_WHERE + ".labels", repr(labels), needs, why, try_))
+        raise ModelError(_WHERE + ".labels", repr(labels), needs, why, try_)
     return [str(label) for label in labels]
 
 
@@ -225,7 +223,7 @@ def _series(
     if not found:
         needs = f"at least one run with a number for {name}"
         why, try_ = "every run becomes a point.", "compare what='contact_length_force' instead."
-        raise ModelError(explain(f"{_WHERE}.runs", f"runs without {name}", needs, why, try_))
+        raise ModelError(f"{_WHERE}.runs", f"runs without {name}", needs, why, try_)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -131,13 +131,11 @@ class SolidData(RunData):
         if missing:
             drawn = "displacement" if figure == "forces" else "forces"
             raise ModelError(
-                explain(
-                    f"plot.{figure}",
-                    f"a run of {self.run.system_name} without {', '.join(missing)}",
-                    "the variables " + ", ".join(names),
-                    "this figure shows them.",
-                    f"draw another figure, such as {drawn}, or solve with snapshots.",
-                )
+                f"plot.{figure}",
+                f"a run of {self.run.system_name} without {', '.join(missing)}",
+                "the variables " + ", ".join(names),
+                "this figure shows them.",
+                f"draw another figure, such as {drawn}, or solve with snapshots.",
             )
 
     @functools.cached_property
@@ -408,12 +406,10 @@ def _inside(times: Sequence[float], known: Floats) -> list[float]:
     asked = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if asked.ndim != 1 or asked.size == 0 or not ((asked >= low) & (asked <= high)).all():
         raise ModelError(
-            explain(
-                "plot.times",
-                repr(times),
-                f"times between {low:.6g} and {high:.6g}",
-                "what was saved is drawn.",
-                "leave it out to have some chosen.",
-            )
+            "plot.times",
+            repr(times),
+            f"times between {low:.6g} and {high:.6g}",
+            "what was saved is drawn.",
+            "leave it out to have some chosen.",
         )
     return [float(t) for t in asked]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
 from stiction.numerics.checks import Record, number
@@ -118,11 +118,11 @@ class Among(Record):
         try_ = "give a list of Boundary, one of each body."
         wrong = [b for b in listed if not isinstance(b, Boundary)]
         if wrong:
-            raise ModelError(explain(where, repr(wrong[0]), "Boundary objects", why, try_))
+            raise ModelError(where, repr(wrong[0]), "Boundary objects", why, try_)
         if len(listed) < 2:
             got = f"{len(listed)} boundaries" if len(listed) != 1 else "one boundary"
             more = "name more; one that touches itself is Contact(side, side, passes='mortar')."
-            raise ModelError(explain(where, got, "two or more", why, more))
+            raise ModelError(where, got, "two or more", why, more)
         object.__setattr__(self, "boundaries", listed)
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
@@ -236,7 +236,7 @@ def _refuse_body(boundary: Boundary, other: str) -> None:
         got = f"boundaries {other!r} and {boundary.name!r} of body {boundary.body}"
         why = "where they meet, another body would be loaded by both."
         try_ = "name one that goes around the body: Mesh.outlined."
-    raise ModelError(explain("Among.boundaries", got, "one boundary of each body", why, try_))
+    raise ModelError("Among.boundaries", got, "one boundary of each body", why, try_)
 
 
 def reach_of_law(law: Adhesion) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
 from stiction.solids.contact.sweeps import dot, lengths
@@ -176,14 +176,12 @@ def check_start(problem: Problem, x: Floats, founds: tuple[Found, ...]) -> None:
         if gap[q] < 0.0:
             at = p.places(x)[q]
             raise ModelError(
-                explain(
-                    "Solid.contacts",
-                    f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
-                    f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
-                    "gaps >= 0",
-                    "surfaces that lie inside each other have no contact traction.",
-                    "move the bodies apart, or turn the normal of the rigid plane.",
-                )
+                "Solid.contacts",
+                f"boundary {p.contact.boundary.name!r} {-gap[q]:.3g} deep inside its "
+                f"partner near ({at[0]:.6g}, {at[1]:.6g}) at the start",
+                "gaps >= 0",
+                "surfaces that lie inside each other have no contact traction.",
+                "move the bodies apart, or turn the normal of the rigid plane.",
             )
     _check_overlaps(problem, x, founds)
 
@@ -207,12 +205,10 @@ def _check_overlaps(problem: Problem, x: Floats, founds: tuple[Found, ...]) -> N
         q = int(np.argmax(deep))
         if deep[q] > contact.adhesion.length:
             raise ModelError(
-                explain(
-                    "Solid.contacts",
-                    f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
-                    f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
-                    f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
-                    "what lies inside another body has no contact traction.",
-                    "move the bodies apart: Mesh.moved.",
-                )
+                "Solid.contacts",
+                f"boundary {p.contact.boundary.name!r} {deep[q]:.3g} deep inside body "
+                f"{other} near ({place[q, 0]:.6g}, {place[q, 1]:.6g}) at the start",
+                f"bodies that overlap by no more than {contact.adhesion.length:.3g}",
+                "what lies inside another body has no contact traction.",
+                "move the bodies apart: Mesh.moved.",
             )

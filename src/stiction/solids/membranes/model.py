@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.membranes.kinematics import Sheet
@@ -65,7 +65,7 @@ class Membrane(Record):
         patch: object = self.patch
         if not isinstance(patch, Patch):
             why, try_ = "it is the shape of the membrane.", "see flat_patch."
-            raise ModelError(explain("Membrane.patch", repr(patch), "a Patch", why, try_))
+            raise ModelError("Membrane.patch", repr(patch), "a Patch", why, try_)
         for name, unit, why in (
             ("young", "Pa", "a sheet without stiffness has no shape."),
             ("thickness", "m", "forces are stresses times the thickness."),
@@ -85,7 +85,7 @@ class Membrane(Record):
         if not (given >= 1.0).all():
             needs = "numbers of at least 1"
             where = "Membrane.prestretch"
-            raise ModelError(explain(where, float(given.min()), needs, why, "give 1.001."))
+            raise ModelError(where, float(given.min()), needs, why, "give 1.001.")
         object.__setattr__(self, "prestretch", (float(given[0]), float(given[1])))
         why = "tractions are integrated over the surface."
         points = self.contact_points
@@ -117,7 +117,7 @@ class Membrane(Record):
             bad = int(np.flatnonzero(~(face.areas > 0.0).all(axis=1))[0])
             why, try_ = "an element without area has no shape.", "move its control points apart."
             got = f"element {bad} that is a line or a point"
-            raise ModelError(explain("Membrane.patch", got, "elements with an area", why, try_))
+            raise ModelError("Membrane.patch", got, "elements with an area", why, try_)
         first = one / size[..., None]
         normal = np.cross(one, tangents[..., 1])
         normal /= np.linalg.norm(normal, axis=-1)[..., None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
 from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.arrays import Surface
@@ -92,7 +92,7 @@ class Patch(Record):
         """
         if name != FACE:
             why, try_ = "a membrane touches with its one surface.", nearest(name, [FACE])
-            raise ModelError(explain("Boundary.name", repr(name), repr(FACE), why, try_))
+            raise ModelError("Boundary.name", repr(name), repr(FACE), why, try_)
         return np.arange(self.grid[0] * self.grid[1])
 
     def node_sets(self) -> dict[str, Ints]:
@@ -159,7 +159,7 @@ def _table(
     if given.ndim != len(shape) or (given.shape != shape and shape != (-1,)):
         needs = "an array " + " x ".join(str(n) for n in shape)
         got = f"an array of shape {given.shape}"
-        raise ModelError(explain(where, got, needs, why, try_))
+        raise ModelError(where, got, needs, why, try_)
     flat = numbers(where, given.ravel(), rule=rule, per="entry", why=why, try_=try_)
     return flat.reshape(given.shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import EA, AdhesiveFriction
 from stiction.numerics.checks import number
@@ -90,7 +90,7 @@ class TapePeeling(SolidSystem):
         check_positive(self, ("u_end", "length", "width", "max_tension", "work", "angle"))
         if not self.angle < 180.0:
             why, needs = "the end is peeled off, not pushed in.", "an angle below 180 [degrees]"
-            raise ModelError(explain(f"{name}.angle", self.angle, needs, why, TRY))
+            raise ModelError(f"{name}.angle", self.angle, needs, why, TRY)
         why = "it is the stretch of the attached tape."
         value = number(f"{name}.prestretch", self.prestretch, why=why, try_=TRY)
         object.__setattr__(self, "prestretch", value)
@@ -113,7 +113,7 @@ class TapePeeling(SolidSystem):
             )
             needs = "friction that acts under tension, s_cut > 0"
             where = f"{type(self).__name__}.model"
-            raise ModelError(explain(where, got, needs, why, "give EA(mu=0.05, s_cut=1)."))
+            raise ModelError(where, got, needs, why, "give EA(mu=0.05, s_cut=1).")
 
     def assembled(self) -> Assembled:
         """Return half the tape, the plane below it, and the drive of its end."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.elements.hulls import refuse_folded_cells
 
 __all__ = [
@@ -63,19 +63,19 @@ def clean_points(value: object) -> Floats:
     try:
         points = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ModelError(explain("Mesh.points", type(value).__name__, needs, why, try_)) from error
+        raise ModelError("Mesh.points", type(value).__name__, needs, why, try_) from error
     if points.ndim != 2 or points.shape[1] != 2 or points.size == 0:
         got = f"an array of shape {points.shape}"
-        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+        raise ModelError("Mesh.points", got, needs, why, try_)
     good = np.isfinite(points).all(axis=1)
     if not good.all():
         got = f"{int((~good).sum())} places that are not finite, the first at node "
         got += str(int(np.argmin(good)))
-        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+        raise ModelError("Mesh.points", got, needs, why, try_)
     if np.abs(points).max() > _FARTHEST:
         got = f"a place at {np.abs(points).max():.3g} m"
         needs = f"places within {_FARTHEST:.0e} m"
-        raise ModelError(explain("Mesh.points", got, needs, "areas are products of them.", try_))
+        raise ModelError("Mesh.points", got, needs, "areas are products of them.", try_)
     points.flags.writeable = False
     return points
 
@@ -87,13 +87,13 @@ def clean_cells(value: object, count: int) -> Ints:
         cells = np.array(value)
     except ValueError as error:
         why, try_ = "cells have the same number of nodes.", "fill rows of triangles with -1."
-        raise ModelError(explain("Mesh.cells", "ragged rows", needs, why, try_)) from error
+        raise ModelError("Mesh.cells", "ragged rows", needs, why, try_) from error
     shaped = cells.ndim == 2 and cells.shape[0] > 0 and cells.shape[1] in (3, 4, 6, 9)
     if not shaped or cells.dtype.kind not in "iu":
         why = "cells are triangles or quadrilaterals, listed by the numbers of their nodes."
         try_ = "convert the mesh, quadrilaterals of eight nodes by adding their centre."
         got = f"an array {cells.shape} of {cells.dtype}"
-        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+        raise ModelError("Mesh.cells", got, needs, why, try_)
     cells = cells.astype(np.int64)
     if cells.shape[1] in _TRIANGLES:
         width, columns = _TRIANGLES[cells.shape[1]]
@@ -108,7 +108,7 @@ def clean_cells(value: object, count: int) -> Ints:
         at = int(np.argmax(wrong.any(axis=1)))
         got = f"nodes {cells[at].tolist()} in cell {at}"
         why, try_ = "cells refer to nodes by number.", "count nodes from 0."
-        raise ModelError(explain("Mesh.cells", got, f"numbers from 0 to {count - 1}", why, try_))
+        raise ModelError("Mesh.cells", got, f"numbers from 0 to {count - 1}", why, try_)
     cells.flags.writeable = False
     return cells
 
@@ -118,7 +118,7 @@ def clean_boundaries(value: object) -> dict[str, Ints]:
     why = "contacts and conditions refer to boundaries by name."
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         needs, try_ = "names with the pieces of each boundary", "give {'top': [[0, 2]]}."
-        raise ModelError(explain("Mesh.boundaries", type(value).__name__, needs, why, try_))
+        raise ModelError("Mesh.boundaries", type(value).__name__, needs, why, try_)
     made = {}
     for name, pieces in value.items():
         where = f"Mesh.boundaries[{name!r}]"
@@ -126,9 +126,9 @@ def clean_boundaries(value: object) -> dict[str, Ints]:
         array = np.array(pieces)
         if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
             got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
-            raise ModelError(explain(where, got, needs, why, "give cell and edge of each."))
+            raise ModelError(where, got, needs, why, "give cell and edge of each.")
         if array.dtype.kind not in "iu":
-            raise ModelError(explain(where, f"{array.dtype} numbers", needs, why, "round them."))
+            raise ModelError(where, f"{array.dtype} numbers", needs, why, "round them.")
         made[name] = array.astype(np.int64)
         made[name].flags.writeable = False
     return made
@@ -160,7 +160,7 @@ def check_body(points: Floats, cells: Ints, edges: EdgeTable) -> None:
     if not used.all():
         got = f"{int((~used).sum())} nodes of no cell, the first is number {int(np.argmin(used))}"
         why, try_ = "a node without cells has no stiffness.", "leave such nodes out."
-        raise ModelError(explain("Mesh.points", got, "nodes that belong to cells", why, try_))
+        raise ModelError("Mesh.points", got, "nodes that belong to cells", why, try_)
     if cells.shape[1] == 9:
         refuse_folded_cells(points, cells)
     else:
@@ -193,7 +193,7 @@ def _check_corners(points: Floats, cells: Ints) -> None:
         why = "corners are counted counter-clockwise, with angles below 180 degrees."
         try_ = "turn the order of its nodes, or repair the mesh."
         needs = "cells with positive area at every corner"
-        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+        raise ModelError("Mesh.cells", got, needs, why, try_)
 
 
 def _check_pairs(points: Floats, edges: EdgeTable) -> None:
@@ -206,7 +206,7 @@ def _check_pairs(points: Floats, edges: EdgeTable) -> None:
         got = f"{wrong.size} edges with several cells on one side, the first "
         got += f"{_near(points, edges.ends[here[0]])}, of cells {edges.cell[here].tolist()}"
         why, try_ = "cells of a body do not overlap.", "remove cells that are listed twice."
-        raise ModelError(explain("Mesh.cells", got, "one cell on each side", why, try_))
+        raise ModelError("Mesh.cells", got, "one cell on each side", why, try_)
 
 
 def _check_places(points: Floats, corners: Ints) -> None:
@@ -220,7 +220,7 @@ def _check_places(points: Floats, corners: Ints) -> None:
         got += f"{sorted(corners[pairs[0]].tolist())} {_near(points, corners[pairs[0]])}"
         why = "cells that do not share their nodes do not hold together."
         needs, try_ = "one node per place", "join them, for example with `merged`."
-        raise ModelError(explain("Mesh.points", got, needs, why, try_))
+        raise ModelError("Mesh.points", got, needs, why, try_)
 
 
 def _check_hanging(points: Floats, edges: EdgeTable) -> None:
@@ -255,7 +255,7 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
         got += f"{found[e, k]} on an edge of cell {edges.cell[outer[e]]} {_near(points, ends[e])}"
         why = "displacements are not continuous where a node hangs on an edge."
         needs, try_ = "cells that meet in whole edges", "refine the neighbour as well."
-        raise ModelError(explain("Mesh.cells", got, needs, why, try_))
+        raise ModelError("Mesh.cells", got, needs, why, try_)
 
 
 def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None:
@@ -267,16 +267,16 @@ def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None
     if not inside.all():
         got = f"cell and edge {pieces[~inside][0].tolist()}"
         needs = f"cells from 0 to {cells.shape[0] - 1}, edges from 0 to 3, of triangles to 2"
-        raise ModelError(explain(where, got, needs, why, "count cells and edges from 0."))
+        raise ModelError(where, got, needs, why, "count cells and edges from 0.")
     if np.unique(cell * 4 + side).size != cell.size:
         got, try_ = "an edge listed twice", "list each edge once."
-        raise ModelError(explain(where, got, "different edges", why, try_))
+        raise ModelError(where, got, "different edges", why, try_)
     outer = np.zeros((cells.shape[0], 4), dtype=bool)
     outer[edges.cell, edges.side] = edges.uses[edges.number] == 1
     wrong = np.flatnonzero(~outer[cell, side])
     if wrong.size:
         got = f"edge {pieces[wrong[0]].tolist()} between two cells"
-        raise ModelError(explain(where, got, "edges with one cell", why, "leave it out."))
+        raise ModelError(where, got, "edges with one cell", why, "leave it out.")
 
 
 def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
@@ -293,11 +293,11 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
         got = f"edge {k + 2}, which does not begin where edge {k + 1} ends"
         why = "a boundary that touches is one chain of edges, the body to its left."
         try_ = "sort its edges, or split it where it has gaps."
-        raise ModelError(explain(where, got, "edges in order", why, try_))
+        raise ModelError(where, got, "edges in order", why, try_)
     begins = np.unique(ends[:, 0]).size == ends.shape[0]
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
         return
     if np.unique(ends).size != ends.shape[0] + 1:
         why = "a boundary that touches has a beginning and an end, and does not meet itself."
         got, needs = "a chain that closes", "an open chain"
-        raise ModelError(explain(where, got, needs, why, "split it in two boundaries."))
+        raise ModelError(where, got, needs, why, "split it in two boundaries.")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.trial import read_in_child
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.solids.mesh.checks import EdgeTable, edge_table
 
 __all__ = ["read"]
@@ -78,7 +78,7 @@ def _file(path: str | os.PathLike[str]) -> Contents:
     if sys.modules.get("meshio", True) is None or importlib.util.find_spec("meshio") is None:
         why = "files of meshes are read by meshio, which is not installed."
         try_ = 'pip install "stiction[mesh]"'
-        raise ModelError(explain("Mesh.read", repr(str(path)), "the package meshio", why, try_))
+        raise ModelError("Mesh.read", repr(str(path)), "the package meshio", why, try_)
     try:
         raw = read_in_child(
             Path(path),
@@ -90,7 +90,7 @@ def _file(path: str | os.PathLike[str]) -> Contents:
     except (OSError, ValueError) as error:
         got = f"{str(path)!r}, which meshio cannot read ({error})"
         why, try_ = "the mesh of a body is read from it.", "look at its place, ending and content."
-        raise ModelError(explain("Mesh.read", got, "a file of a mesh", why, try_)) from error
+        raise ModelError("Mesh.read", got, "a file of a mesh", why, try_) from error
     with np.load(io.BytesIO(raw), allow_pickle=False) as found:
         kinds = [str(kind) for kind in found["kinds"]]
         cells = [(str(kind), found[f"cells{k}"]) for k, kind in enumerate(found["blocks"])]
@@ -174,7 +174,7 @@ def _plane(points: Floats, path: str | os.PathLike[str]) -> Floats:
         return points
     why, try_ = "bodies are plane.", "mesh in the plane z = 0."
     got = f"points of shape {points.shape} in {str(path)!r}"
-    raise ModelError(explain("Mesh.read", got, "points with one common z", why, try_))
+    raise ModelError("Mesh.read", got, "points with one common z", why, try_)
 
 
 def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
@@ -186,7 +186,7 @@ def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
         why = "bodies are made of triangles and quadrilaterals of one order."
         got = f"cells {', '.join(sorted(set(file.kinds))) or 'of no kind'} in {str(path)!r}"
         needs = "triangle and quad, or triangle6, quad8 and quad9"
-        raise ModelError(explain("Mesh.read", got, needs, why, "export plane cells of one order."))
+        raise ModelError("Mesh.read", got, needs, why, "export plane cells of one order.")
     made = []
     for kind, data in file.cells:
         if kind == "quad8":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number, numbers, whole
 
 __all__ = [
@@ -83,7 +83,7 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
     at = numbers("toward.places", given, per="zone", why=why, try_="give values from 0 to 1.")
     if at.min() < 0.0 or at.max() > 1.0:
         needs = "values from 0 to 1"
-        raise ModelError(explain("toward.places", at.tolist(), needs, why, "give 0.5."))
+        raise ModelError("toward.places", at.tolist(), needs, why, "give 0.5.")
     wide = number("toward.width", width, rule="positive", why=why, try_="give 0.1.")
     r = _ratio("toward.ratio", ratio)
     t = np.linspace(0.0, 1.0, max(_FINE * count, 2000) + 1)
@@ -124,7 +124,7 @@ def rising(name: str, values: Floats | None, n: int) -> Floats:
         got = f"{v.size} values from {v[0]:.6g} to {v[-1]:.6g}"
         if flat.size:
             got += f" that do not rise at position {flat[0] + 2}"
-    raise ModelError(explain(name, got, needs, why, try_))
+    raise ModelError(name, got, needs, why, try_)
 
 
 def refined(values: Floats) -> Floats:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.solids.mesh import checks
 from stiction.solids.mesh.gradings import (
@@ -138,7 +138,7 @@ class Mesh(Record):
             why = "contacts and conditions refer to boundaries by name."
             needs = "one of " + (", ".join(sorted(self.boundaries)) or "none: the mesh has none")
             try_ = nearest(str(name), self.boundaries) if self.boundaries else "name boundaries."
-            raise ModelError(explain("boundary", repr(name), needs, why, try_))
+            raise ModelError("boundary", repr(name), needs, why, try_)
         return self.boundaries[name]
 
     def depths(self, places: Floats) -> Floats:
@@ -202,11 +202,11 @@ class Mesh(Record):
             got = f"{first!r} and {second!r}"
             why = "every boundary has a name of its own."
             needs = "two names that no other boundary has"
-            raise ModelError(explain("Mesh.split", got, needs, why, "choose other names."))
+            raise ModelError("Mesh.split", got, needs, why, "choose other names.")
         if count > pieces.shape[0]:
             why = "the first part is made of edges of the boundary."
             needs = f"at most {pieces.shape[0]}, its number of edges"
-            raise ModelError(explain("Mesh.split.count", count, needs, why, "give fewer."))
+            raise ModelError("Mesh.split.count", count, needs, why, "give fewer.")
         rest[first] = pieces[:count]
         if count < pieces.shape[0]:
             rest[second] = pieces[count:]
@@ -226,7 +226,7 @@ class Mesh(Record):
         where = "Mesh.outlined"
         if name in self.boundaries:
             why, try_ = "every boundary has a name of its own.", "choose another name."
-            raise ModelError(explain(where, repr(name), "a new name", why, try_))
+            raise ModelError(where, repr(name), "a new name", why, try_)
         edges = self.edges
         outer = np.flatnonzero(edges.uses[edges.number] == 1)
         begins = {int(node): k for k, node in enumerate(edges.ends[outer, 0])}
@@ -236,7 +236,7 @@ class Mesh(Record):
         if len(order) != outer.size:
             got = f"{outer.size} outer edges, of which {len(order)} go around"
             why, try_ = "a boundary is one chain.", "name the boundary of each hole apart."
-            raise ModelError(explain(where, got, "a body without holes", why, try_))
+            raise ModelError(where, got, "a body without holes", why, try_)
         way = outer[order]
         pieces = np.stack([edges.cell[way], edges.side[way]], axis=1)
         return Mesh(self.points, self.cells, {**self.boundaries, name: pieces})
@@ -354,7 +354,7 @@ def cap(
         rise = radius - height
         least = math.sqrt(max(radius * radius - rise * rise, 0.0))
         needs = f"less than {min(least, radius):.6g} [m]"
-        raise ModelError(explain("cap.half_width", half_width, needs, why, "make it narrower."))
+        raise ModelError("cap.half_width", half_width, needs, why, "make it narrower.")
 
     def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         x = half_width * (2.0 * s - 1.0)
@@ -398,7 +398,7 @@ def half_disc(
     _extents("half_disc", radius=radius, inner=inner)
     if not inner < 0.9:
         why = "the corners of the rectangle lie inside the disc."
-        raise ModelError(explain("half_disc.inner", inner, "less than 0.9", why, "give 0.58."))
+        raise ModelError("half_disc.inner", inner, "less than 0.9", why, "give 0.58.")
     top, side = _counts("half_disc.along", along)
     why = "the ring has cells."
     across = whole("half_disc.across", across, least=1, why=why, try_="give 6.")
@@ -487,7 +487,7 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     if len({mesh.cells.shape[1] for mesh in meshes}) != 1:
         why = "cells that meet share all nodes of an edge."
         got, needs = "meshes with and without middle nodes", "meshes of one kind"
-        raise ModelError(explain("merged", got, needs, why, "make them alike."))
+        raise ModelError("merged", got, needs, why, "make them alike.")
     points = np.concatenate([mesh.points for mesh in meshes])
     shift = np.cumsum([0, *(mesh.points.shape[0] for mesh in meshes)])
     cells = np.concatenate(
@@ -517,7 +517,7 @@ def _counts(where: str, cells: object) -> tuple[int, int]:
     """Return two numbers of cells, checked."""
     why, try_ = "a body has cells along and across.", "give (20, 5)."
     if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != 2:
-        raise ModelError(explain(where, repr(cells), "two whole numbers", why, try_))
+        raise ModelError(where, repr(cells), "two whole numbers", why, try_)
     nx, ny = (whole(where, value, least=1, why=why, try_=try_) for value in cells)
     fits(where, nx * ny, BYTES_OF_CELL, try_)
     return nx, ny

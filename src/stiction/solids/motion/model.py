@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import number, numbers
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets import StripPeeling
@@ -64,7 +64,7 @@ class MovingSolid(SolidSystem):
         if not isinstance(solid, SolidSystem) or isinstance(solid, MovingSolid):
             why, try_ = "it is given mass.", "give a Solid, StripPeeling, ..."
             needs = "a solid without mass"
-            raise ModelError(explain("MovingSolid.solid", repr(solid), needs, why, try_))
+            raise ModelError("MovingSolid.solid", repr(solid), needs, why, try_)
         for body in solid.assembled().bodies:
             self._check_body(body)
         count = len(solid.assembled().bodies)
@@ -81,7 +81,7 @@ class MovingSolid(SolidSystem):
         )
         if density.shape != (count,):
             needs = f"{count} numbers"
-            raise ModelError(explain("MovingSolid.density", density.size, needs, why, try_))
+            raise ModelError("MovingSolid.density", density.size, needs, why, try_)
         object.__setattr__(self, "density", density)
         for name in ("drag", "retardation", "normal_viscosity", "tangential_viscosity"):
             where, why = f"MovingSolid.{name}", "dampers take energy out."
@@ -97,7 +97,7 @@ class MovingSolid(SolidSystem):
             if getattr(self, name):
                 got, needs = f"{name} in space", "0"
                 why, try_ = "viscous interfaces are written for the plane.", "use drag."
-                raise ModelError(explain(f"MovingSolid.{name}", got, needs, why, try_))
+                raise ModelError(f"MovingSolid.{name}", got, needs, why, try_)
 
     def _check_velocity(self, count: int) -> None:
         if self.velocity is None:
@@ -111,7 +111,7 @@ class MovingSolid(SolidSystem):
         except (TypeError, ValueError):
             given = np.zeros(0)
         if given.shape != (count, d) or not np.isfinite(given).all():
-            raise ModelError(explain(where, repr(self.velocity), needs, why, try_))
+            raise ModelError(where, repr(self.velocity), needs, why, try_)
         given.flags.writeable = False
         object.__setattr__(self, "velocity", given)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, AdhesiveFriction
 from stiction.numerics.checks import number
@@ -120,7 +120,7 @@ class CapSliding3D(SolidSystem):
         if not self.adhesive and not force > 0.0:
             why = "without adhesion nothing but pressure keeps the plate on the cap."
             needs, try_ = "a number > 0 [E L0^2]", "give 10, or adhesive = True."
-            raise ModelError(explain(f"{name}.normal_force", force, needs, why, try_))
+            raise ModelError(f"{name}.normal_force", force, needs, why, try_)
         NearlyIncompressible(1.0, self.nu)
         self._check_cells()
         check_penalty(self)
@@ -133,7 +133,7 @@ class CapSliding3D(SolidSystem):
         given: object = self.cells
         if not isinstance(given, (tuple, list)) or len(given) != len(_CELLS["quick"]):
             where, needs = f"{type(self).__name__}.cells", "three whole numbers"
-            raise ModelError(explain(where, repr(given), needs, why, "give [16, 3, 8]."))
+            raise ModelError(where, repr(given), needs, why, "give [16, 3, 8].")
         for value in given:
             where = f"{type(self).__name__}.cells"
             whole_number(where, value, least=1, most=10_000, why=why, try_="give [16, 3, 8].")

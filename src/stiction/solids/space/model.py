@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, memory_of_machine, numbers
 from stiction.solids.arrays import Discretisation
 from stiction.solids.elements.kinds import Q1, Element
@@ -72,27 +72,27 @@ class SweptBody(Record):
             if not isinstance(value, kind):
                 why, try_ = "a body is made of these.", "see the docstring of SweptBody."
                 got, needs = repr(value), f"a {kind.__name__}"
-                raise ModelError(explain(f"SweptBody.{name}", got, needs, why, try_))
+                raise ModelError(f"SweptBody.{name}", got, needs, why, try_)
         shape: object = self.shape
         if shape is not None and not isinstance(shape, BodyShape):
             why, try_ = "it says where places go.", "leave it out, or give Dome(...)."
-            raise ModelError(explain("SweptBody.shape", repr(shape), "a BodyShape", why, try_))
+            raise ModelError("SweptBody.shape", repr(shape), "a BodyShape", why, try_)
         why, try_ = "they are the ends of its layers.", "give (0, 0.5, 1)."
         breaks = numbers("SweptBody.breaks", self.breaks, unit="m", why=why, try_=try_)
         if breaks.ndim != 1 or breaks.size < 2 or not (np.diff(breaks) > 0.0).all():
             needs = "at least two rising numbers [m]"
-            raise ModelError(explain("SweptBody.breaks", breaks.tolist(), needs, why, try_))
+            raise ModelError("SweptBody.breaks", breaks.tolist(), needs, why, try_)
         object.__setattr__(self, "breaks", breaks)
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on triangles"
             why = "wedges with one point in their section have no fewer: they would lock."
             needs, try_ = "elements with fewer points", "mesh with quadrilaterals, or use Q2."
-            raise ModelError(explain("SweptBody.element", got, needs, why, try_))
+            raise ModelError("SweptBody.element", got, needs, why, try_)
         taken = [name for name in ENDS if name in self.mesh.boundaries]
         if taken:
             got, needs = f"a boundary {taken[0]!r}", "other names"
             why, try_ = "the ends of the sweep are called so.", "name the boundary otherwise."
-            raise ModelError(explain("SweptBody.mesh", got, needs, why, try_))
+            raise ModelError("SweptBody.mesh", got, needs, why, try_)
         count = self.mesh.cells.shape[0] * (breaks.size - 1) * self.element.ORDER**3
         most = memory_of_machine()
         fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.", most)

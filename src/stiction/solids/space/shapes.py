@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 from stiction.solids.contact.partners import point_of
 
@@ -78,7 +78,7 @@ class Dome(BodyShape):
         object.__setattr__(self, "base", value)
         if value == float(tip[1]):
             needs = "a number other than the second coordinate of the tip [m]"
-            raise ModelError(explain("Dome.base", value, needs, why, try_))
+            raise ModelError("Dome.base", value, needs, why, try_)
 
     def moved(self, places: Floats) -> Floats:
         """Return where places (n, 3) lie: drops are free of cancellation near the tip."""
@@ -92,7 +92,7 @@ class Dome(BodyShape):
             got = f"a body that reaches {math.sqrt(far):.6g} [m] from the tip"
             needs = f"places nearer than the radius {radius:.6g} [m], and a sphere above the base"
             why, try_ = "the sphere must cover the face.", "make the body narrower, or higher."
-            raise ModelError(explain("Dome.radius", got, needs, why, try_))
+            raise ModelError("Dome.radius", got, needs, why, try_)
         drop = square / (radius + np.sqrt(radius * radius - square))
         made = np.array(places, dtype=np.float64)
         made[:, 1] -= (places[:, 1] - float(self.base)) / abs(height) * drop

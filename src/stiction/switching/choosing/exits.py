@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.switching.flow import records as r
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import SwitchingSystem
@@ -223,13 +223,11 @@ class EscapingWedge:
                 break
         if found is None:
             raise ModelError(
-                explain(
-                    "two_fold",
-                    f"x = {self.x.tolist()}",
-                    "a two-fold that orbits cross from sliding into escaping (case 1)",
-                    "no orbit of its escaping region comes from it.",
-                    "two_fold(system, guess) tells which case it is.",
-                )
+                "two_fold",
+                f"x = {self.x.tolist()}",
+                "a two-fold that orbits cross from sliding into escaping (case 1)",
+                "no orbit of its escaping region comes from it.",
+                "two_fold(system, guess) tells which case it is.",
             )
         for _ in range(60):
             trial = 2.0 * reach if math.isinf(beyond) else 0.5 * (reach + beyond)

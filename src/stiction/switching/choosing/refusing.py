@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import Policy
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.switching.choosing.intersections import Way
 from stiction.switching.flow.events import ASIDE, FLAT
 from stiction.switching.model import SwitchingSystem
@@ -28,26 +28,22 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
     near = [np.abs(system.gradient(x + move)) @ scale for move in (*moves, *-moves)]
     for i in np.flatnonzero(here < FLAT * np.max(near, axis=0)):
         raise ModelError(
-            explain(
-                f"{type(system).__name__}.h",
-                f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
-                "a switching function whose gradient is not zero where it switches",
-                "without it the surface has no sides.",
-                "take another h with the same zeros, for example its odd root.",
-            )
+            f"{type(system).__name__}.h",
+            f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
+            "a switching function whose gradient is not zero where it switches",
+            "without it the surface has no sides.",
+            "take another h with the same zeros, for example its odd root.",
         )
 
 
 def refuse_mode(system: SwitchingSystem, x: Floats, ways: Sequence[Way]) -> None:
     """Refuse a start whose mode is none of the ways on from where two surfaces meet."""
     raise ModelError(
-        explain(
-            f"{type(system).__name__}.mode",
-            f"{system.mode!r} at x0 = {x.tolist()}",
-            "one of " + ", ".join(map(str, ways)),
-            "where two surfaces meet the field must let the state go that way.",
-            "leave the mode out to take what is forced.",
-        )
+        f"{type(system).__name__}.mode",
+        f"{system.mode!r} at x0 = {x.tolist()}",
+        "one of " + ", ".join(map(str, ways)),
+        "where two surfaces meet the field must let the state go that way.",
+        "leave the mode out to take what is forced.",
     )
 
 

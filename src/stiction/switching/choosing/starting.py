@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.switching.flow.surfaces import Landing
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
@@ -32,26 +32,22 @@ def start_sides(
             callback.check()
     if not here.finite:
         raise ModelError(
-            explain(
-                name,
-                f"{x.tolist()}, where h = {h.tolist()} and x' = {here.field.tolist()}",
-                "a start at which the field and h are finite",
-                "the flow starts there.",
-                "start inside the domain of the functions.",
-            )
+            name,
+            f"{x.tolist()}, where h = {h.tolist()} and x' = {here.field.tolist()}",
+            "a start at which the field and h are finite",
+            "the flow starts there.",
+            "start inside the domain of the functions.",
         )
     sides = np.where(h > 0.0, 1.0, -1.0)
     flat = [not (any(row) and all(g == g for g in row)) for row in here.gradient.tolist()]
     for i in range(h.size):
         if flat[i] and abs(h[i]) <= 1e-12:
             raise ModelError(
-                explain(
-                    name,
-                    f"{x.tolist()}, where h = 0 and its gradient is zero",
-                    "a switching function whose gradient is not zero where it switches",
-                    "without it the surface has no sides.",
-                    "take another h with the same zeros, for example its square root.",
-                )
+                name,
+                f"{x.tolist()}, where h = 0 and its gradient is zero",
+                "a switching function whose gradient is not zero where it switches",
+                "without it the surface has no sides.",
+                "take another h with the same zeros, for example its square root.",
             )
     pair, ways = [i for i, near in enumerate(here.near.tolist()) if near], 0
     found: dict[int, Landing] = {}
@@ -64,13 +60,11 @@ def start_sides(
                 sides[i], found[i] = _side_on_surface(system, path, t, x, sides, i)
         elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
             raise ModelError(
-                explain(
-                    f"{type(system).__name__}.mode",
-                    f"{system.mode!r} at a start with h = {h[0]:.6g}",
-                    f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
-                    "off the surface the mode is the sign of h.",
-                    "leave the mode out, or start on the surface.",
-                )
+                f"{type(system).__name__}.mode",
+                f"{system.mode!r} at a start with h = {h[0]:.6g}",
+                f"{'+' if sides[0] > 0.0 else '-'!r} or nothing",
+                "off the surface the mode is the sign of h.",
+                "leave the mode out, or start on the surface.",
             )
     return sides, here.near, ways, found
 
@@ -90,13 +84,11 @@ def _side_on_surface(
             open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
             ways = [name for name, may in open_ if may]
             raise ModelError(
-                explain(
-                    f"{type(system).__name__}.mode",
-                    f"{system.mode!r} at x0 = {x.tolist()}",
-                    f"one of {', '.join(map(repr, ways))}",
-                    "on the surface the field must let the state go that way.",
-                    "leave the mode out to take what is forced.",
-                )
+                f"{type(system).__name__}.mode",
+                f"{system.mode!r} at x0 = {x.tolist()}",
+                f"one of {', '.join(map(repr, ways))}",
+                "on the surface the field must let the state go that way.",
+                "leave the mode out to take what is forced.",
             )
         return wanted, here
     if here.escaping or here.along:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import SharedName
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
 from stiction.switching.ensembles.study import (
@@ -102,13 +102,11 @@ def _cuda() -> Any:
         ready = bool(cuda.is_available())
     if not ready:
         raise ModelError(
-            explain(
-                "ensemble_on_gpu",
-                "no numba-cuda, or no graphics card it can use",
-                "the extra `gpu` and a card with CUDA",
-                "the kernels are compiled for it.",
-                'use `ensemble`, or pip install "stiction[gpu]".',
-            )
+            "ensemble_on_gpu",
+            "no numba-cuda, or no graphics card it can use",
+            "the extra `gpu` and a card with CUDA",
+            "the kernels are compiled for it.",
+            'use `ensemble`, or pip install "stiction[gpu]".',
         )
     return cuda
 

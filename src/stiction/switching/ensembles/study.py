@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import SharedName
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.ensembles.blocks import Outcome, Task, run_task
 from stiction.switching.methods import EventDriven, event_driven
@@ -73,7 +73,7 @@ class Occupation(Record):
         for low, high in zip(self.low, self.high, strict=True):
             if not low < high:
                 raise ModelError(
-                    explain("Occupation.high", repr(high), f"more than low = {low!r}", why, try_)
+                    "Occupation.high", repr(high), f"more than low = {low!r}", why, try_
                 )
         for count in self.bins:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
@@ -94,13 +94,11 @@ class Occupation(Record):
             place = list(names).index(axis) if isinstance(axis, str) and axis in names else axis
             if isinstance(place, str) or not 0 <= place < len(names):
                 raise ModelError(
-                    explain(
-                        "Occupation.axes",
-                        repr(axis),
-                        "one of " + ", ".join(names),
-                        "the grid lies over two states.",
-                        "name two of them.",
-                    )
+                    "Occupation.axes",
+                    repr(axis),
+                    "one of " + ", ".join(names),
+                    "the grid lies over two states.",
+                    "name two of them.",
                 )
             places.append(int(place))
         low, high = np.array(self.low), np.array(self.high)
@@ -173,13 +171,11 @@ class EnsembleResult:
         for end in ends:
             if end not in self.ends:
                 raise ModelError(
-                    explain(
-                        "EnsembleResult.ended",
-                        repr(end),
-                        "one of " + ", ".join(dict.fromkeys(self.ends)),
-                        "these are the ways a trajectory can end.",
-                        "see `ends`.",
-                    )
+                    "EnsembleResult.ended",
+                    repr(end),
+                    "one of " + ", ".join(dict.fromkeys(self.ends)),
+                    "these are the ways a trajectory can end.",
+                    "see `ends`.",
                 )
         good = np.array([end in ends for end in self.ends])
         return np.asarray(good[self.code])
@@ -195,13 +191,11 @@ class EnsembleResult:
             return np.where(self.ended(kind), self.time, np.nan)
         if kind not in self.kinds:
             raise ModelError(
-                explain(
-                    "EnsembleResult.return_times",
-                    repr(kind),
-                    "one of " + ", ".join(self.kinds),
-                    "these are the kinds of events.",
-                    "see `kinds`.",
-                )
+                "EnsembleResult.return_times",
+                repr(kind),
+                "one of " + ", ".join(self.kinds),
+                "these are the kinds of events.",
+                "see `kinds`.",
             )
         return self.first[:, self.kinds.index(kind)].copy()
 
@@ -335,13 +329,11 @@ def check_starts(system: SwitchingSystem, starts: npt.ArrayLike) -> Floats:
     if x.ndim != 2 or x.shape[1] != n or not len(x) or not np.isfinite(x).all():
         got = f"an array of shape {x.shape}" + ("" if np.isfinite(x).all() else " with NaN or inf")
         raise ModelError(
-            explain(
-                "ensemble.starts",
-                got,
-                f"finite numbers of shape (N, {n})",
-                f"each start is ({', '.join(system.state_names)}).",
-                "stack the starts row by row.",
-            )
+            "ensemble.starts",
+            got,
+            f"finite numbers of shape (N, {n})",
+            f"each start is ({', '.join(system.state_names)}).",
+            "stack the starts row by row.",
         )
     return x
 
@@ -355,13 +347,11 @@ def check_sides(system: SwitchingSystem, sides: npt.ArrayLike | None, n_starts: 
         given = given.reshape(-1, 1)
     if given.shape != (n_starts, m) or not np.isin(given[~np.isnan(given)], (-1, 0, 1)).all():
         raise ModelError(
-            explain(
-                "ensemble.sides",
-                f"an array of shape {given.shape}",
-                f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
-                "each start has one sign per surface.",
-                "leave it out for what the field forces.",
-            )
+            "ensemble.sides",
+            f"an array of shape {given.shape}",
+            f"1, -1, 0 or NaN in the shape ({n_starts}, {m})",
+            "each start has one sign per surface.",
+            "leave it out for what the field forces.",
         )
     return given
 
@@ -371,13 +361,11 @@ def stop_flags(until: Sequence[str]) -> Ints:
     for kind in until:
         if kind not in KINDS:
             raise ModelError(
-                explain(
-                    "ensemble.until",
-                    repr(kind),
-                    "kinds of events, of " + ", ".join(KINDS),
-                    "a trajectory can end at an event.",
-                    'for example until=("slide",).',
-                )
+                "ensemble.until",
+                repr(kind),
+                "kinds of events, of " + ", ".join(KINDS),
+                "a trajectory can end at an event.",
+                'for example until=("slide",).',
             )
         stop[KINDS.index(kind)] = 1
     return stop

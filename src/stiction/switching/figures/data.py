@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -108,13 +108,11 @@ class FlowData(RunData):
         for name in names:
             if name not in self.names:
                 raise ModelError(
-                    explain(
-                        "plot.phase",
-                        repr(name),
-                        "one of " + ", ".join(self.names),
-                        "an axis shows one state.",
-                        nearest(str(name), self.names),
-                    )
+                    "plot.phase",
+                    repr(name),
+                    "one of " + ", ".join(self.names),
+                    "an axis shows one state.",
+                    nearest(str(name), self.names),
                 )
         return tuple(str(name) for name in names)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.switching.figures.data import FlowData
 
@@ -143,13 +143,11 @@ def energy_of_flow(data: FlowData) -> PaperFigure:
 
     if not data.run.energy.defined:
         raise ModelError(
-            explain(
-                "plot.energy",
-                f"a run of {data.run.system_name}, which has no energy",
-                "a system with kinetic and stored energy",
-                "its equations are those of a flow, not of a machine.",
-                "draw overview or phase instead.",
-            )
+            "plot.energy",
+            f"a run of {data.run.system_name}, which has no energy",
+            "a system with kinetic and stored energy",
+            "its equations are those of a flow, not of a machine.",
+            "draw overview or phase instead.",
         )
     handles = parts.ledger_handles(data, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)

@@ -297,7 +297,7 @@ def continue_boundary(
         needs = "one of " + ", ".join(map(repr, BOUNDARIES))
         why = "a boundary is where one of these vanishes."
         try_ = nearest(str(boundary), BOUNDARIES)
-        raise ModelError(explain(f"{where}.boundary", repr(boundary), needs, why, try_))
+        raise ModelError(f"{where}.boundary", repr(boundary), needs, why, try_)
     box = _spans(where, spans, start)
     at = np.array(start, dtype=np.float64)
     found = _first(where, make_system, at, guess, surface)
@@ -393,7 +393,7 @@ def _first(
     if system.compiled.n != 3:
         got, needs = f"a system of {system.compiled.n} states", "3 states"
         why = "with more, two-folds are no points, and one parameter gives no curve."
-        raise ModelError(explain(where, got, needs, why, "hold the other states fixed."))
+        raise ModelError(where, got, needs, why, "hold the other states fixed.")
     return two_fold(system, guess, surface=surface)
 
 
@@ -401,7 +401,7 @@ def _check_steps(where: str, make_system: object, step: float, most_points: int)
     if not callable(make_system):
         needs, why = "a function of the parameters", "it makes the system for each of them."
         try_ = "for example lambda p: NormalForm(p, -1.5)."
-        raise ModelError(explain(f"{where}.make_system", repr(make_system), needs, why, try_))
+        raise ModelError(f"{where}.make_system", repr(make_system), needs, why, try_)
     why, try_ = "it is the distance between points of the curve.", "for example 0.05."
     number(f"{where}.step", step, rule="positive", why=why, try_=try_)
     why, try_ = "it bounds the work.", "for example 400."
@@ -418,11 +418,11 @@ def _spans(where: str, spans: Sequence[object], start: Sequence[object]) -> Floa
     box = np.stack(rows)
     if not (box[:, 0] < box[:, 1]).all():
         got, needs = f"{box.tolist()}", "a lower end below the upper one"
-        raise ModelError(explain(f"{where}.span", got, needs, why, try_))
+        raise ModelError(f"{where}.span", got, needs, why, try_)
     if not _inside(at, box):
         got, needs = f"{at.tolist()}", f"values inside {box.tolist()}"
         try_ = "move the start or widen the span."
-        raise ModelError(explain(f"{where}.start", got, needs, why, try_))
+        raise ModelError(f"{where}.start", got, needs, why, try_)
     return box
 
 

@@ -59,12 +59,12 @@ def two_fold(
     x = numbers(f"{where}.guess", guess, size=None, per="state", why=why, try_=try_)
     if x.size != n:
         got = f"{x.size} values"
-        raise ModelError(explain(f"{where}.guess", got, f"{n} values, one per state", why, try_))
+        raise ModelError(f"{where}.guess", got, f"{n} values, one per state", why, try_)
     probe = Probe(system, surface, _signs(system, x))
     if not np.isfinite(probe.values(x[None, :])).all():
         got, needs = "fields that are not finite there", "a guess where both fields are finite"
         why = "Newton's method needs their values."
-        raise ModelError(explain(f"{where}.guess", got, needs, why, "start elsewhere."))
+        raise ModelError(f"{where}.guess", got, needs, why, "start elsewhere.")
     result = search(probe, x)
     if not result.solved:
         raise SolveError(_none_found(result))
@@ -115,7 +115,7 @@ def all_two_folds(
     high = numbers(f"{where}.upper", upper, size=size, per="state", why=why, try_=try_)
     if not (low < high).all():
         got, needs = f"{low.tolist()} and {high.tolist()}", "lower < upper in every state"
-        raise ModelError(explain(where, got, needs, why, "exchange them."))
+        raise ModelError(where, got, needs, why, "exchange them.")
     why, try_ = "it is a number of searches.", "for example 100."
     n = whole(f"{where}.n", n, least=1, each=8.0 * size, why=why, try_=try_)
     why = "it fixes the starts."
@@ -167,17 +167,17 @@ def checked_system(where: str, system: object, surface: object) -> None:
     if not isinstance(system, SwitchingSystem):
         needs = "a switching system, such as PiecewiseSmooth(...)"
         why = "two-folds belong to flows that switch."
-        raise ModelError(explain(where, repr(system), needs, why, "give the system first."))
+        raise ModelError(where, repr(system), needs, why, "give the system first.")
     c = system.compiled
     if c.n < 3:
         why = "h = L+ = L- = 0 are three equations; a plane has no stable two-fold."
         got = f"a system of {c.n} states"
-        raise ModelError(explain(where, got, "at least 3 states", why, "look for folds instead."))
+        raise ModelError(where, got, "at least 3 states", why, "look for folds instead.")
     why, try_ = "surfaces are counted from 0.", "give 0 for the first."
     index = whole(f"{where}.surface", surface, least=0, why=why, try_=try_)
     if index >= c.m:
         needs = f"a whole number below {c.m}"
-        raise ModelError(explain(f"{where}.surface", index, needs, why, try_))
+        raise ModelError(f"{where}.surface", index, needs, why, try_)
 
 
 def _signs(system: SwitchingSystem, x: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, numbers
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_folds.newton import Probe
@@ -150,13 +150,11 @@ class TwoFold(Record):
         j1, j2 = self.J1, self.J2
         if j1 is None or j2 is None:
             raise ModelError(
-                explain(
-                    "TwoFold",
-                    f"a {self.kind} two-fold",
-                    "an invisible-invisible one",
-                    "J1, J2 and the normal form exist only where K++ < 0 < K--.",
-                    "read K, rates and kind instead.",
-                )
+                "TwoFold",
+                f"a {self.kind} two-fold",
+                "an invisible-invisible one",
+                "J1, J2 and the normal form exist only where K++ < 0 < K--.",
+                "read K, rates and kind instead.",
             )
         return j1, j2
 
@@ -395,7 +393,7 @@ class TwoFold(Record):
         if needs:
             got = f"h = {h:.3g}, L+ = {up:.3g}, L- = {down:.3g} at a {self.kind} two-fold"
             try_ = "check `deterministic`, and `to_normal_form(x)`."
-            raise ModelError(explain("TwoFold.arrival_time", got, needs, why, try_))
+            raise ModelError("TwoFold.arrival_time", got, needs, why, try_)
         start = np.array([-2.0 * down, 2.0 * up]) / self.D
         return float(0.25 * self.D * np.sum(np.linalg.solve(self.matrix, start)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number
 
 __all__ = ["Spiral", "spiral"]
@@ -57,7 +57,7 @@ def spiral(J1: float, J2: float) -> Spiral:
         needs = "J1 < 0, J2 < 0 and J1 J2 > 1 (case 1)"
         why = "no orbit spirals out of another two-fold along a ray."
         got = f"J1 = {J1}, J2 = {J2}"
-        raise ModelError(explain("spiral", got, needs, why, "give J1 = -1.2, J2 = -1.5."))
+        raise ModelError("spiral", got, needs, why, "give J1 = -1.2, J2 = -1.5.")
     growth = 2.0 * product - 1.0 + 2.0 * math.sqrt(product * (product - 1.0))
     # the second row of the map, 2 J1 y - z = multiplier z, has no cancellation
     return Spiral(growth, 1.0 / growth, 2.0 * J1 / (1.0 + growth), 2.0 * J1 / (1.0 + 1.0 / growth))

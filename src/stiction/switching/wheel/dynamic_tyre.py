@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from stiction.core.audit import Audit, Check
 from stiction.core.ledger import Ledger
-from stiction.errors import ModelError, Status, explain
+from stiction.errors import ModelError, Status
 from stiction.laws.tyre import StretchedString
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
 
@@ -214,13 +214,11 @@ class DynamicTyreWheel(Record):
         ):
             if value > most:
                 raise ModelError(
-                    explain(
-                        f"DynamicTyreWheel.{name}",
-                        value,
-                        f"a number up to {most}",
-                        "slip begins before the wheel moves sideways, and never strengthens.",
-                        "give a smaller number.",
-                    )
+                    f"DynamicTyreWheel.{name}",
+                    value,
+                    f"a number up to {most}",
+                    "slip begins before the wheel moves sideways, and never strengthens.",
+                    "give a smaller number.",
                 )
         whole(
             "DynamicTyreWheel.nodes",
@@ -400,13 +398,11 @@ def _door(start: object, times: object) -> tuple[Floats, Floats]:
     )
     if np.any(np.diff(when) <= 0.0):
         raise ModelError(
-            explain(
-                "integrate.times",
-                "times that do not rise",
-                "times in rising order [s]",
-                "the motion is integrated forward, once.",
-                "sort them and leave out repeated ones.",
-            )
+            "integrate.times",
+            "times that do not rise",
+            "times in rising order [s]",
+            "the motion is integrated forward, once.",
+            "sort them and leave out repeated ones.",
         )
     return state.copy(), when.copy()
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import SharedName
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_SEED, number, whole
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
@@ -150,11 +150,9 @@ def _escapes(wheel: WheelOnTurntable, x: Floats) -> Flags:
 
 def _none(r_low: float, r_high: float, got: str) -> ModelError:
     return ModelError(
-        explain(
-            "escaping_points",
-            f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
-            "a range of r with an escaping region",
-            "exits are drawn from it.",
-            "for the paper's wheel 0.152 <= r < 0.186.",
-        )
+        "escaping_points",
+        f"{got}, for r in [{r_low:.6g}, {r_high:.6g})",
+        "a range of r with an escaping region",
+        "exits are drawn from it.",
+        "for the paper's wheel 0.152 <= r < 0.186.",
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
 from stiction.numerics.jit import mode
@@ -130,13 +130,11 @@ class WheelOnTurntable(SwitchingSystem):
         for name in ("physical_time", "c1_between_disks"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ModelError(
-                    explain(
-                        f"WheelOnTurntable.{name}",
-                        repr(getattr(self, name)),
-                        "True or False",
-                        "it chooses one of two forms of the equations.",
-                        "leave it out for the paper's form.",
-                    )
+                    f"WheelOnTurntable.{name}",
+                    repr(getattr(self, name)),
+                    "True or False",
+                    "it chooses one of two forms of the equations.",
+                    "leave it out for the paper's form.",
                 )
         self._check_tyre()
         if self.x0 is None:
@@ -149,25 +147,21 @@ class WheelOnTurntable(SwitchingSystem):
             return
         if not isinstance(tyre, SimplifiedTyre):
             raise ModelError(
-                explain(
-                    "WheelOnTurntable.tyre",
-                    repr(tyre),
-                    "None, a SimplifiedTyre or a StretchedString",
-                    "it gives the force and the moment on the wheel.",
-                    "leave it out for the paper's law.",
-                )
+                "WheelOnTurntable.tyre",
+                repr(tyre),
+                "None, a SimplifiedTyre or a StretchedString",
+                "it gives the force and the moment on the wheel.",
+                "leave it out for the paper's law.",
             )
         for name in ("mu", "kappa"):
             mine, given = getattr(self, name), getattr(tyre, name)
             if mine not in (given, getattr(WheelOnTurntable, name)):
                 raise ModelError(
-                    explain(
-                        f"WheelOnTurntable.{name}",
-                        f"{mine!r} beside a tyre with {name} = {given!r}",
-                        "one number",
-                        "the tyre and the wheel state the same friction.",
-                        f"leave {name} out; the tyre gives it.",
-                    )
+                    f"WheelOnTurntable.{name}",
+                    f"{mine!r} beside a tyre with {name} = {given!r}",
+                    "one number",
+                    "the tyre and the wheel state the same friction.",
+                    f"leave {name} out; the tyre gives it.",
                 )
             object.__setattr__(self, name, given)
 
@@ -185,14 +179,12 @@ class WheelOnTurntable(SwitchingSystem):
         """
         if self.has_string:
             raise ModelError(
-                explain(
-                    f"WheelOnTurntable.{what}",
-                    "a wheel with a stretched-string tyre",
-                    "the paper's law, tyre=None",
-                    "a string has no friction at h = 0, so nothing slides there and no "
-                    "two-fold exists.",
-                    "leave the tyre out, or follow the motion with `solve`.",
-                )
+                f"WheelOnTurntable.{what}",
+                "a wheel with a stretched-string tyre",
+                "the paper's law, tyre=None",
+                "a string has no friction at h = 0, so nothing slides there and no "
+                "two-fold exists.",
+                "leave the tyre out, or follow the motion with `solve`.",
             )
 
     # ---- what methods read
@@ -335,16 +327,13 @@ class WheelOnTurntable(SwitchingSystem):
         kappa, k2 = float(found.kappa), float(found.k2)
         if not (0.0 < kappa < np.inf and 0.0 <= k2 < np.inf and float(found.g) != 0.0):
             raise ModelError(
-                explain(
-                    name,
-                    f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, "
-                    f"k2 = {k2:.4g}",
-                    "a place with kappa > 0 and k2 >= 0",
-                    "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
-                    "r* (omega* - omega0) / sin(gamma).",
-                    "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
-                    "gamma = pi/2 have no such two-fold.",
-                )
+                name,
+                f"r* = {r!r}, omega* = {omega!r}, which ask for kappa = {kappa:.4g}, k2 = {k2:.4g}",
+                "a place with kappa > 0 and k2 >= 0",
+                "kappa > 0 asks for r* cos(gamma) g* < 0, where g* is "
+                "r* (omega* - omega0) / sin(gamma).",
+                "move r* or omega*, or look at `fig4_flags`; the cases gamma = 0 and "
+                "gamma = pi/2 have no such two-fold.",
             )
         return cls(**others, kappa=kappa, k2=k2)
 

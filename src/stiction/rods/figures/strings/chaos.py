@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.rods.figures.strings.data import STRINGS, StringData
 
@@ -109,4 +109,4 @@ def _too_few(count: int) -> ModelError:
     why = "a section is made of the passages of a long motion."
     try_ = "solve for longer, and save at least twenty states a period."
     got = f"a run whose u1 rises through zero {count} times"
-    return ModelError(explain("plot.section", got, "at least 2 passages", why, try_))
+    return ModelError("plot.section", got, "at least 2 passages", why, try_)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain, nearest
+from stiction.errors import ModelError, nearest
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -115,13 +115,11 @@ class StringData(RunData):
         for name in names:
             if name not in STRINGS:
                 raise ModelError(
-                    explain(
-                        "plot.field",
-                        repr(name),
-                        "u or v",
-                        "these are the two strings.",
-                        nearest(str(name), tuple(STRINGS)),
-                    )
+                    "plot.field",
+                    repr(name),
+                    "u or v",
+                    "these are the two strings.",
+                    nearest(str(name), tuple(STRINGS)),
                 )
         return names
 
@@ -132,13 +130,11 @@ class StringData(RunData):
             return begin, end
         if not (np.shape(window) == (2,) and begin <= window[0] < window[1] <= end):
             raise ModelError(
-                explain(
-                    "plot.window",
-                    repr(window),
-                    f"a begin and a later end between {begin:.6g} and {end:.6g}",
-                    "what was saved is drawn.",
-                    "leave it out to draw the whole run.",
-                )
+                "plot.window",
+                repr(window),
+                f"a begin and a later end between {begin:.6g} and {end:.6g}",
+                "what was saved is drawn.",
+                "leave it out to draw the whole run.",
             )
         return float(window[0]), float(window[1])
 
@@ -192,13 +188,11 @@ class StringData(RunData):
         rows = self.even_rows
         if not self.has_spectrum:
             raise ModelError(
-                explain(
-                    "plot.spectrum",
-                    f"{rows} evenly spaced times",
-                    f"at least {_LEAST_SAMPLES}",
-                    "a spectrum is that of a signal sampled at equal steps.",
-                    "save the run at evenly spaced times, for example save=2001.",
-                )
+                "plot.spectrum",
+                f"{rows} evenly spaced times",
+                f"at least {_LEAST_SAMPLES}",
+                "a spectrum is that of a signal sampled at equal steps.",
+                "save the run at evenly spaced times, for example save=2001.",
             )
         step = float(self.time[1] - self.time[0])
         signal = self.values(f"{name}1")[:rows]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.plot.energy import imbalance_panel
 from stiction.rods.figures.strings.data import STRINGS, StringData
@@ -147,13 +147,11 @@ def growth(data: StringData, other: Run) -> PaperFigure:
     rows = rows if same.all() else int(np.argmin(same))
     if rows < 2 or data.values("u").shape[1] != twin.values("u").shape[1]:
         raise ModelError(
-            explain(
-                "plot.growth",
-                "a run saved at other times or on another grid",
-                "a run of the same system and save, from a start that differs a little",
-                "the states of both are subtracted.",
-                "change s2 by 1e-7, solve again, and give that run.",
-            )
+            "plot.growth",
+            "a run saved at other times or on another grid",
+            "a run of the same system and save, from a start that differs a little",
+            "the states of both are subtracted.",
+            "change s2 by 1e-7, solve again, and give that run.",
         )
     square = sum((_ahead(data, n, rows) - _ahead(twin, n, rows)) ** 2 for n in ("s1", "s2"))
     for name in ("u", "v", "u_t", "v_t"):
