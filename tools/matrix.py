@@ -11,7 +11,7 @@
 Each environment is made in build/matrix. What README shows is run as a user does, figures
 included, and `stiction doctor` must find no fault. What pip loads is kept in a folder, from which
 the next attempt installs where the index does not answer. When all four passed, the newest are
-written into src/stiction/core/tried.py, after which later ones are named where they run.
+written into src/stiction/core/provenance.py, after which later ones are named where they run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "matrix"
-TRIED = ROOT / "src" / "stiction" / "core" / "tried.py"
+PROVENANCE = ROOT / "src" / "stiction" / "core" / "provenance.py"
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stiction-ci" / "matrix"
 
 PYTHONS = ("3.11", "3.13")
@@ -241,9 +241,9 @@ def write_tried() -> None:
     ).stdout
     found = dict(line.split() for line in said.splitlines())
     table = "".join(f'    "{name}": "{version}",\n' for name, version in found.items())
-    text = TRIED.read_text("utf-8")
+    text = PROVENANCE.read_text("utf-8")
     made = re.sub(r"TRIED = \{\n.*?\}", lambda _: f"TRIED = {{\n{table}}}", text, flags=re.DOTALL)
-    TRIED.write_text(made, "utf-8")
+    PROVENANCE.write_text(made, "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stiction.core.tried import TRIED, release
+from stiction.core.provenance import TRIED, release
 
 
 @pytest.fixture(scope="module")

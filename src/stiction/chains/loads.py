@@ -7,14 +7,17 @@ Methods read that form (`Pieces`), so constant-friction runs have no error from 
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Parts
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, shape_of
+from stiction.numerics.checks import shape_of
 
 __all__ = [
     "Constant",
@@ -30,7 +33,21 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-_TRY_LOAD = "give a finite number."
+_WHY, _TRY = "an infinite or undefined load leaves no finite motion.", "give a finite number."
+_WHY_POINTS = "the load runs in straight lines between these points."
+_TRY_POINTS = "give `time` and `value` as lists of one length, times rising."
+_PARTS = Parts(
+    "the sum of nothing is better said as Constant(0).",
+    "for example SumOf([Constant(2.0), Ramp(0.1)]).",
+    "a list of loads, at least one",
+    least=1,
+)
+_BREAKPOINTS = Finite(
+    "s",
+    "the load is followed smoothly between these times.",
+    "give a list of times, for example [1.0, 2.5].",
+    per="jump",
+)
 _EMPTY = np.empty(0)
 
 
@@ -67,7 +84,7 @@ class Pieces:
         return np.asarray(f)
 
 
-class Load(Record, abc.ABC):
+class Load(Declared, abc.ABC):
     """A force that depends on time alone.
 
     Examples
@@ -116,10 +133,7 @@ class Constant(Load):
     value : force [N]
     """
 
-    value: float
-
-    def __post_init__(self) -> None:
-        _finite(self, "Constant", "value", "N")
+    value: Annotated[float, Finite("N", _WHY, _TRY)]
 
     def pieces(self) -> Pieces:
         """Return one level piece."""
@@ -136,12 +150,8 @@ class Ramp(Load):
     start : force at t = 0 [N]
     """
 
-    rate: float
-    start: float = 0.0
-
-    def __post_init__(self) -> None:
-        _finite(self, "Ramp", "rate", "N/s")
-        _finite(self, "Ramp", "start", "N")
+    rate: Annotated[float, Finite("N/s", _WHY, _TRY)]
+    start: Annotated[float, Finite("N", _WHY, _TRY)] = 0.0
 
     def pieces(self) -> Pieces:
         """Return one sloping piece."""
@@ -159,14 +169,9 @@ class Sine(Load):
     phase : [rad]
     """
 
-    amplitude: float
-    angular_frequency: float
-    phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        _finite(self, "Sine", "amplitude", "N")
-        _finite(self, "Sine", "angular_frequency", "rad/s")
-        _finite(self, "Sine", "phase", "rad")
+    amplitude: Annotated[float, Finite("N", _WHY, _TRY)]
+    angular_frequency: Annotated[float, Finite("rad/s", _WHY, _TRY)]
+    phase: Annotated[float, Finite("rad", _WHY, _TRY)] = 0.0
 
     def pieces(self) -> Pieces:
         """Return one level piece at zero and the sine."""
@@ -190,22 +195,17 @@ class PiecewiseLinear(Load):
     value : (n_point,) forces [N] at these times
     """
 
-    time: Sequence[float] | Floats
-    value: Sequence[float] | Floats
+    time: Annotated[Sequence[float] | Floats, Finite("s", _WHY_POINTS, _TRY_POINTS, per="point")]
+    value: Annotated[Sequence[float] | Floats, Finite("N", _WHY_POINTS, _TRY_POINTS, per="value")]
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many values there are."""
+        return {"value": math.prod(shape_of(self.time))}
 
     def __post_init__(self) -> None:
-        why = "the load runs in straight lines between these points."
-        try_ = "give `time` and `value` as lists of one length, times rising."
-        time = numbers("PiecewiseLinear.time", self.time, unit="s", per="point", why=why, try_=try_)
-        value = numbers(
-            "PiecewiseLinear.value",
-            self.value,
-            size=time.size if shape_of(self.value) else None,
-            unit="N",
-            per="point",
-            why=why,
-            try_=try_,
-        )
+        super().__post_init__()
+        time, value = np.asarray(self.time), np.asarray(self.value)
         if time.size > 1 and not (np.diff(time) > 0.0).all():
             raise ModelError(
                 "PiecewiseLinear.time",
@@ -224,8 +224,6 @@ class PiecewiseLinear(Load):
                 "the load runs in straight lines between these points.",
                 "move the points apart.",
             )
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "value", value)
 
     def pieces(self) -> Pieces:
         """Return one piece per interval, with level pieces before and after."""
@@ -245,19 +243,7 @@ class SumOf(Load):
     parts : the loads; at least one
     """
 
-    parts: Sequence[Load]
-
-    def __post_init__(self) -> None:
-        parts = tuple(self.parts) if isinstance(self.parts, (list, tuple)) else ()
-        if not parts or not all(isinstance(part, Load) for part in parts):
-            raise ModelError(
-                "SumOf.parts",
-                repr(self.parts),
-                "a list of loads, at least one",
-                "the sum of nothing is better said as Constant(0).",
-                "for example SumOf([Constant(2.0), Ramp(0.1)]).",
-            )
-        object.__setattr__(self, "parts", parts)
+    parts: Annotated[Sequence[Load], _PARTS]
 
     def pieces(self) -> Pieces:
         """Return the pieces of the sum: a new piece wherever a part has one."""
@@ -300,7 +286,7 @@ class UserLoad(Load):
     """
 
     function: Callable[[float], float]
-    breakpoints: Sequence[float] = field(default=())
+    breakpoints: Annotated[Sequence[float], _BREAKPOINTS] = ()
 
     def __post_init__(self) -> None:
         reason: BaseException | None = None
@@ -317,15 +303,8 @@ class UserLoad(Load):
                 "for example UserLoad(lambda t: 2.0 * t * t).",
             ) from reason
         if shape_of(self.breakpoints) != (0,):
-            times = numbers(
-                "UserLoad.breakpoints",
-                self.breakpoints,
-                unit="s",
-                per="jump",
-                why="the load is followed smoothly between these times.",
-                try_="give a list of times, for example [1.0, 2.5].",
-            )
-            object.__setattr__(self, "breakpoints", tuple(sorted(times.tolist())))
+            super().__post_init__()
+            object.__setattr__(self, "breakpoints", tuple(np.sort(self.breakpoints).tolist()))
 
     def pieces(self) -> Pieces:
         """Return level pieces at zero that break at the breakpoints, and the function."""
@@ -359,14 +338,3 @@ def check_load(load: Load, t: float) -> None:
 
 def _line(offset: float, rate: float) -> Pieces:
     return Pieces(np.zeros(1), np.array([offset]), np.array([rate]), _EMPTY, _EMPTY, _EMPTY)
-
-
-def _finite(load: Load, name: str, field_name: str, unit: str) -> None:
-    value = number(
-        f"{name}.{field_name}",
-        getattr(load, field_name),
-        unit=unit,
-        why="an infinite or undefined load leaves no finite motion.",
-        try_=_TRY_LOAD,
-    )
-    object.__setattr__(load, field_name, value)

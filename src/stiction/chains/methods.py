@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from stiction.chains.model import Chain
 from stiction.chains.policies import BranchChoice, StayStuck
+from stiction.core.fields import Count, Finite, Flag, Limit, Part, Positive
 from stiction.core.method import Method, Policy
-from stiction.errors import ModelError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign
-from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, Record, check_counts, number
+from stiction.numerics.checks import BYTES_OF_EVENT
 
 if TYPE_CHECKING:
     from stiction.core.block import Solve
@@ -24,6 +24,48 @@ __all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStep
 
 # steps of one mass that take some ten seconds
 _STEPS_OF_ONE = 2_000_000
+
+_RTOL = Positive(
+    "",
+    "below, rounding rules; above, events would be missed.",
+    "1e-12 costs hardly more than 1e-6.",
+    least=1e-14,
+    most=1e-2,
+)
+_RADAU_RTOL = Positive(
+    "", "steps are as long as this tolerance allows.", "use 1e-11.", least=1e-13, most=1e-3
+)
+_ORDER = Count(8, "fewer terms make short steps, and more lose digits.", most=60)
+_MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
+_POLICY = Part(
+    "it says what to do where the future is not unique.",
+    "leave it out: masses stick there.",
+    "a policy, such as SlipAtTouch(...)",
+)
+_REPLAY = Flag("a replay is made or not; None makes one for at most 50 masses.", "leave it out.")
+_STEP = Positive("s", "time must go forward.", "for example 1e-3.")
+_STABLE_THETA = Finite(
+    "",
+    "outside it the scheme is unstable, or creates energy.",
+    "0.5 for the least loss, 1.0 for the most damping. RegularizedTheta takes values below 1/2.",
+    least=0.5,
+    most=1.0,
+)
+_THETA = Finite(
+    "",
+    "it weighs the end of a step against its start.",
+    "0.5 for the least loss, 1.0 for the most damping.",
+    least=0.0,
+    most=1.0,
+)
+_SMOOTHING = Positive("m/s", "a sign of no width is not smooth.", "for example 1e-3.")
+_SHAPE = Part("friction is smoothed by it.", "SquareRootSign() or TanhSign().")
+_TOLERANCE = Positive("", "a residual of zero is never met.", "for example 1e-12.")
+_ONSET = Positive("", "every mass creeps from the start.", "for example 10.0.")
+_CHOICE = Part(
+    "weakening friction can allow several motions, and the run follows one.",
+    "StayStuck() or SlideFrom(time=0.0).",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,61 +93,13 @@ class EventDriven(Method):
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
 
-    rtol: float = 1e-12
-    order: int = 30
-    max_step: float | None = None
-    max_steps: int | None = None
-    max_events: int = 1_000_000
-    policy: Policy | None = None
-    replay: bool | None = None
-
-    def __post_init__(self) -> None:
-        if self.replay not in (None, True, False):
-            raise ModelError(
-                "EventDriven.replay",
-                repr(self.replay),
-                "True, False or None",
-                "a replay is made or not; None makes one for at most 50 masses.",
-                "leave it out.",
-            )
-        number(
-            "EventDriven.rtol",
-            self.rtol,
-            rule="positive",
-            why="steps are as long as this tolerance allows.",
-            try_="give a number such as 1e-12.",
-        )
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise ModelError(
-                "EventDriven.rtol",
-                self.rtol,
-                "a number between 1e-14 and 1e-2",
-                "below, rounding rules; above, events would be missed.",
-                "1e-12 costs hardly more than 1e-6.",
-            )
-        why, try_ = "the work of a run is bounded.", "leave the default."
-        check_counts(
-            self,
-            ("order", 8, MOST_WORK, 0),
-            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
-        )
-        if self.max_steps is not None:
-            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
-        if self.order > 60:
-            raise ModelError(
-                "EventDriven.order", self.order, "at most 60", "more lose digits.", try_
-            )
-        if self.max_step is not None:
-            where, why = "EventDriven.max_step", "a step must go forward."
-            number(where, self.max_step, rule="positive", why=why, try_="leave it out.")
-        if self.policy is not None and not isinstance(self.policy, Policy):
-            raise ModelError(
-                "EventDriven.policy",
-                repr(self.policy),
-                "a policy, such as SlipAtTouch(...)",
-                "it says what to do where the future is not unique.",
-                "leave it out: masses stick there.",
-            )
+    rtol: Annotated[float, _RTOL] = 1e-12
+    order: Annotated[int, _ORDER] = 30
+    max_step: Annotated[float | None, _MAX_STEP] = None
+    max_steps: Annotated[int | None, Limit()] = None
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
+    policy: Annotated[Policy | None, _POLICY] = None
+    replay: Annotated[bool | None, _REPLAY] = None
 
     def without_stick(self) -> Radau:
         """Return the method that takes its place where the law has no stick."""
@@ -182,15 +176,11 @@ class ThetaStepper(Method):
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
 
-    step: float
-    theta: float = 0.5
-    max_solves: int = 1_000
-    max_steps: int = 1_000_000_000
-    max_events: int = 10_000_000
-
-    def __post_init__(self) -> None:
-        _check_step(self, 0.5)
-        _check_bounds(self, "max_solves", "max_steps", "max_events")
+    step: Annotated[float, _STEP]
+    theta: Annotated[float, _STABLE_THETA] = 0.5
+    max_solves: Annotated[int, Limit(most=1_000_000)] = 1_000
+    max_steps: Annotated[int, Limit()] = 1_000_000_000
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 10_000_000
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
@@ -249,31 +239,16 @@ class RegularizedTheta(Method):
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
 
-    step: float
-    theta: float
-    smoothing: float
-    shape: SmoothSign = field(default_factory=SquareRootSign)
-    line_search: bool = True
-    max_iterations: int = 50
-    tolerance: float = 1e-13
-    onset_at: float = 10.0
-    max_steps: int = 1_000_000_000
-    max_events: int = 10_000_000
-
-    def __post_init__(self) -> None:
-        _check_step(self, 0.0)
-        _check_bounds(self, "max_iterations", "max_steps", "max_events")
-        _positive(self, "smoothing", "m/s", "a sign of no width is not smooth.", "1e-3.")
-        _positive(self, "tolerance", "", "a residual of zero is never met.", "1e-12.")
-        _positive(self, "onset_at", "", "every mass creeps from the start.", "10.0.")
-        if not isinstance(self.shape, SmoothSign):
-            raise ModelError(
-                "RegularizedTheta.shape",
-                repr(self.shape),
-                "a SmoothSign",
-                "friction is smoothed by it.",
-                "SquareRootSign() or TanhSign().",
-            )
+    step: Annotated[float, _STEP]
+    theta: Annotated[float, _THETA]
+    smoothing: Annotated[float, _SMOOTHING]
+    shape: Annotated[SmoothSign, _SHAPE] = field(default_factory=SquareRootSign)
+    line_search: Annotated[bool, Flag("Newton steps are shortened or not.", "give True.")] = True
+    max_iterations: Annotated[int, Limit(most=1_000_000)] = 50
+    tolerance: Annotated[float, _TOLERANCE] = 1e-13
+    onset_at: Annotated[float, _ONSET] = 10.0
+    max_steps: Annotated[int, Limit()] = 1_000_000_000
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 10_000_000
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
@@ -302,33 +277,11 @@ class Quasistatic(Method):
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
 
-    rtol: float = 1e-12
-    choice: BranchChoice = field(default_factory=StayStuck)
-    load_samples: int = 2000
-    max_steps: int = 2_000_000
-    max_events: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        why, try_ = "a user's load and weakening friction are followed to this.", "use 1e-12."
-        number("Quasistatic.rtol", self.rtol, rule="positive", why=why, try_=try_)
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise ModelError(
-                "Quasistatic.rtol", self.rtol, "a number between 1e-14 and 1e-2", why, try_
-            )
-        check_counts(
-            self,
-            ("load_samples", 2, 1_000_000, 0),
-            ("max_steps", 1, MOST_WORK, 0),
-            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
-        )
-        if not isinstance(self.choice, BranchChoice):
-            raise ModelError(
-                "Quasistatic.choice",
-                repr(self.choice),
-                "a BranchChoice",
-                "weakening friction can allow several motions, and the run follows one.",
-                "StayStuck() or SlideFrom(time=0.0).",
-            )
+    rtol: Annotated[float, _RTOL] = 1e-12
+    choice: Annotated[BranchChoice, _CHOICE] = field(default_factory=StayStuck)
+    load_samples: Annotated[int, Limit(2, 1_000_000)] = 2000
+    max_steps: Annotated[int, Limit()] = 2_000_000
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
@@ -362,58 +315,13 @@ class Radau(Method):
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
 
-    rtol: float = 1e-11
-    max_step: float | None = None
-    max_steps: int = 200_000
-    max_events: int = 100_000
-
-    def __post_init__(self) -> None:
-        why, try_ = "steps are as long as this tolerance allows.", "use 1e-11."
-        number("Radau.rtol", self.rtol, rule="positive", why=why, try_=try_)
-        if not 1e-13 <= self.rtol <= 1e-3:
-            needs = "a number between 1e-13 and 1e-3"
-            raise ModelError("Radau.rtol", self.rtol, needs, why, try_)
-        if self.max_step is not None:
-            why, try_ = "a step must go forward.", "leave it out."
-            number("Radau.max_step", self.max_step, rule="positive", unit="s", why=why, try_=try_)
-        check_counts(
-            self,
-            ("max_steps", 1, MOST_WORK, 0),
-            ("max_events", 1, MOST_WORK, BYTES_OF_EVENT),
-        )
+    rtol: Annotated[float, _RADAU_RTOL] = 1e-11
+    max_step: Annotated[float | None, _MAX_STEP] = None
+    max_steps: Annotated[int, Limit()] = 200_000
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 100_000
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
         from stiction.chains.creep.run import solve_creep
 
         return solve_creep(system, self, request)
-
-
-def _check_step(method: ThetaStepper | RegularizedTheta, least: float) -> None:
-    name = type(method).__name__
-    _positive(method, "step", "s", "time must go forward.", "1e-3.")
-    why = "outside it the scheme is unstable, or creates energy."
-    if least == 0.0:
-        why = "it weighs the end of a step against its start."
-    theta = number(f"{name}.theta", method.theta, why=why, try_="0.5 or 1.0.")
-    if not least <= theta <= 1.0:
-        try_ = "0.5 for the least loss, 1.0 for the most damping."
-        if least > 0.0:
-            try_ += " RegularizedTheta takes values below 1/2."
-        needs = f"a number between {least:g} and 1"
-        raise ModelError(f"{name}.theta", theta, needs, why, try_)
-    object.__setattr__(method, "theta", theta)
-
-
-def _positive(method: Record, name: str, unit: str, why: str, try_: str) -> None:
-    where = f"{type(method).__name__}.{name}"
-    value = getattr(method, name)
-    clean = number(where, value, rule="positive", unit=unit, why=why, try_=f"for example {try_}")
-    object.__setattr__(method, name, clean)
-
-
-def _check_bounds(method: Record, *names: str) -> None:
-    each = {"max_events": BYTES_OF_EVENT}
-    most = {"max_steps": MOST_WORK, "max_events": MOST_WORK}
-    rules = [(name, 1, most.get(name, 1_000_000), each.get(name, 0)) for name in names]
-    check_counts(method, *rules)

@@ -14,19 +14,17 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.loads import Constant, Load
+from stiction.core.fields import Choice, Declared, Finite, NonNegative, Part, Positive
 from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.laws.friction import Friction, FrictionTable
-from stiction.numerics.checks import Numbers, Record, number, numbers, shape_of, whole
-
-if TYPE_CHECKING:
-    pass
+from stiction.numerics.checks import Numbers, shape_of, whole
 
 __all__ = ["Chain"]
 
@@ -41,9 +39,44 @@ _SIDES = {
     "none": (False, False),
 }
 
+_WHY_SPRING = "supports = {0.supports!r} makes {0.n_spring} springs for {0.n_mass} masses."
+_TRY_SPRING = "give one number for all, or a list of {0.n_spring}."
+_WHY_START = "every mass starts somewhere."
+_TRY_N = "give one number for all masses, or a list with one per mass."
+_WHY_WHOLE = "it applies to the whole chain."
+_TRY_WHOLE = "give one finite number."
+
+_MASS = Positive(
+    "kg",
+    "a massless or negative block has no inertia to slip with.",
+    "give a positive mass, or remove the block and join its springs.",
+    per="mass",
+)
+_SPRING = Positive("N/m", _WHY_SPRING, _TRY_SPRING, per="spring")
+_DAMPER = NonNegative("N s/m", _WHY_SPRING, _TRY_SPRING, per="spring")
+_LOAD = Part("the load is an object with its own fields.", "for example Ramp(rate=1.0).")
+_SUPPORTS = Choice(
+    tuple(_SIDES),
+    "an end of the chain is either held by a wall through a spring or free.",
+    '"left" is the chain of the paper: wall beside mass 1, mass n free.',
+)
+_SHARE = Finite("1", "the load vector shares the load among the masses.", _TRY_N, per="mass")
+_PRESS = NonNegative(
+    "N",
+    "friction needs a contact that is pressed together, not pulled apart.",
+    _TRY_N,
+    per="mass",
+)
+_PLATE_SPRING = NonNegative(
+    "N/m",
+    "a spring with negative stiffness stores less the more it is stretched.",
+    _TRY_N,
+    per="mass",
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Chain(Record):
+class Chain(Declared):
     """n masses, springs and dampers on a rail under Coulomb friction.
 
     Mass 1 is next to the left wall and mass n carries the load, unless `supports` and
@@ -82,68 +115,43 @@ class Chain(Record):
     # what is told of a run does not depend on the times at which its state is kept
     fewest_saves: ClassVar[int] = 2
 
-    mass: Numbers
-    stiffness: Numbers
-    damping: Numbers = 0.0
-    gravity: float = 9.81
-    load: Load = field(default_factory=lambda: Constant(0.0))
+    mass: Annotated[Numbers, _MASS]
+    stiffness: Annotated[Numbers, _SPRING]
+    damping: Annotated[Numbers, _DAMPER] = 0.0
+    gravity: Annotated[float, NonNegative("m/s^2", _WHY_WHOLE, _TRY_WHOLE)] = 9.81
+    load: Annotated[Load, _LOAD] = field(default_factory=lambda: Constant(0.0))
     law: Friction = field(default_factory=lambda: Coulomb(0.0))
-    x0: Numbers = 0.0
-    v0: Numbers = 0.0
-    supports: str = "left"
-    load_vector: Sequence[float] | Floats | None = None
-    normal_force: Numbers | None = None
-    belt_speed: float = 0.0
-    plate_stiffness: Numbers = 0.0
-    plate_speed: float = 0.0
+    x0: Annotated[Numbers, Finite("m", _WHY_START, _TRY_N, per="mass")] = 0.0
+    v0: Annotated[Numbers, Finite("m/s", _WHY_START, _TRY_N, per="mass")] = 0.0
+    supports: Annotated[str, _SUPPORTS] = "left"
+    load_vector: Annotated[Sequence[float] | Floats | None, _SHARE] = None
+    normal_force: Annotated[Numbers | None, _PRESS] = None
+    belt_speed: Annotated[float, Finite("m/s", _WHY_WHOLE, _TRY_WHOLE)] = 0.0
+    plate_stiffness: Annotated[Numbers, _PLATE_SPRING] = 0.0
+    plate_speed: Annotated[float, Finite("m/s", _WHY_WHOLE, _TRY_WHOLE)] = 0.0
     n: int | None = None
-    spacing: float = 1.0
+    spacing: Annotated[float, Positive("m", _WHY_WHOLE, _TRY_WHOLE)] = 1.0
 
     def __post_init__(self) -> None:
         _check_count(self.mass, self.n)
-        self._check_kinds()
-        springs = self.n_spring
-        why_spring = (
-            f"supports = {self.supports!r} makes {springs} springs for {self.n_mass} masses."
-        )
-        try_spring = f"give one number for all, or a list of {springs}."
-        n, link = (self.n_mass, "mass"), (springs, "spring")
-        for name, shape, rule, unit, why, try_ in (
-            ("mass", n, "positive", "kg", _WHY_MASS, _TRY_MASS),
-            ("stiffness", link, "positive", "N/m", why_spring, try_spring),
-            ("damping", link, "nonnegative", "N s/m", why_spring, try_spring),
-            ("x0", n, "finite", "m", _WHY_START, _TRY_N),
-            ("v0", n, "finite", "m/s", _WHY_START, _TRY_N),
-            ("plate_stiffness", n, "nonnegative", "N/m", _WHY_PLATE, _TRY_N),
-            ("load_vector", n, "finite", "1", _WHY_B, _TRY_N),
-            ("normal_force", n, "nonnegative", "N", _WHY_N, _TRY_N),
-        ):
-            given = getattr(self, name)
-            if given is None and name in ("load_vector", "normal_force"):
-                continue
-            where = f"Chain.{name}"
-            full = numbers(
-                where, given, size=shape[0], per=shape[1], rule=rule, unit=unit, why=why, try_=try_
-            )
-            object.__setattr__(self, name, float(full[0]) if shape_of(given) == () else full)
-        for name, rule, unit in (
-            ("belt_speed", "finite", "m/s"),
-            ("plate_speed", "finite", "m/s"),
-            ("gravity", "nonnegative", "m/s^2"),
-            ("spacing", "positive", "m"),
-        ):
-            value = number(
-                f"Chain.{name}",
-                getattr(self, name),
-                rule=rule,
-                unit=unit,
-                why="it applies to the whole chain.",
-                try_="give one finite number.",
-            )
-            object.__setattr__(self, name, value)
+        _check_law(self.law)
+        super().__post_init__()
         # a law with lists of a wrong length is refused here
         self.friction.parameters  # noqa: B018
         self._check_sizes()
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many masses and springs there are."""
+        if self.supports == "none" and self.n_mass == 1:
+            raise ModelError(
+                "Chain.supports",
+                "'none' with n = 1",
+                "a wall, or at least two masses",
+                "one mass without a wall has no spring to give a stiffness for.",
+                'use supports = "left", or add a mass.',
+            )
+        return {"mass": self.n_mass, "spring": self.n_spring}
 
     # ---- what methods read
 
@@ -318,35 +326,6 @@ class Chain(Record):
 
     # ---- checks
 
-    def _check_kinds(self) -> None:
-        named = isinstance(self.supports, str)
-        if not named or self.supports not in _SIDES:
-            raise ModelError(
-                "Chain.supports",
-                repr(self.supports),
-                "one of " + ", ".join(repr(s) for s in _SIDES),
-                "an end of the chain is either held by a wall through a spring or free.",
-                '"left" is the chain of the paper: wall beside mass 1, mass n free.',
-            )
-        if self.supports == "none" and self.n_mass == 1:
-            raise ModelError(
-                "Chain.supports",
-                "'none' with n = 1",
-                "a wall, or at least two masses",
-                "one mass without a wall has no spring to give a stiffness for.",
-                'use supports = "left", or add a mass.',
-            )
-        for name, kind in (("load", Load), ("law", Friction)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                raise ModelError(
-                    f"Chain.{name}",
-                    repr(value),
-                    f"a {kind.__name__}",
-                    f"the {name} is an object with its own fields.",
-                    _for_example(name, value),
-                )
-
     def _check_sizes(self) -> None:
         """Refuse numbers that are finite alone but not together."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -382,15 +361,6 @@ class Chain(Record):
         none = np.zeros(1)
         springs = np.broadcast_to(given, self.n_spring)
         return np.concatenate([[] if left else none, springs, [] if right else none])
-
-
-_WHY_MASS = "a massless or negative block has no inertia to slip with."
-_TRY_MASS = "give a positive mass, or remove the block and join its springs."
-_WHY_START = "every mass starts somewhere."
-_TRY_N = "give one number for all masses, or a list with one per mass."
-_WHY_PLATE = "a spring with negative stiffness stores less the more it is stretched."
-_WHY_B = "the load vector shares the load among the masses."
-_WHY_N = "friction needs a contact that is pressed together, not pulled apart."
 
 
 def _check_count(mass: object, n: object) -> None:
@@ -435,12 +405,13 @@ def _tridiagonal(links: Floats) -> Floats:
     return np.diag(links[:-1] + links[1:]) - np.diag(inner, 1) - np.diag(inner, -1)
 
 
-def _for_example(name: str, value: object) -> str:
-    """Return what to try instead of a value that is no load or law."""
-    if name == "load":
-        return "for example Ramp(rate=1.0)."
+def _check_law(law: object) -> None:
+    if isinstance(law, Friction):
+        return
     from stiction.laws.rate_and_state import RateAndState
 
-    if isinstance(value, RateAndState):
-        return f"RateAndStateFriction({type(value).__name__}(...)), which has the masses' inertia."
-    return "Coulomb(mu=0.25)."
+    try_ = "Coulomb(mu=0.25)."
+    if isinstance(law, RateAndState):
+        try_ = f"RateAndStateFriction({type(law).__name__}(...)), which has the masses' inertia."
+    why = "the law is an object with its own fields."
+    raise ModelError("Chain.law", repr(law), "a Friction", why, try_)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from stiction.core.fields import Declared, Finite
 from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
+from stiction.numerics.checks import number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtTouch", "StayStuck"]
+
+_TIME = Finite("s", "the chain leaves its rest then.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +53,7 @@ class SlipAtTouch(Policy):
             )
 
 
-class BranchChoice(Record, abc.ABC):
+class BranchChoice(Declared, abc.ABC):
     """Which motion to follow where the quasistatic problem admits several."""
 
     @abc.abstractmethod
@@ -95,12 +99,7 @@ class SlideFrom(BranchChoice):
     2.5
     """
 
-    time: float = 0.0
-
-    def __post_init__(self) -> None:
-        why, try_ = "the chain leaves its rest then.", "for example SlideFrom(time=0.0)."
-        time = number("SlideFrom.time", self.time, unit="s", why=why, try_=try_)
-        object.__setattr__(self, "time", time)
+    time: Annotated[float, _TIME] = 0.0
 
     def leaves(self, t: float) -> bool:
         """Return whether `time` has come."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from stiction.catalogue import attribute, method_homes, room_of
+from stiction.core.fields import Declared
 from stiction.errors import ModelError, nearest
 from stiction.numerics.checks import Record
 
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 
-class Policy(Record):
+class Policy(Declared):
     """Base of what a run does where the model allows more than one future."""
 
 
@@ -47,7 +48,7 @@ class Solver(Protocol):
         """Return the run of `system`."""
 
 
-class Method(Record, abc.ABC):
+class Method(Declared, abc.ABC):
     """Base of what solves a system: the numbers that say how, and a way to the code that does.
 
     A class names in `solves` the classes of systems that it takes, and imports its engine in

@@ -6,7 +6,7 @@ import importlib.metadata
 import re
 from collections.abc import Iterator
 
-from stiction.core.tried import TRIED, is_untried, release
+from stiction.core.provenance import TRIED, is_untried, release
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
 
 __all__ = ["core", "extras", "untried"]

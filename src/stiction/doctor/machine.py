@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from stiction.core.tried import is_untried
+from stiction.core.provenance import is_untried
 from stiction.doctor.extras import core, extras, untried
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from stiction.core.tried import TRIED
+from stiction.core.provenance import TRIED
 from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
 from stiction.numerics.compiling import folders
 from stiction.plot import style

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_text", "write_scenario"]
 
+# a type beside which stands what the field may hold
+_DECLARED = re.compile(r"^Annotated\[([^,]+),.*$", re.DOTALL)
 _NUMBERS = re.compile(r"\[\n((?: +[-+.\w]+,\n)+) *\]")
 
 
@@ -80,7 +82,7 @@ def _plain(value: object, where: str, unwritable: list[str], declared: str = "")
             unwritable.append(f"{where}: {name}")
         known = [f for f in dataclasses.fields(value) if f.init]
         fields = ((f.name, _given(value, f)) for f in known)
-        types = {f.name: str(f.type).removesuffix(" | None") for f in known}
+        types = {f.name: _DECLARED.sub(r"\1", str(f.type)).removesuffix(" | None") for f in known}
         return {"type": name, **_entries(fields, where, unwritable, types)}
     if isinstance(value, Mapping):
         return _entries(value.items(), where, unwritable)

@@ -3,7 +3,6 @@
 import pytest
 
 from stiction.core import provenance as module
-from stiction.core import tried
 
 
 @pytest.fixture
@@ -29,20 +28,20 @@ def fresh():
     ],
 )
 def test_a_later_series_was_not_tried(monkeypatch, known, version, later):
-    monkeypatch.setitem(tried.TRIED, "numpy", known)
-    assert tried.is_untried("numpy", version) == later
-    assert not tried.is_untried("a package that is not needed", version)
+    monkeypatch.setitem(module.TRIED, "numpy", known)
+    assert module.is_untried("numpy", version) == later
+    assert not module.is_untried("a package that is not needed", version)
 
 
 @pytest.mark.usefixtures("fresh")
 def test_provenance_names_what_was_not_tried(monkeypatch):
     monkeypatch.setattr(module.importlib.metadata, "version", lambda name: "2.0.0")
     for name in ("python", "numpy", "numba", "scipy"):
-        monkeypatch.setitem(tried.TRIED, name, "99.0")
+        monkeypatch.setitem(module.TRIED, name, "99.0")
     assert "untried" not in module.provenance(1.0)
     module._versions.cache_clear()
-    monkeypatch.setitem(tried.TRIED, "numpy", "1.9.9")
-    monkeypatch.setitem(tried.TRIED, "scipy", "1.9")
+    monkeypatch.setitem(module.TRIED, "numpy", "1.9.9")
+    monkeypatch.setitem(module.TRIED, "scipy", "1.9")
     made = module.provenance(1.0)
     assert made["untried"] == "numpy 2.0.0, scipy 2.0.0"
     assert made["scipy"] == "2.0.0"

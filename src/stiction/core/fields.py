@@ -1,0 +1,349 @@
+"""Fields that declare what they may hold, in their annotations.
+
+    mass: Annotated[Numbers, Positive("kg", "a massless block has no inertia.", per="mass")]
+
+When an object of a class that derives from `Declared` is made, every declared field is replaced by
+clean numbers in its unit, or refused. What relates several fields stays in `__post_init__`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from stiction.errors import ModelError
+from stiction.numerics.checks import MOST_WORK, Record, number, numbers, shape_of, whole
+
+__all__ = [
+    "Choice",
+    "Count",
+    "Declared",
+    "Finite",
+    "Flag",
+    "Limit",
+    "NonNegative",
+    "Part",
+    "Parts",
+    "Positive",
+    "Rule",
+    "rules_of",
+]
+
+_TRY = "leave it out for the default."
+
+
+class Rule(Protocol):
+    """What a field may hold.
+
+    In the texts of a rule `{0.name}` stands for another field of the same object.
+    """
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return what the field will hold.
+
+        Parameters
+        ----------
+        where : name of the field, such as "Chain.mass"
+        value : what was given
+        owner : the object that has the field
+        hint : its type
+
+        Raises
+        ------
+        ModelError : on a value that the field may not hold.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class Finite:
+    """One finite number, or an array of them.
+
+    Parameters
+    ----------
+    unit : "" or "1" for a pure number
+    why, try_ : what an error says
+    per : what there is one number for each of, such as "mass", how many of which `lengths` of the
+        owner says; where the type allows a float, one number stands for all. "" for one number
+    size : length of an array whose length is fixed
+    least, most : bounds that are allowed themselves
+    above, below : bounds that are not
+    needs : what is needed beyond the bounds, in words; "" names the bounds
+    """
+
+    unit: str
+    why: str
+    try_: str = _TRY
+    _: dataclasses.KW_ONLY
+    per: str = ""
+    size: int = 0
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    needs: str = ""
+
+    sign: ClassVar[str] = "finite"
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return a float, or a read-only array of floats."""
+        texts = {"why": self.why, "try_": self.try_}
+        if "{" in self.why + self.try_:
+            texts = {name: text.format(owner) for name, text in texts.items()}
+        if not self.per:
+            one = number(where, value, rule=self.sign, unit=self.unit, **texts)
+            self._check_bounds(where, one, texts)
+            return one
+        scalar = shape_of(value) == ()
+        # one number stands for all only where the type says so
+        single = scalar and _allows_float(hint)
+        size = self.size or owner.lengths.get(self.per, 1 if single else None)
+        if scalar and not single:
+            size = None
+        told = {"per": self.per, "rule": self.sign, "unit": self.unit, **texts}
+        array = numbers(where, value, size=size, **told)
+        for bound in (array.min(), array.max()):
+            self._check_bounds(where, float(bound), texts)
+        return float(array[0]) if single else array
+
+    def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:
+        low = (self.least is None or value >= self.least) and (
+            self.above is None or value > self.above
+        )
+        high = (self.most is None or value <= self.most) and (
+            self.below is None or value < self.below
+        )
+        if not (low and high):
+            raise ModelError(where, value, self.needs or self._bounds(), **texts)
+
+    def _bounds(self) -> str:
+        """Return the bounds in words."""
+        low = self.least if self.above is None else self.above
+        high = self.most if self.below is None else self.below
+        unit = f" [{self.unit}]" if self.unit else ""
+        if low is None:
+            return f"{'at most' if self.below is None else 'a number below'} {high:.6g}{unit}"
+        if high is None:
+            return f"{'at least' if self.above is None else 'a number above'} {low:.6g}{unit}"
+        return f"a number between {low:.6g} and {high:.6g}{unit}"
+
+
+class Positive(Finite):
+    """A number > 0, or an array of them; parameters as of `Finite`."""
+
+    sign = "positive"
+
+
+class NonNegative(Finite):
+    """A number >= 0, or an array of them; parameters as of `Finite`."""
+
+    sign = "nonnegative"
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    """A whole number.
+
+    Parameters
+    ----------
+    least, most : bounds, both allowed
+    why, try_ : what an error says
+    each : memory that each of what is counted takes [bytes]
+    """
+
+    least: int
+    why: str
+    try_: str = _TRY
+    _: dataclasses.KW_ONLY
+    most: int = MOST_WORK
+    each: float = 0.0
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> int:
+        """Return an int."""
+        limits = {"least": self.least, "most": self.most, "each": self.each}
+        return whole(where, value, why=self.why, try_=self.try_, **limits)  # type: ignore[arg-type]
+
+
+def Limit(least: int = 1, most: int = MOST_WORK, each: float = 0.0) -> Count:
+    """Return the rule of a bound on the work of a method; parameters as of `Count`."""
+    why, try_ = "the work of a run is bounded.", "leave the default."
+    return Count(least, why, try_, most=most, each=each)
+
+
+@dataclasses.dataclass(frozen=True)
+class Flag:
+    """True or False.
+
+    Parameters
+    ----------
+    why, try_ : what an error says
+    """
+
+    why: str
+    try_: str = _TRY
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> bool:
+        """Return a bool."""
+        if not isinstance(value, bool | np.bool_):
+            raise ModelError(where, repr(value), "True or False", self.why, self.try_)
+        return bool(value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """One of some values.
+
+    Parameters
+    ----------
+    values : that are allowed
+    why, try_ : what an error says
+    """
+
+    values: tuple[str | float, ...]
+    why: str
+    try_: str = _TRY
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return the value."""
+        plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+        if not plain or value not in self.values:
+            needs = "one of " + ", ".join(map(repr, self.values))
+            raise ModelError(where, repr(value), needs, self.why, self.try_)
+        return self.values[self.values.index(value)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """An object of a class that the annotation names.
+
+    Parameters
+    ----------
+    why, try_ : what an error says
+    needs : what is needed, in words; "" names the class
+    """
+
+    why: str
+    try_: str = _TRY
+    needs: str = ""
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return the object."""
+        kinds = _classes(hint)
+        if not isinstance(value, kinds):
+            needs = self.needs or " or ".join(_with_article(kind.__name__) for kind in kinds)
+            raise ModelError(where, repr(value), needs, self.why, self.try_)
+        return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """Some objects of classes that the annotation names, as in `Sequence[Load]`.
+
+    Parameters
+    ----------
+    why, try_ : what an error says
+    needs : what is needed, in words; "" names the class
+    least : how many at least
+    """
+
+    why: str
+    try_: str = _TRY
+    needs: str = ""
+    least: int = 0
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
+        """Return a tuple of the objects."""
+        kinds = _classes(hint)
+        parts = tuple(value) if isinstance(value, list | tuple) else (value,)
+        wrong = [part for part in parts if not isinstance(part, kinds)]
+        if wrong or len(parts) < self.least:
+            needs = self.needs or f"{' or '.join(kind.__name__ for kind in kinds)} objects"
+            raise ModelError(where, repr(wrong[0]) if wrong else "none", needs, self.why, self.try_)
+        return parts
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
+
+
+class _Field(NamedTuple):
+    """A rule, and the type that it stands beside."""
+
+    rule: Rule
+    hint: Any
+
+
+@functools.cache
+def _fields_of(cls: type) -> dict[str, _Field]:
+    """Return the declared fields of a class; arrays, whose lengths may follow from others, last."""
+    found: dict[str, _Field] = {}
+    for base in reversed(cls.__mro__):
+        # the annotations of a user's class may name what cannot be found from here
+        if not any("Annotated" in str(hint) for hint in inspect.get_annotations(base).values()):
+            continue
+        for name, hint in inspect.get_annotations(base, eval_str=True).items():
+            for rule in getattr(hint, "__metadata__", ()):
+                if hasattr(rule, "clean"):
+                    found[name] = _Field(rule, hint.__origin__)
+    return dict(sorted(found.items(), key=lambda item: bool(getattr(item[1].rule, "per", ""))))
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    union = typing.get_origin(hint) in (types.UnionType, typing.Union)
+    return typing.get_args(hint) if union else (hint,)
+
+
+def _allows_none(hint: Any) -> bool:
+    return types.NoneType in _alternatives(hint)
+
+
+def _allows_float(hint: Any) -> bool:
+    return float in _alternatives(hint)
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes in a type; those of the items of a sequence."""
+    found: list[type] = []
+    for one in _alternatives(hint):
+        if typing.get_origin(one) is not None:
+            found += _classes(typing.get_args(one)[0])
+        elif one is not types.NoneType:
+            found.append(one)
+    return tuple(found)
+
+
+def rules_of(cls: type) -> dict[str, Rule]:
+    """Return the rules of the declared fields of a class, by name.
+
+    Verified by: tests/unit/core/test_fields.py::test_rules_are_read
+    """
+    return {name: field.rule for name, field in _fields_of(cls).items()}
+
+
+class Declared(Record):
+    """Base of descriptions whose fields declare what they may hold.
+
+    Verified by: tests/unit/core/test_fields.py::test_every_rule_refuses
+    """
+
+    def __post_init__(self) -> None:
+        """Replace every declared field by what it holds, or refuse it."""
+        cls: Any = type(self)
+        for name, field in _fields_of(cls).items():
+            value = getattr(self, name)
+            if value is None and _allows_none(field.hint):
+                continue
+            clean = field.rule.clean(f"{cls.__name__}.{name}", value, self, field.hint)
+            if clean is not value:
+                object.__setattr__(self, name, clean)
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        """How many numbers an array has, by what there is one number for each of."""
+        return {}
