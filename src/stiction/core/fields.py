@@ -96,21 +96,18 @@ class Finite:
         texts = {"why": self.why, "try_": self.try_}
         if "{" in self.why + self.try_:
             texts = {name: text.format(owner) for name, text in texts.items()}
-        if not self.per:
-            one = number(where, value, rule=self.sign, unit=self.unit, **texts)
-            self._check_bounds(where, one, texts)
-            return one
+        told = {"rule": self.sign, "unit": self.unit, **texts}
         scalar = shape_of(value) == ()
         # one number stands for all only where the type says so
-        single = scalar and _allows_float(hint)
-        size = self.size or owner.lengths.get(self.per, 1 if single else None)
-        if scalar and not single:
-            size = None
-        told = {"per": self.per, "rule": self.sign, "unit": self.unit, **texts}
-        array = numbers(where, value, size=size, **told)
+        if not self.per or (scalar and _allows_float(hint)):
+            one = number(where, value, **told)
+            self._check_bounds(where, one, texts)
+            return one
+        size = None if scalar else self.size or owner.lengths.get(self.per)
+        array = numbers(where, value, size=size, per=self.per, **told)
         for bound in (array.min(), array.max()):
             self._check_bounds(where, float(bound), texts)
-        return float(array[0]) if single else array
+        return array
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:
         low = (self.least is None or value >= self.least) and (
@@ -211,7 +208,7 @@ class Choice:
 
     def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
         """Return the value."""
-        plain = isinstance(value, str | int | float) and not isinstance(value, bool)
+        plain = isinstance(value, str | int | float | np.number) and not isinstance(value, bool)
         if not plain or value not in self.values:
             needs = "one of " + ", ".join(map(repr, self.values))
             raise ModelError(where, repr(value), needs, self.why, self.try_)

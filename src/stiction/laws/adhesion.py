@@ -10,12 +10,14 @@ import abc
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Flag, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers
+from stiction.numerics.checks import number, numbers
 
 __all__ = ["Adhesion", "LennardJones"]
 
@@ -27,8 +29,21 @@ _MAX = 5.0 ** (-1.0 / 6.0)
 _STRENGTH = 2.0 * math.sqrt(5.0) / 9.0
 _WORK = 15.0 ** (1.0 / 3.0) / 8.0
 
+_TRY_CONSTANTS = (
+    "solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
+    "LennardJones.from_strength(max_tension, work_of_adhesion)."
+)
+_HAMAKER = Positive("J", "surfaces that attract nothing need no adhesion.", _TRY_CONSTANTS)
+_R0 = Positive("m", "the attraction acts over this length.", _TRY_CONSTANTS)
+_GAP_REG = Positive(
+    "m",
+    "beyond gap_max the curve rises with the gap, and its tangent would attract for ever.",
+    "leave it out: then it is gap_eq.",
+)
+_ADHESIVE = Flag("False leaves out all tension.", "to weaken adhesion, lower `hamaker`.")
 
-class Adhesion(Record, abc.ABC):
+
+class Adhesion(Declared, abc.ABC):
     """Base of normal laws with adhesion: traction, stiffness and potential at a gap.
 
     Examples
@@ -112,47 +127,16 @@ class LennardJones(Adhesion):
     Verified by: tests/exact/test_adhesion.py::test_constants_in_closed_form
     """
 
-    hamaker: float
-    r0: float
-    gap_reg: float | None = None
-    adhesive: bool = True
+    hamaker: Annotated[float, _HAMAKER]
+    r0: Annotated[float, _R0]
+    gap_reg: Annotated[float | None, _GAP_REG] = None
+    adhesive: Annotated[bool, _ADHESIVE] = True
 
     def __post_init__(self) -> None:
-        for name, unit, why in (
-            ("hamaker", "J", "surfaces that attract nothing need no adhesion."),
-            ("r0", "m", "the attraction acts over this length."),
-        ):
-            value = number(
-                f"LennardJones.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit=unit,
-                why=why,
-                try_="solids in air have 1e-20 to 1e-18 J and a few 1e-10 m; or use "
-                "LennardJones.from_strength(max_tension, work_of_adhesion).",
-            )
-            object.__setattr__(self, name, value)
-        if not isinstance(self.adhesive, (bool, np.bool_)):
-            raise ModelError(
-                "LennardJones.adhesive",
-                repr(self.adhesive),
-                "True or False",
-                "False leaves out all tension.",
-                "to weaken adhesion, lower `hamaker`.",
-            )
-        if self.gap_reg is not None:
-            object.__setattr__(self, "gap_reg", self._checked_gap_reg())
-
-    def _checked_gap_reg(self) -> float:
-        why = "beyond gap_max the curve rises with the gap, and its tangent would attract for ever."
-        try_ = "leave it out: then it is gap_eq."
-        value = number(
-            "LennardJones.gap_reg", self.gap_reg, rule="positive", unit="m", why=why, try_=try_
-        )
-        if value >= self.gap_max:
-            needs = f"a gap below gap_max = {self.gap_max!r} m"
-            raise ModelError("LennardJones.gap_reg", value, needs, why, try_)
-        return value
+        super().__post_init__()
+        if self.gap_reg is not None and self.gap_reg >= self.gap_max:
+            where, needs = "LennardJones.gap_reg", f"a gap below gap_max = {self.gap_max!r} m"
+            raise ModelError(where, self.gap_reg, needs, _GAP_REG.why, _GAP_REG.try_)
 
     @classmethod
     def from_strength(

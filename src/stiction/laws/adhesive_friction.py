@@ -8,15 +8,17 @@ happens at the threshold is in `stiction.laws.return_mapping`.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Flag, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion
-from stiction.numerics.checks import Record, number, shape_of, whole
+from stiction.numerics.checks import number, whole
 
 __all__ = ["DI", "EA", "AdhesiveFriction", "Frictionless", "UserThreshold", "amontons"]
 
@@ -24,11 +26,27 @@ Floats = npt.NDArray[np.float64]
 
 _WHY_MU = "a negative threshold would push the body along and create energy."
 _TRY_MU = "give a number >= 0, or use Frictionless()."
+_MU = NonNegative("1", _WHY_MU, _TRY_MU)
+_WHY_CUT = (
+    "below, friction would begin only under a very large pressure; above, it would act far outside "
+    "the contact area, or be negative."
+)
+_TRY_CUT = "give 1 for the whole contact area, 0 for pressure alone, -0.001 for a little less."
+_SHARPNESS = Positive(
+    "1", "it is the length r0 over the width in which friction ends.", "give 80, as in the paper."
+)
+_PROBE = Finite(
+    "m",
+    "functions are tried at gaps that occur.",
+    "give (0.5 * gap_eq, 2 * gap_max) of the adhesion law.",
+    per="end",
+    size=2,
+)
 # exp(-40) is below rounding beside 1, as in the kernels
 _TAIL = 40.0
 
 
-class AdhesiveFriction(Record, abc.ABC):
+class AdhesiveFriction(Declared, abc.ABC):
     """Base of friction laws that know the gap: a threshold for sliding, and its slope.
 
     Examples
@@ -135,21 +153,9 @@ class DI(AdhesiveFriction):
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_di_values
     """
 
-    mu: float = 1.0
-    s_cut: float = 1.0
-    sharpness: float = 80.0
-
-    def __post_init__(self) -> None:
-        _check_mu("DI.mu", self)
-        _check_cut("DI.s_cut", self, 10.0, "friction would act far outside the contact area.")
-        value = number(
-            "DI.sharpness",
-            self.sharpness,
-            rule="positive",
-            why="it is the length r0 over the width in which friction ends.",
-            try_="give 80, as in the paper.",
-        )
-        object.__setattr__(self, "sharpness", value)
+    mu: Annotated[float, _MU] = 1.0
+    s_cut: Annotated[float, Finite("1", _WHY_CUT, _TRY_CUT, least=-1.0, most=10.0)] = 1.0
+    sharpness: Annotated[float, _SHARPNESS] = 80.0
 
     @classmethod
     def from_tau(
@@ -246,12 +252,8 @@ class EA(AdhesiveFriction):
     Verified by: tests/unit/laws/test_adhesive_friction.py::test_ea_values
     """
 
-    mu: float = 1.0
-    s_cut: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_mu("EA.mu", self)
-        _check_cut("EA.s_cut", self, 1.0, "beyond gap_max the threshold would be negative.")
+    mu: Annotated[float, _MU] = 1.0
+    s_cut: Annotated[float, Finite("1", _WHY_CUT, _TRY_CUT, least=-1.0, most=1.0)] = 1.0
 
     @property
     def per_current_area(self) -> bool:
@@ -350,11 +352,17 @@ class UserThreshold(AdhesiveFriction):
 
     function: Callable[[float], float]
     slope_function: Callable[[float], float]
-    probe: tuple[float, float]
-    current: bool = True
+    probe: Annotated[Sequence[float], _PROBE]
+    current: Annotated[bool, Flag("thresholds count per one area or the other.")] = True
 
     def __post_init__(self) -> None:
-        low, high = self._checked_probe()
+        super().__post_init__()
+        low, high = (float(gap) for gap in self.probe)
+        if not low < high:
+            needs = "a pair of gaps [m], the lower one first"
+            where, got = "UserThreshold.probe", f"({low}, {high})"
+            raise ModelError(where, got, needs, _PROBE.why, _PROBE.try_)
+        object.__setattr__(self, "probe", (low, high))
         gaps = np.linspace(low, high, 24)
         values = np.array([_probe(self.function, g) for g in gaps])
         slopes = np.array([_probe(self.slope_function, g) for g in gaps])
@@ -383,19 +391,6 @@ class UserThreshold(AdhesiveFriction):
                 "Newton's method uses it; a wrong one stops it from converging.",
                 "differentiate s with respect to the gap.",
             )
-
-    def _checked_probe(self) -> tuple[float, float]:
-        why = "functions are tried at gaps that occur."
-        try_ = "give (0.5 * gap_eq, 2 * gap_max) of the adhesion law."
-        if shape_of(self.probe) == (2,):
-            low, high = (
-                number("UserThreshold.probe", g, unit="m", why=why, try_=try_) for g in self.probe
-            )
-            if low < high:
-                object.__setattr__(self, "probe", (low, high))
-                return low, high
-        needs = "a pair of gaps [m], the lower one first"
-        raise ModelError("UserThreshold.probe", repr(self.probe), needs, why, try_)
 
     @property
     def per_current_area(self) -> bool:
@@ -455,21 +450,6 @@ def _tension_at_cut(s_cut: float, adhesion: Adhesion) -> float:
         "EA has none otherwise.",
         "raise s_cut, or compare peak forces instead.",
     )
-
-
-def _check_mu(where: str, law: DI | EA) -> None:
-    mu = number(where, law.mu, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU)
-    object.__setattr__(law, "mu", mu)
-
-
-def _check_cut(where: str, law: DI | EA, most: float, why: str) -> None:
-    try_ = "give 1 for the whole contact area, 0 for pressure alone, -0.001 for a little less."
-    value = number(where, law.s_cut, why=why, try_=try_)
-    if not -1.0 <= value <= most:
-        needs = f"a number from -1 to {most:g}"
-        why = why if value > 0.0 else "friction would begin only under a very large pressure."
-        raise ModelError(where, value, needs, why, try_)
-    object.__setattr__(law, "s_cut", value)
 
 
 def _probe(function: object, gap: float) -> float:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.laws.friction import Formulas, Friction, FrictionTable
-from stiction.numerics.checks import MOST_SEED, Numbers, number, numbers, shape_of, whole
+from stiction.numerics.checks import MOST_SEED, Numbers
 from stiction.numerics.jit import native
 
 __all__ = [
@@ -35,6 +36,25 @@ _LARGEST = 700.0
 
 _WHY_MU = "a negative coefficient would push a body along and create energy."
 _TRY_MU = "give a number >= 0, or one per mass; 0 means no friction."
+_MU = NonNegative("1", _WHY_MU, _TRY_MU, per="contact")
+_SPREAD = NonNegative(
+    "1", "it is the half width of a distribution.", "give a number between 0 and mu_mean."
+)
+_SEED = Count(
+    0,
+    "the seed makes a random chain reproducible.",
+    "give any whole number, such as 1.",
+    most=MOST_SEED,
+)
+_CORRELATION = NonNegative(
+    "1", "neighbours are alike over so many masses.", "leave it out for independent masses."
+)
+_V_SCALE = Positive(
+    "m/s",
+    "friction weakens over this slip speed; zero would be a jump.",
+    "give a positive speed, or use StaticKinetic for a jump.",
+    per="contact",
+)
 
 # the fields in their order, as formulas read them
 STATIC, KINETIC, SCALE = 0, 1, 2
@@ -66,10 +86,7 @@ class Coulomb(Friction):
 
     constant: ClassVar[bool] = True
 
-    mu: Numbers
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", _coefficient("Coulomb.mu", self.mu))
+    mu: Annotated[Numbers, _MU]
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -102,45 +119,21 @@ class RandomCoulomb(Friction):
 
     constant: ClassVar[bool] = True
 
-    mu_mean: float
-    mu_spread: float
-    seed: int
-    correlation: float = 0.0
+    mu_mean: Annotated[float, _MU]
+    mu_spread: Annotated[float, _SPREAD]
+    seed: Annotated[int, _SEED]
+    correlation: Annotated[float, _CORRELATION] = 0.0
 
     def __post_init__(self) -> None:
-        number(
-            "RandomCoulomb.correlation",
-            self.correlation,
-            rule="nonnegative",
-            why="neighbours are alike over so many masses.",
-            try_="leave it out for independent masses.",
-        )
-        mean = number(
-            "RandomCoulomb.mu_mean", self.mu_mean, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU
-        )
-        spread = number(
-            "RandomCoulomb.mu_spread",
-            self.mu_spread,
-            rule="nonnegative",
-            why="it is the half width of a distribution.",
-            try_="give a number between 0 and mu_mean.",
-        )
-        if spread > mean:
+        super().__post_init__()
+        if self.mu_spread > self.mu_mean:
             raise ModelError(
                 "RandomCoulomb.mu_spread",
-                spread,
-                f"at most mu_mean = {mean}",
+                self.mu_spread,
+                f"at most mu_mean = {self.mu_mean}",
                 "a wider spread would draw negative coefficients, which create energy.",
                 "lower mu_spread or raise mu_mean.",
             )
-        whole(
-            "RandomCoulomb.seed",
-            self.seed,
-            least=0,
-            most=MOST_SEED,
-            why="the seed makes a random chain reproducible.",
-            try_="give any whole number, such as 1.",
-        )
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -195,11 +188,12 @@ class StaticKinetic(Friction):
     constant: ClassVar[bool] = True
     has_jump: ClassVar[bool] = True
 
-    mu_static: Numbers
-    mu_kinetic: Numbers
+    mu_static: Annotated[Numbers, _MU]
+    mu_kinetic: Annotated[Numbers, _MU]
 
     def __post_init__(self) -> None:
-        _check_pair("StaticKinetic", self)
+        super().__post_init__()
+        _check_pair(self.mu_static, self.mu_kinetic, type(self).__name__)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -228,24 +222,13 @@ class ExponentialWeakening(Friction):
 
     convex: ClassVar[bool] = True
 
-    mu_static: Numbers
-    mu_kinetic: Numbers
-    v_scale: Numbers
+    mu_static: Annotated[Numbers, _MU]
+    mu_kinetic: Annotated[Numbers, _MU]
+    v_scale: Annotated[Numbers, _V_SCALE]
 
     def __post_init__(self) -> None:
-        _check_pair("ExponentialWeakening", self)
-        single = shape_of(self.v_scale) == ()
-        scale = numbers(
-            "ExponentialWeakening.v_scale",
-            self.v_scale,
-            size=1 if single else None,
-            rule="positive",
-            unit="m/s",
-            per="contact, or one for all",
-            why="friction weakens over this slip speed; zero would be a jump.",
-            try_="give a positive speed, or use StaticKinetic for a jump.",
-        )
-        object.__setattr__(self, "v_scale", float(scale[0]) if single else scale)
+        super().__post_init__()
+        _check_pair(self.mu_static, self.mu_kinetic, type(self).__name__)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -336,10 +319,10 @@ class UserFriction(Friction):
 
     function: Callable[[float], float]
     slope_function: Callable[[float], float]
-    factor: Numbers = 1.0
+    factor: Annotated[Numbers, _MU] = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factor", _coefficient("UserFriction.factor", self.factor))
+        super().__post_init__()
         for v in (0.0, 1e-6, 1e-3, 0.02, 0.3, 1.0, 4.0):
             mu, slope = _probe(self.function, v), _probe(self.slope_function, v)
             if not (np.isfinite(mu) and mu >= 0.0 and np.isfinite(slope)):
@@ -414,17 +397,7 @@ def _mapped(function: Callable[[float], float], v: npt.ArrayLike) -> Floats:
     return np.array([float(function(float(s))) for s in speed.ravel()]).reshape(speed.shape)
 
 
-def _coefficient(where: str, value: Numbers) -> Numbers:
-    if shape_of(value) == ():
-        return number(where, value, rule="nonnegative", why=_WHY_MU, try_=_TRY_MU)
-    return numbers(where, value, rule="nonnegative", per="contact", why=_WHY_MU, try_=_TRY_MU)
-
-
-def _check_pair(name: str, law: StaticKinetic | ExponentialWeakening) -> None:
-    static = _coefficient(f"{name}.mu_static", law.mu_static)
-    kinetic = _coefficient(f"{name}.mu_kinetic", law.mu_kinetic)
-    object.__setattr__(law, "mu_static", static)
-    object.__setattr__(law, "mu_kinetic", kinetic)
+def _check_pair(static: Numbers, kinetic: Numbers, name: str) -> None:
     sizes = {np.size(c) for c in (static, kinetic) if np.ndim(c)}
     if len(sizes) > 1 or np.any(np.asarray(static) < np.asarray(kinetic)):
         raise ModelError(

@@ -22,8 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, numbers
+from stiction.numerics.checks import numbers
 
 __all__ = [
     "EVENTS",
@@ -101,7 +102,7 @@ class Formulas:
     shares: Formula | None = None
 
 
-class Friction(Record, abc.ABC):
+class Friction(Declared, abc.ABC):
     """A friction law: a bound for stick, a coefficient for slip, and perhaps a memory.
 
     Attributes

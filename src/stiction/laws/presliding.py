@@ -9,42 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, Finite, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
-from stiction.numerics.checks import Numbers, number, numbers, shape_of
+from stiction.numerics.checks import Numbers
 
 __all__ = ["BoucWen", "Dahl", "ElastoPlastic", "LuGre"]
 
 Floats = npt.NDArray[np.float64]
 
-_WHY_MU = "it is a coefficient of friction, which takes energy out."
-_WHY_STIFF = "contacts deflect before they slip."
+_TRY, _WHY_MU = "give one number.", "it is a coefficient of friction, which takes energy out."
+_MU = Positive("1", _WHY_MU, _TRY, per="contact")
+_STIFFNESS = Positive("1/m", "contacts deflect before they slip.", _TRY, per="contact")
+_DAMPING = NonNegative("s/m", "bristles are damped.", _TRY, per="contact")
+_VISCOUS = NonNegative("s/m", "a film resists more when it is faster.", _TRY, per="contact")
+_V_SCALE = Positive("m/s", "friction falls over this slip speed.", _TRY, per="contact")
+_START = Finite("m", "contacts start with a deflection.", _TRY, per="contact")
+_POWER = Choice((1.0, 2.0), "a fractional power has a branch point where slip is full.", "give 1.")
+_CURVE = Choice((2.0, 1.0), "any other power of |w| has no derivative at rest.", "give 2.")
+_ELASTIC_SHARE = Positive("1", "contacts yield before they slip.", "0.7.", per="contact", below=1.0)
 _DEFLECTION = (StateVariable("deflection", "m", "elastic deflection of each contact"),)
-
-
-def _clean(law: Friction, **rules: tuple[str, str, str]) -> None:
-    """Replace fields by clean numbers, one for all contacts or one per contact."""
-    for name, (rule, unit, why) in rules.items():
-        given, where = getattr(law, name), f"{type(law).__name__}.{name}"
-        single = shape_of(given) == ()
-        size, per = 1 if single else None, "contact, or one for all"
-        try_ = "give one number."
-        clean = numbers(where, given, size=size, rule=rule, unit=unit, per=per, why=why, try_=try_)
-        object.__setattr__(law, name, float(clean[0]) if single else clean)
-
-
-def _power(law: Friction, name: str, allowed: Sequence[int], why: str) -> None:
-    where, value = f"{type(law).__name__}.{name}", getattr(law, name)
-    value = number(where, value, why=why, try_=f"give {allowed[0]}.")
-    if value not in allowed:
-        needs = "one of " + ", ".join(str(k) for k in allowed)
-        raise ModelError(where, value, needs, why, f"give {allowed[0]}.")
-    object.__setattr__(law, name, float(value))
 
 
 def _rows(*values: Any, like: Floats) -> Floats:
@@ -109,19 +98,13 @@ class Dahl(_Deflecting):
     Verified by: tests/unit/laws/test_presliding.py::test_dahl_against_its_closed_form
     """
 
-    sigma0: Numbers
-    mu: Numbers
-    power: float = 1.0
-    deflection_start: Numbers = 0.0
+    sigma0: Annotated[Numbers, _STIFFNESS]
+    mu: Annotated[Numbers, _MU]
+    power: Annotated[float, _POWER] = 1.0
+    deflection_start: Annotated[Numbers, _START] = 0.0
 
     def __post_init__(self) -> None:
-        _clean(
-            self,
-            sigma0=("positive", "1/m", _WHY_STIFF),
-            mu=("positive", "", _WHY_MU),
-            deflection_start=("finite", "m", "contacts start with a deflection."),
-        )
-        _power(self, "power", (1, 2), "a fractional power has a branch point where slip is full.")
+        super().__post_init__()
         _within(self, np.asarray(self.mu) / np.asarray(self.sigma0))
 
     @classmethod
@@ -194,18 +177,8 @@ class _Bristles(_Deflecting):
     mu_static: Numbers
     mu_kinetic: Numbers
 
-    def _check(self) -> None:
-        _clean(
-            self,
-            sigma0=("positive", "1/m", _WHY_STIFF),
-            sigma1=("nonnegative", "s/m", "bristles are damped."),
-            sigma2=("nonnegative", "s/m", "a film resists more when it is faster."),
-            mu_static=("positive", "", _WHY_MU),
-            mu_kinetic=("positive", "", _WHY_MU),
-            v_scale=("positive", "m/s", "friction falls over this slip speed."),
-            deflection_start=("finite", "m", "contacts start with a deflection."),
-        )
-        _power(self, "power", (2, 1), "any other power of |w| has no derivative at rest.")
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
             where, why = f"{type(self).__name__}.mu_static", "Stribeck's curve falls from rest."
@@ -281,17 +254,14 @@ class LuGre(_Bristles):
     Verified by: tests/unit/laws/test_presliding.py::test_lugre_at_constant_speed
     """
 
-    sigma0: Numbers
-    sigma1: Numbers
-    sigma2: Numbers
-    mu_static: Numbers
-    mu_kinetic: Numbers
-    v_scale: Numbers
-    power: float = 2.0
-    deflection_start: Numbers = 0.0
-
-    def __post_init__(self) -> None:
-        self._check()
+    sigma0: Annotated[Numbers, _STIFFNESS]
+    sigma1: Annotated[Numbers, _DAMPING]
+    sigma2: Annotated[Numbers, _VISCOUS]
+    mu_static: Annotated[Numbers, _MU]
+    mu_kinetic: Annotated[Numbers, _MU]
+    v_scale: Annotated[Numbers, _V_SCALE]
+    power: Annotated[float, _CURVE] = 2.0
+    deflection_start: Annotated[Numbers, _START] = 0.0
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -331,23 +301,15 @@ class ElastoPlastic(_Bristles):
     Verified by: tests/unit/laws/test_presliding.py::test_elastic_contacts_do_not_creep
     """
 
-    sigma0: Numbers
-    sigma1: Numbers
-    sigma2: Numbers
-    mu_static: Numbers
-    mu_kinetic: Numbers
-    v_scale: Numbers
-    power: float = 2.0
-    elastic_share: Numbers = 0.7
-    deflection_start: Numbers = 0.0
-
-    def __post_init__(self) -> None:
-        self._check()
-        _clean(self, elastic_share=("positive", "", "bristles are elastic below it."))
-        if np.any(np.asarray(self.elastic_share) >= 1.0):
-            why = "contacts yield before they slip."
-            where = "ElastoPlastic.elastic_share"
-            raise ModelError(where, self.elastic_share, "below 1", why, "give 0.7.")
+    sigma0: Annotated[Numbers, _STIFFNESS]
+    sigma1: Annotated[Numbers, _DAMPING]
+    sigma2: Annotated[Numbers, _VISCOUS]
+    mu_static: Annotated[Numbers, _MU]
+    mu_kinetic: Annotated[Numbers, _MU]
+    v_scale: Annotated[Numbers, _V_SCALE]
+    power: Annotated[float, _CURVE] = 2.0
+    elastic_share: Annotated[Numbers, _ELASTIC_SHARE] = 0.7
+    deflection_start: Annotated[Numbers, _START] = 0.0
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -411,23 +373,15 @@ class BoucWen(_Deflecting):
     Verified by: tests/unit/laws/test_presliding.py::test_bouc_wen_against_its_closed_form
     """
 
-    sigma0: Numbers
-    a: Numbers
-    beta: Numbers
-    gamma: Numbers
-    power: float = 1.0
-    deflection_start: Numbers = 0.0
+    sigma0: Annotated[Numbers, _STIFFNESS]
+    a: Annotated[Numbers, Positive("1", "slip deflects contacts.", _TRY, per="contact")]
+    beta: Annotated[Numbers, Positive("1/m^power", "contacts yield.", _TRY, per="contact")]
+    gamma: Annotated[Numbers, Finite("1/m^power", "it shapes the loop.", _TRY, per="contact")]
+    power: Annotated[float, _POWER] = 1.0
+    deflection_start: Annotated[Numbers, _START] = 0.0
 
     def __post_init__(self) -> None:
-        _clean(
-            self,
-            sigma0=("positive", "1/m", _WHY_STIFF),
-            a=("positive", "", "slip deflects contacts."),
-            beta=("positive", "1/m^power", "contacts yield."),
-            gamma=("finite", "1/m^power", "it shapes the loop."),
-            deflection_start=("finite", "m", "contacts start with a deflection."),
-        )
-        _power(self, "power", (1, 2), "a fractional power has a branch point at z = 0.")
+        super().__post_init__()
         if np.any(np.abs(np.asarray(self.gamma)) > np.asarray(self.beta)):
             got, needs = f"{self.gamma} beside beta = {self.beta}", "|gamma| <= beta"
             why = "a small loop of such contacts gives back more energy than it took."

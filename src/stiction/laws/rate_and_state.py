@@ -15,14 +15,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Flag, NonNegative, Part, Positive
 from stiction.errors import ModelError
 from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
-from stiction.numerics.checks import Numbers, Record, number, numbers
+from stiction.numerics.checks import Numbers
 
 __all__ = ["AgeingLaw", "RateAndState", "RateAndStateFriction", "SlipLaw"]
 
@@ -31,9 +32,14 @@ Floats = npt.NDArray[np.float64]
 # how the state goes on, as kernels read it
 AGEING, SLIP = 0, 1
 
+_WHY, _TRY = "friction of cells is made of it.", "leave it out."
+_LAW = Part("it says how contacts age.", _TRY, "AgeingLaw(...) or SlipLaw(...)")
+_AGE = Positive("s", "contacts are so old at the start.", _TRY, per="mass")
+_VISCOUS = NonNegative("s/m", "waves carry energy away.", _TRY, per="mass")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RateAndState(Record):
+class RateAndState(Declared):
     """What both laws share; they differ in how the state goes on.
 
     Parameters
@@ -50,31 +56,12 @@ class RateAndState(Record):
 
     evolution: ClassVar[int] = AGEING
 
-    a: Numbers = 0.01
-    b: Numbers = 0.015
-    length: Numbers = 1e-5
-    mu0: Numbers = 0.6
-    speed0: float = 1e-6
-    regularised: bool = True
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        rules = {"a": "positive", "b": "nonnegative", "length": "positive", "mu0": "positive"}
-        why = "friction of cells is made of it."
-        for field, rule in rules.items():
-            where, given, try_ = f"{name}.{field}", getattr(self, field), "leave it out."
-            clean: object
-            if np.ndim(given) == 0:
-                clean = number(where, given, rule=rule, why=why, try_=try_)
-            else:
-                clean = numbers(where, given, per="cell", rule=rule, why=why, try_=try_)
-            object.__setattr__(self, field, clean)
-        where, why = f"{name}.speed0", "speeds are counted from it."
-        number(where, self.speed0, rule="positive", unit="m/s", why=why, try_="give 1e-6.")
-        regularised: object = self.regularised
-        if not isinstance(regularised, bool):
-            got, why = repr(regularised), "mu is one form or the other."
-            raise ModelError(f"{name}.regularised", got, "a bool", why, "leave it out.")
+    a: Annotated[Numbers, Positive("1", _WHY, _TRY, per="cell")] = 0.01
+    b: Annotated[Numbers, NonNegative("1", _WHY, _TRY, per="cell")] = 0.015
+    length: Annotated[Numbers, Positive("m", _WHY, _TRY, per="cell")] = 1e-5
+    mu0: Annotated[Numbers, Positive("1", _WHY, _TRY, per="cell")] = 0.6
+    speed0: Annotated[float, Positive("m/s", "speeds are counted from it.", "give 1e-6.")] = 1e-6
+    regularised: Annotated[bool, Flag("mu is one form or the other.", _TRY)] = True
 
     def spread(self, n: int) -> dict[str, Floats]:
         """Return a, b, length and mu0 as (n,) arrays for so many cells.
@@ -242,31 +229,16 @@ class RateAndStateFriction(ForceLaw):
         StateVariable("log_age", "1", "logarithm of the age of each contact over a second"),
     )
 
-    law: RateAndState = dataclasses.field(default_factory=AgeingLaw)
-    age_start: Numbers | None = None
-    viscous: Numbers = 0.0
+    law: Annotated[RateAndState, _LAW] = dataclasses.field(default_factory=AgeingLaw)
+    age_start: Annotated[Numbers | None, _AGE] = None
+    viscous: Annotated[Numbers, _VISCOUS] = 0.0
 
     def __post_init__(self) -> None:
-        law: object = self.law
-        if not isinstance(law, RateAndState):
-            needs, why = "AgeingLaw(...) or SlipLaw(...)", "it says how contacts age."
-            where = "RateAndStateFriction.law"
-            raise ModelError(where, repr(law), needs, why, "leave it out.")
+        super().__post_init__()
         if not self.law.regularised:
             why = "with inertia contacts come to rest and turn round, where ln V has no value."
             where = "RateAndStateFriction.law.regularised"
             raise ModelError(where, False, "True", why, "leave it out.")
-        for name, rule, unit in (("age_start", "positive", "s"), ("viscous", "nonnegative", "s/m")):
-            where, given = f"RateAndStateFriction.{name}", getattr(self, name)
-            if given is None and name == "age_start":
-                continue
-            why, try_ = "contacts are as old, and waves carry away, what it says.", "leave it out."
-            clean: object
-            if np.ndim(given) == 0:
-                clean = number(where, given, rule=rule, unit=unit, why=why, try_=try_)
-            else:
-                clean = numbers(where, given, per="mass", rule=rule, unit=unit, why=why, try_=try_)
-            object.__setattr__(self, name, clean)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:

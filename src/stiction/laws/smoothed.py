@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.checks import Record
+from stiction.core.fields import Declared
 
 __all__ = ["SmoothSign", "SquareRootSign", "TanhSign"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class SmoothSign(Record, abc.ABC):
+class SmoothSign(Declared, abc.ABC):
     """A smooth stand-in for the set-valued sign; its width is a field of the method.
 
     Examples

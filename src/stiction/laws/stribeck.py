@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.laws.friction import Formulas, Friction, StateVariable
-from stiction.numerics.checks import Numbers, number, numbers, shape_of
+from stiction.numerics.checks import Numbers
 from stiction.numerics.jit import native
 
 __all__ = ["AgeingCoulomb", "RestingCoulomb", "Stribeck"]
@@ -20,6 +21,16 @@ __all__ = ["AgeingCoulomb", "RestingCoulomb", "Stribeck"]
 Floats = npt.NDArray[np.float64]
 # e to this power is near the least number
 _LEAST = -700.0
+
+_TRY, _WHY_MU = "give one number.", "it is a coefficient of friction, which takes energy out."
+_MU = NonNegative("1", _WHY_MU, _TRY, per="contact")
+_V_SCALE = Positive("m/s", "friction falls over this slip speed.", _TRY, per="contact")
+_VISCOUS = NonNegative("s/m", "a film resists more when it is faster.", _TRY, per="contact")
+_WHY_POWER = "any other power has no series at rest, where its derivatives have no bound."
+_POWER = Choice((1.0, 2.0), _WHY_POWER, "give 2.")
+_GROWTH = NonNegative("1", "contacts that rest hold no less.", _TRY, per="contact")
+_TIME = Positive("s", "a logarithm needs a time to begin at.", _TRY, per="contact")
+_RESTED = NonNegative("s", "contacts have rested for so long.", _TRY, per="contact")
 
 # the fields in their order, as formulas read them
 STATIC, KINETIC, SCALE, POWER, VISCOUS = range(5)
@@ -39,23 +50,6 @@ def _exp(x: Any) -> Any:
 def _log1p(x: Any) -> Any:
     """Return ln(1 + x): of one number by the C library, as compiled code does."""
     return np.log1p(x) if np.ndim(x) > 0 else math.log1p(x)
-
-
-def _field(law: Friction, name: str, rule: str, unit: str, why: str) -> None:
-    """Replace a field by clean numbers, one for all contacts or one per contact."""
-    given, where = getattr(law, name), f"{type(law).__name__}.{name}"
-    single = shape_of(given) == ()
-    clean = numbers(
-        where,
-        given,
-        size=1 if single else None,
-        rule=rule,
-        unit=unit,
-        per="contact, or one for all",
-        why=why,
-        try_="give one number.",
-    )
-    object.__setattr__(law, name, float(clean[0]) if single else clean)
 
 
 # ---- Stribeck's curve
@@ -97,27 +91,18 @@ class Stribeck(Friction):
     Verified by: tests/conformance/test_laws.py::test_slope_is_the_derivative
     """
 
-    mu_static: Numbers
-    mu_kinetic: Numbers
-    v_scale: Numbers
-    power: float = 2.0
-    viscous: Numbers = 0.0
+    mu_static: Annotated[Numbers, _MU]
+    mu_kinetic: Annotated[Numbers, _MU]
+    v_scale: Annotated[Numbers, _V_SCALE]
+    power: Annotated[float, _POWER] = 2.0
+    viscous: Annotated[Numbers, _VISCOUS] = 0.0
 
     def __post_init__(self) -> None:
-        why = "it is a coefficient of friction, which takes energy out."
-        _field(self, "mu_static", "nonnegative", "", why)
-        _field(self, "mu_kinetic", "nonnegative", "", why)
-        _field(self, "v_scale", "positive", "m/s", "friction falls over this slip speed.")
-        _field(self, "viscous", "nonnegative", "s/m", "a film resists more when it is faster.")
+        super().__post_init__()
         if np.any(np.asarray(self.mu_static) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_static} below {self.mu_kinetic}", "mu_static >= mu_kinetic"
             why = "Stribeck's curve falls from rest."
             raise ModelError("Stribeck.mu_static", got, needs, why, "exchange them.")
-        power = number("Stribeck.power", self.power, why="it shapes the curve.", try_="give 2.")
-        if power not in (1.0, 2.0):
-            why = "any other power has no series at rest, where its derivatives have no bound."
-            raise ModelError("Stribeck.power", power, "1 or 2", why, "give 2.")
-        object.__setattr__(self, "power", power)
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -192,19 +177,11 @@ class AgeingCoulomb(Friction):
         StateVariable("age", "s", "age of the contacts", 0.0),
     )
 
-    mu_fresh: Numbers
-    growth: Numbers
-    time: Numbers
-    length: Numbers
-    age_start: Numbers = 0.0
-
-    def __post_init__(self) -> None:
-        why = "it is a coefficient of friction, which takes energy out."
-        _field(self, "mu_fresh", "nonnegative", "", why)
-        _field(self, "growth", "nonnegative", "", "contacts that rest hold no less.")
-        _field(self, "time", "positive", "s", "a logarithm needs a time to begin at.")
-        _field(self, "length", "positive", "m", "slip renews contacts.")
-        _field(self, "age_start", "nonnegative", "s", "contacts have rested for so long.")
+    mu_fresh: Annotated[Numbers, _MU]
+    growth: Annotated[Numbers, _GROWTH]
+    time: Annotated[Numbers, _TIME]
+    length: Annotated[Numbers, Positive("m", "slip renews contacts.", _TRY, per="contact")]
+    age_start: Annotated[Numbers, _RESTED] = 0.0
 
     @classmethod
     def examples(cls) -> Sequence[Friction]:
@@ -284,19 +261,14 @@ class RestingCoulomb(Friction):
     )
     has_jump: ClassVar[bool] = True
 
-    mu_kinetic: Numbers
-    mu_held: Numbers
-    growth: Numbers
-    time: Numbers
-    rest_start: Numbers = 0.0
+    mu_kinetic: Annotated[Numbers, _MU]
+    mu_held: Annotated[Numbers, _MU]
+    growth: Annotated[Numbers, _GROWTH]
+    time: Annotated[Numbers, _TIME]
+    rest_start: Annotated[Numbers, _RESTED] = 0.0
 
     def __post_init__(self) -> None:
-        why = "it is a coefficient of friction, which takes energy out."
-        _field(self, "mu_kinetic", "nonnegative", "", why)
-        _field(self, "mu_held", "nonnegative", "", why)
-        _field(self, "growth", "nonnegative", "", "contacts that rest hold no less.")
-        _field(self, "time", "positive", "s", "a logarithm needs a time to begin at.")
-        _field(self, "rest_start", "nonnegative", "s", "contacts have rested for so long.")
+        super().__post_init__()
         if np.any(np.asarray(self.mu_held) < np.asarray(self.mu_kinetic)):
             got, needs = f"{self.mu_held} below {self.mu_kinetic}", "mu_held >= mu_kinetic"
             why = "what stick cannot hold slips, against less friction."

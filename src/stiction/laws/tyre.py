@@ -9,19 +9,35 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
 
 __all__ = ["Pacejka", "SimplifiedTyre", "StretchedString", "TyreLaw"]
 
 Floats = npt.NDArray[np.float64]
 
+_TRY_STRING = "see the class."
+_STIFFNESS = Positive("N/m^2", "a tyre that does not resist needs no law.", _TRY_STRING)
+_PRESSURE = Positive("N/m", "without friction nothing holds the tread.", _TRY_STRING)
+_KINETIC_RATIO = Positive(
+    "1",
+    "a tread that slips cannot carry more than one about to slip.",
+    "give 1 for friction without a drop.",
+    most=1.0,
+    needs="a number in (0, 1]",
+)
+_RELAXATION = NonNegative("m", "the string outside fades over this length.", _TRY_STRING)
+_WHY_SIMPLIFIED = "the moment trails the force, and friction opposes slip."
+_TRY_SIMPLIFIED = "give a positive number; the sign of M comes from the rolling velocity."
+_FACTOR = Finite("", "the formula has four numbers.", "use Pacejka.fit_to(law.force) to find them.")
 
-class TyreLaw(Record, abc.ABC):
+
+class TyreLaw(Declared, abc.ABC):
     """Base of tyre laws that a wheel can carry: force and moment at slip velocities.
 
     Examples
@@ -69,33 +85,11 @@ class StretchedString(TyreLaw):
     Verified by: tests/unit/laws/test_tyre.py::test_quadrature_over_the_patch
     """
 
-    stiffness: float
-    max_pressure: float
-    kinetic_ratio: float
-    relaxation: float
-    half_length: float
-
-    def __post_init__(self) -> None:
-        for name, rule, unit, why in (
-            ("stiffness", "positive", "N/m^2", "a tyre that does not resist needs no law."),
-            ("max_pressure", "positive", "N/m", "without friction nothing holds the tread."),
-            ("kinetic_ratio", "positive", "1", "slip keeps a share of the pressure in stick."),
-            ("relaxation", "nonnegative", "m", "the string outside fades over this length."),
-            ("half_length", "positive", "m", "the patch has a length."),
-        ):
-            where = f"StretchedString.{name}"
-            value = number(
-                where, getattr(self, name), rule=rule, unit=unit, why=why, try_="see the class."
-            )
-            object.__setattr__(self, name, value)
-        if self.kinetic_ratio > 1.0:
-            raise ModelError(
-                "StretchedString.kinetic_ratio",
-                self.kinetic_ratio,
-                "a number in (0, 1]",
-                "a tread that slips cannot carry more than one about to slip.",
-                "give 1 for friction without a drop.",
-            )
+    stiffness: Annotated[float, _STIFFNESS]
+    max_pressure: Annotated[float, _PRESSURE]
+    kinetic_ratio: Annotated[float, _KINETIC_RATIO]
+    relaxation: Annotated[float, _RELAXATION]
+    half_length: Annotated[float, Positive("m", "the patch has a length.", _TRY_STRING)]
 
     @property
     def onset_angle(self) -> float:
@@ -227,20 +221,8 @@ class SimplifiedTyre(TyreLaw):
     Verified by: tests/unit/laws/test_tyre.py::test_simplified_limits
     """
 
-    kappa: float
-    mu: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, unit in (("kappa", "m"), ("mu", "N")):
-            value = number(
-                f"SimplifiedTyre.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit=unit,
-                why="the moment trails the force, and friction opposes slip.",
-                try_="give a positive number; the sign of M comes from the rolling velocity.",
-            )
-            object.__setattr__(self, name, value)
+    kappa: Annotated[float, Positive("m", _WHY_SIMPLIFIED, _TRY_SIMPLIFIED)]
+    mu: Annotated[float, Positive("N", _WHY_SIMPLIFIED, _TRY_SIMPLIFIED)] = 1.0
 
     @property
     def onset_angle(self) -> float:
@@ -293,7 +275,7 @@ class SimplifiedTyre(TyreLaw):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pacejka(Record):
+class Pacejka(Declared):
     """Pacejka's magic formula y = D sin(C arctan(B t - E (B t - arctan(B t)))), t = tan(phi).
 
     Parameters
@@ -307,20 +289,10 @@ class Pacejka(Record):
     Verified by: tests/unit/laws/test_tyre.py::test_pacejka_fit_finds_its_own_numbers
     """
 
-    B: float
-    C: float
-    D: float
-    E: float
-
-    def __post_init__(self) -> None:
-        for name in ("B", "C", "D", "E"):
-            value = number(
-                f"Pacejka.{name}",
-                getattr(self, name),
-                why="the formula has four numbers.",
-                try_="use Pacejka.fit_to(law.force) to find them.",
-            )
-            object.__setattr__(self, name, value)
+    B: Annotated[float, _FACTOR]
+    C: Annotated[float, _FACTOR]
+    D: Annotated[float, _FACTOR]
+    E: Annotated[float, _FACTOR]
 
     def __call__(self, slip_angle: npt.ArrayLike) -> Floats:
         """Return y at slip angles phi [rad], within -pi/2 to pi/2."""
