@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from stiction.core.fields import Limit, Part, Positive
 from stiction.core.method import Method, Policy, SharedName, label_of, method_for
 from stiction.errors import ModelError
-from stiction.numerics.checks import BYTES_OF_EVENT, MOST_WORK, check_counts, number
+from stiction.numerics.checks import BYTES_OF_EVENT
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
@@ -19,6 +20,21 @@ __all__ = ["EventDriven", "event_driven"]
 
 # steps that take some ten seconds
 _STEPS = 800_000
+
+_RTOL = Positive(
+    "",
+    "below, rounding rules; above, events would be missed.",
+    "1e-12 costs hardly more than 1e-6.",
+    least=1e-14,
+    most=1e-2,
+)
+_ATOL = Positive("", "steps are as long as this tolerance allows.", "leave it out.")
+_MAX_STEP = Positive("", "a step must go forward.", "leave it out.")
+_POLICY = Part(
+    "it says what to do where the future is not unique.",
+    "leave it out to stop there.",
+    "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,52 +67,12 @@ class EventDriven(Method):
 
     solves: ClassVar[tuple[type, ...]] = (SwitchingSystem,)
 
-    rtol: float = 1e-12
-    atol: float | None = None
-    max_step: float | None = None
-    max_steps: int | None = None
-    max_events: int = 1_000_000
-    policy: Policy | None = None
-
-    def __post_init__(self) -> None:
-        number(
-            "EventDriven.rtol",
-            self.rtol,
-            rule="positive",
-            why="steps are as long as this tolerance allows.",
-            try_="give a number such as 1e-12.",
-        )
-        if not 1e-14 <= self.rtol <= 1e-2:
-            raise ModelError(
-                "EventDriven.rtol",
-                self.rtol,
-                "a number between 1e-14 and 1e-2",
-                "below, rounding rules; above, events would be missed.",
-                "1e-12 costs hardly more than 1e-6.",
-            )
-        check_counts(self, ("max_events", 1, MOST_WORK, BYTES_OF_EVENT))
-        if self.max_steps is not None:
-            check_counts(self, ("max_steps", 1, MOST_WORK, 0))
-        for name, why in (
-            ("max_step", "a step must go forward."),
-            ("atol", "steps are as long as this tolerance allows."),
-        ):
-            if getattr(self, name) is not None:
-                number(
-                    f"EventDriven.{name}",
-                    getattr(self, name),
-                    rule="positive",
-                    why=why,
-                    try_="leave it out.",
-                )
-        if self.policy is not None and not isinstance(self.policy, Policy):
-            raise ModelError(
-                "EventDriven.policy",
-                repr(self.policy),
-                "one of Stop(), Leave(...), Sample(...), Enumerate(...), ByKind(...)",
-                "it says what to do where the future is not unique.",
-                "leave it out to stop there.",
-            )
+    rtol: Annotated[float, _RTOL] = 1e-12
+    atol: Annotated[float | None, _ATOL] = None
+    max_step: Annotated[float | None, _MAX_STEP] = None
+    max_steps: Annotated[int | None, Limit()] = None
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
+    policy: Annotated[Policy | None, _POLICY] = None
 
     def steps_allowed(self) -> int:
         """Return the bound on the steps."""

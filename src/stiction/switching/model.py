@@ -12,13 +12,14 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, Declared, Flag
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, numbers, shape_of
+from stiction.numerics.checks import numbers, shape_of
 from stiction.numerics.jit import mode
 from stiction.switching.user_functions import (
     CLOCK,
@@ -36,6 +37,11 @@ EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT = range(3)
 
 # what a scenario writes for the mode at one surface, and the sign it stands for
 MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
+_MODE = Choice(
+    tuple(MODES),
+    "a start on the surface may leave it to either side or slide along it.",
+    "leave it out where the start is off the surface.",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +112,7 @@ class LineExit:
     angle: float
 
 
-class SwitchingSystem(Record, abc.ABC):
+class SwitchingSystem(Declared, abc.ABC):
     """Base of every piecewise-smooth flow.
 
     A subclass is a frozen dataclass with the fields `x0` and `mode` (start) besides its
@@ -117,7 +123,19 @@ class SwitchingSystem(Record, abc.ABC):
     fewest_saves: ClassVar[int] = 2  # results do not depend on when states are kept
 
     x0: Sequence[float] | None
-    mode: str | None
+    mode: Annotated[str | None, _MODE]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_together()
+        if self.x0 is None:
+            object.__setattr__(self, "x0", self.usual_start)
+        self._check_start()
+
+    @property
+    def usual_start(self) -> Sequence[float] | Floats | None:
+        """The start of a system that is given none; None where it has to be given."""
+        return None
 
     @property
     @abc.abstractmethod
@@ -243,8 +261,11 @@ class SwitchingSystem(Record, abc.ABC):
         gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
 
+    def _check_together(self) -> None:
+        """Refuse fields that do not go together; what follows may rely on them."""
+
     def _check_start(self) -> None:
-        """Refuse a start of a wrong size or a mode nobody knows."""
+        """Refuse a start of a wrong size."""
         name, n = type(self).__name__, len(self.start_names)
         if self.x0 is not None:
             x0 = numbers(
@@ -264,14 +285,6 @@ class SwitchingSystem(Record, abc.ABC):
                     f"give {n} numbers.",
                 )
             object.__setattr__(self, "x0", x0)
-        if self.mode is not None and self.mode not in MODES:
-            raise ModelError(
-                f"{name}.mode",
-                repr(self.mode),
-                "one of " + ", ".join(map(repr, MODES)),
-                "a start on the surface may leave it to either side or slide along it.",
-                "leave it out where the start is off the surface.",
-            )
 
 
 def _plain(values: object) -> Floats:
@@ -340,7 +353,7 @@ class PiecewiseSmooth(SwitchingSystem):
     h_gradient: Callable[..., Any] | None = None
     scale: Sequence[float] | float | None = None
     parameters: Mapping[str, float] | Sequence[float] | Floats | None = None
-    stiff: bool = False
+    stiff: Annotated[bool, Flag("steps are implicit or not.", "leave it out.")] = False
 
     def __post_init__(self) -> None:
         name = "PiecewiseSmooth"
@@ -404,7 +417,7 @@ class PiecewiseSmooth(SwitchingSystem):
         parameters = checked_parameters(f"{name}.parameters", self.parameters)
         object.__setattr__(self, "parameters", parameters)
         self._check_names()
-        self._check_start()
+        super().__post_init__()
         self.functions.check_at(self.start_state(), finite=True)
         self.functions.check_gradient(self.start_state(), self._full_scale)
         if mode() == "compiled":

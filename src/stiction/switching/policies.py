@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from stiction.core.fields import Choice, Count, NonNegative, Part, Positive
 from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.numerics.checks import MOST_SEED, number, whole
+from stiction.numerics.checks import MOST_SEED
 
 __all__ = ["ByKind", "Enumerate", "Leave", "Sample", "Stop"]
+
+_SIDE = Choice(("+", "-"), "a surface has two sides, h > 0 and h < 0.", "for example side = '+'.")
+_AFTER = NonNegative("", "it leaves now or later.", "give a time such as 0.5.")
+_COUNT = Count(1, "at least one future is followed.", "give n = 1.", most=1_000_000)
+_HAZARD = Positive(
+    "",
+    "it is the rate at which the state leaves; at rate zero it never would.",
+    "give 1 over the mean time you expect.",
+)
+_SEED = Count(0, "it makes the draws repeatable.", "give seed = 0.", most=MOST_SEED)
+_GRID = Count(2, "a grid needs two points per direction.", "give grid = 8.", most=100_000)
+_POLICY = Part(
+    "it says what to do at one kind of place.",
+    "for example Leave(side='-').",
+    "one of Stop, Leave, Sample, Enumerate",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,25 +52,8 @@ class Leave(Policy):
     Verified by: tests/unit/switching/test_policies.py::test_leave_a_two_fold
     """
 
-    side: str = "+"
-    after: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.side not in ("+", "-"):
-            raise ModelError(
-                "Leave.side",
-                repr(self.side),
-                "'+' or '-'",
-                "a surface has two sides, h > 0 and h < 0.",
-                "for example side = '+'.",
-            )
-        number(
-            "Leave.after",
-            self.after,
-            rule="nonnegative",
-            why="it leaves now or later.",
-            try_="give a time such as 0.5.",
-        )
+    side: Annotated[str, _SIDE] = "+"
+    after: Annotated[float, _AFTER] = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,22 +71,9 @@ class Sample(Policy):
     Verified by: tests/unit/switching/test_policies.py::test_sampled_dwell_times
     """
 
-    n: int = 1
-    hazard: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        why, try_ = "at least one future is followed.", "give n = 1."
-        whole("Sample.n", self.n, least=1, most=1_000_000, why=why, try_=try_)
-        number(
-            "Sample.hazard",
-            self.hazard,
-            rule="positive",
-            why="it is the rate at which the state leaves; at rate zero it never would.",
-            try_="give 1 over the mean time you expect.",
-        )
-        why = "it makes the draws repeatable."
-        whole("Sample.seed", self.seed, least=0, most=MOST_SEED, why=why, try_="give seed = 0.")
+    n: Annotated[int, _COUNT] = 1
+    hazard: Annotated[float, _HAZARD] = 1.0
+    seed: Annotated[int, _SEED] = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,11 +85,7 @@ class Enumerate(Policy):
     grid : exits per direction
     """
 
-    grid: int = 8
-
-    def __post_init__(self) -> None:
-        why = "a grid needs two points per direction."
-        whole("Enumerate.grid", self.grid, least=2, most=100_000, why=why, try_="give grid = 8.")
+    grid: Annotated[int, _GRID] = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,20 +101,15 @@ class ByKind(Policy):
     Verified by: tests/unit/switching/test_policies.py::test_one_policy_for_each_kind
     """
 
-    two_fold: Policy = field(default_factory=Stop)
-    codim2_line: Policy = field(default_factory=Stop)
-    escaping_start: Policy = field(default_factory=Stop)
-    fold: Policy = field(default_factory=Stop)
-    intersection: Policy = field(default_factory=Stop)
+    two_fold: Annotated[Policy, _POLICY] = field(default_factory=Stop)
+    codim2_line: Annotated[Policy, _POLICY] = field(default_factory=Stop)
+    escaping_start: Annotated[Policy, _POLICY] = field(default_factory=Stop)
+    fold: Annotated[Policy, _POLICY] = field(default_factory=Stop)
+    intersection: Annotated[Policy, _POLICY] = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("two_fold", "codim2_line", "escaping_start", "fold", "intersection"):
-            policy = getattr(self, name)
-            if not isinstance(policy, Policy) or isinstance(policy, ByKind):
-                raise ModelError(
-                    f"ByKind.{name}",
-                    repr(policy),
-                    "one of Stop, Leave, Sample, Enumerate",
-                    "it says what to do at one kind of place.",
-                    "for example Leave(side='-').",
-                )
+            if isinstance(getattr(self, name), ByKind):
+                where, got = f"ByKind.{name}", repr(getattr(self, name))
+                raise ModelError(where, got, _POLICY.needs, _POLICY.why, _POLICY.try_)

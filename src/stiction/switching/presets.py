@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, Finite, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import number, numbers, whole
+from stiction.numerics.checks import numbers
 from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, SwitchingSystem
 
@@ -30,7 +31,26 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Outputs = dict[str, tuple[Floats, str, str]]
 
-_TRY = "leave it out for the default."
+_WHY_BELT = "the belt moves at one speed."
+_WHY_MASS = "a block without mass has no inertia to slip with."
+_WHY_FRICTION = "negative friction would create energy."
+_TRY_EACH = "give one number, or one per block."
+_MOST_STATES = 12
+
+_ORDER = Count(
+    1,
+    "it is the number of poles of the plant; beyond 12 the coefficients of (s + pole)^order lose "
+    "all digits.",
+    most=_MOST_STATES,
+)
+_MASSES = Positive("kg", _WHY_MASS, _TRY_EACH, per="block", size=2)
+_SPRINGS = NonNegative(
+    "N/m", "a spring that pushes outward holds no block.", _TRY_EACH, per="block", size=2
+)
+_FORCES = NonNegative("N", _WHY_FRICTION, _TRY_EACH, per="block", size=2)
+_MU = NonNegative("1", _WHY_FRICTION)
+_PRESS = NonNegative("N", "a contact presses, it does not pull.")
+_DROP = Positive("m/s", "a jump of zero width is no field (StaticKinetic has it).")
 
 
 @functools.cache
@@ -61,12 +81,6 @@ def _compiled(
     )
 
 
-def _check_number(system: object, name: str, rule: str, why: str) -> None:
-    where = f"{type(system).__name__}.{name}"
-    value = number(where, getattr(system, name), rule=rule, why=why, try_=_TRY)
-    object.__setattr__(system, name, value)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class BeltOscillator(SwitchingSystem):
     """A block on a belt, held by a spring, with friction that weakens in proportion to slip.
@@ -90,19 +104,16 @@ class BeltOscillator(SwitchingSystem):
     Verified by: tests/unit/switching/test_presets.py::test_belt_cycle_by_quadrature
     """
 
-    mu0: float = 1.0
-    alpha: float = 0.1
-    belt_speed: float = 0.5
+    mu0: Annotated[float, Positive("1", "without friction at rest nothing sticks.")] = 1.0
+    alpha: Annotated[float, Finite("1", "it is the slope of friction over slip.")] = 0.1
+    belt_speed: Annotated[float, Finite("1", _WHY_BELT)] = 0.5
     x0: Sequence[float] | None = None
     mode: str | None = None
 
-    def __post_init__(self) -> None:
-        _check_number(self, "mu0", "positive", "without friction at rest nothing sticks.")
-        _check_number(self, "alpha", "finite", "it is the slope of friction over slip.")
-        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
-        if self.x0 is None:
-            object.__setattr__(self, "x0", (0.0, self.belt_speed))
-        self._check_start()
+    @property
+    def usual_start(self) -> Sequence[float]:
+        """Stick in the middle."""
+        return 0.0, self.belt_speed
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -153,30 +164,18 @@ class RelayFeedback(SwitchingSystem):
     ('x1', 'x2')
     """
 
-    order: int = 3
-    pole: float = 1.0
-    gain: float = 1.0
+    order: Annotated[int, _ORDER] = 3
+    pole: Annotated[float, Finite("1", "it places the poles of the plant.")] = 1.0
+    gain: Annotated[float, Positive("1", "a gain of the other sign is no feedback.")] = 1.0
     matrix: Sequence[float] | None = None
     input: Sequence[float] | None = None
     output: Sequence[float] | None = None
     x0: Sequence[float] | None = None
     mode: str | None = None
 
-    def __post_init__(self) -> None:
-        why = "it is the number of poles of the plant."
-        order = whole("RelayFeedback.order", self.order, least=1, why=why, try_=_TRY)
-        if order > _MOST_STATES:
-            raise ModelError(
-                "RelayFeedback.order",
-                order,
-                f"at most {_MOST_STATES}",
-                "the coefficients of (s + pole)^order would lose all digits.",
-                "give a smaller order.",
-            )
-        _check_number(self, "pole", "finite", "it places the poles of the plant.")
-        _check_number(self, "gain", "positive", "a gain of the other sign is no feedback.")
+    def _check_together(self) -> None:
         self._check_plant()
-        a, _, c = self.plant
+        a = self.plant[0]
         if not np.isfinite(a).all():
             raise ModelError(
                 "RelayFeedback.pole",
@@ -185,9 +184,12 @@ class RelayFeedback(SwitchingSystem):
                 "the matrix holds powers of it.",
                 "scale the time.",
             )
-        if self.x0 is None:
-            object.__setattr__(self, "x0", c / np.linalg.norm(c))
-        self._check_start()
+
+    @property
+    def usual_start(self) -> Floats:
+        """A place off the surface."""
+        c = self.plant[2]
+        return np.asarray(c / np.linalg.norm(c))
 
     def _check_plant(self) -> None:
         given = {name: getattr(self, name) for name in ("matrix", "input", "output")}
@@ -271,9 +273,6 @@ class RelayFeedback(SwitchingSystem):
         }
 
 
-_MOST_STATES = 12
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class NormalForm(SwitchingSystem):
     """The local normal form of an invisible two-fold, at the origin.
@@ -293,15 +292,10 @@ class NormalForm(SwitchingSystem):
     Verified by: tests/unit/switching/test_presets.py::test_normal_form_fields
     """
 
-    J1: float
-    J2: float
+    J1: Annotated[float, Finite("1", "it turns one field against the other.")]
+    J2: Annotated[float, Finite("1", "it turns one field against the other.")]
     x0: Sequence[float] | None = (0.0, 0.3, 0.1)
     mode: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("J1", "J2"):
-            _check_number(self, name, "finite", "it turns one field against the other.")
-        self._check_start()
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -343,33 +337,25 @@ class TwoBlockStickSlip(SwitchingSystem):
     Verified by: tests/unit/switching/test_presets.py::test_fields_by_hand
     """
 
-    mass: Sequence[float] | float = 1.0
-    stiffness: Sequence[float] | float = 1.0
-    coupling: float = 1.2
-    friction: Sequence[float] | float = (1.0, 1.3)
-    kinetic: Sequence[float] | float | None = (0.6, 0.8)
-    v_scale: float = 0.5
-    belt_speed: float = 0.2
+    mass: Annotated[Sequence[float] | float, _MASSES] = 1.0
+    stiffness: Annotated[Sequence[float] | float, _SPRINGS] = 1.0
+    coupling: Annotated[float, NonNegative("N/m", "a spring between blocks pulls back.")] = 1.2
+    friction: Annotated[Sequence[float] | float, _FORCES] = (1.0, 1.3)
+    kinetic: Annotated[Sequence[float] | float | None, _FORCES] = (0.6, 0.8)
+    v_scale: Annotated[float, Positive("m/s", "friction drops over some slip speed.")] = 0.5
+    belt_speed: Annotated[float, Finite("m/s", _WHY_BELT)] = 0.2
     x0: Sequence[float] | None = None
     mode: str | None = None
 
-    def __post_init__(self) -> None:
-        for name, rule, why in (
-            ("mass", "positive", "a block without mass has no inertia to slip with."),
-            ("stiffness", "nonnegative", "a spring that pushes outward holds no block."),
-            ("friction", "nonnegative", "negative friction would create energy."),
-            ("kinetic", "nonnegative", "negative friction would create energy."),
-        ):
+    def _check_together(self) -> None:
+        for name in ("mass", "stiffness", "friction", "kinetic"):
             given = self.friction if getattr(self, name) is None else getattr(self, name)
-            where, try_ = f"TwoBlockStickSlip.{name}", "give one number, or one per block."
-            value = numbers(where, given, size=2, per="block", rule=rule, why=why, try_=try_)
-            object.__setattr__(self, name, value)
-        _check_number(self, "coupling", "nonnegative", "a spring between blocks pulls back.")
-        _check_number(self, "v_scale", "positive", "friction drops over some slip speed.")
-        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
-        if self.x0 is None:
-            object.__setattr__(self, "x0", (0.0, 0.0, self.belt_speed, self.belt_speed))
-        self._check_start()
+            object.__setattr__(self, name, np.broadcast_to(given, 2))
+
+    @property
+    def usual_start(self) -> Sequence[float]:
+        """At rest on the belt, with relaxed springs."""
+        return 0.0, 0.0, self.belt_speed, self.belt_speed
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -454,31 +440,21 @@ class StaticJumpOscillator(SwitchingSystem):
     (('x', 'v'), ('m', 'm/s'))
     """
 
-    mu_static: float = 0.6
-    mu_kinetic: float = 0.4
-    stiffness: float = 1.0
-    belt_speed: float = 0.2
-    mass: float = 1.0
-    normal_force: float = 1.0
-    damping: float = 0.0
-    v_scale: float = 1e-2
+    mu_static: Annotated[float, _MU] = 0.6
+    mu_kinetic: Annotated[float, _MU] = 0.4
+    stiffness: Annotated[float, NonNegative("N/m", "the spring holds the block.")] = 1.0
+    belt_speed: Annotated[float, Finite("m/s", _WHY_BELT)] = 0.2
+    mass: Annotated[float, Positive("kg", _WHY_MASS)] = 1.0
+    normal_force: Annotated[float, _PRESS] = 1.0
+    damping: Annotated[float, NonNegative("N s/m", "a damper takes energy out.")] = 0.0
+    v_scale: Annotated[float, _DROP] = 1e-2
     x0: Sequence[float] | None = None
     mode: str | None = None
 
-    def __post_init__(self) -> None:
-        _check_number(self, "mu_static", "nonnegative", "negative friction would create energy.")
-        _check_number(self, "mu_kinetic", "nonnegative", "negative friction would create energy.")
-        _check_number(self, "stiffness", "nonnegative", "the spring holds the block.")
-        _check_number(self, "belt_speed", "finite", "the belt moves at one speed.")
-        _check_number(self, "mass", "positive", "a block without mass has no inertia to slip with.")
-        _check_number(self, "normal_force", "nonnegative", "a contact presses, it does not pull.")
-        _check_number(self, "damping", "nonnegative", "a damper takes energy out.")
-        _check_number(
-            self, "v_scale", "positive", "a jump of zero width is no field (StaticKinetic has it)."
-        )
-        if self.x0 is None:
-            object.__setattr__(self, "x0", (0.0, self.belt_speed))
-        self._check_start()
+    @property
+    def usual_start(self) -> Sequence[float]:
+        """Stick with a relaxed spring."""
+        return 0.0, self.belt_speed
 
     @property
     def state_names(self) -> tuple[str, ...]:

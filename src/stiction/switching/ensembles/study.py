@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Positive
 from stiction.core.method import SharedName
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, fits, number, numbers, whole
+from stiction.numerics.checks import fits, number, whole
 from stiction.switching.ensembles.blocks import Outcome, Task, run_task
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
@@ -45,8 +47,22 @@ ENDED_ALWAYS = ("two_fold", "codim2_line")
 DEFAULT = EventDriven(rtol=1e-8)
 
 
+_END = Finite(
+    "",
+    "it is the end of a grid.",
+    "for example low=(0.0, -1.2), high=(0.4, -0.8).",
+    per="axis",
+    size=2,
+)
+_INTERVAL = Positive(
+    "",
+    "it is the time between two looks at the state.",
+    "a tenth of the time a trajectory needs to pass through a cell.",
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Occupation(Record):
+class Occupation(Declared):
     """A grid over two states, on which an ensemble adds up the time spent in each cell.
 
     Parameters
@@ -58,34 +74,24 @@ class Occupation(Record):
     """
 
     axes: tuple[str | int, str | int]
-    low: tuple[float, float]
-    high: tuple[float, float]
+    low: Annotated[Sequence[float], _END]
+    high: Annotated[Sequence[float], _END]
     bins: tuple[int, int] = (100, 100)
-    interval: float = 0.05
+    interval: Annotated[float, _INTERVAL] = 0.05
 
     def __post_init__(self) -> None:
-        why, try_ = "it is the end of a grid.", "for example low=(0.0, -1.2), high=(0.4, -0.8)."
+        super().__post_init__()
         for name in ("low", "high"):
-            value = numbers(
-                f"Occupation.{name}", getattr(self, name), size=2, per="axis", why=why, try_=try_
-            )
-            object.__setattr__(self, name, (float(value[0]), float(value[1])))
+            object.__setattr__(self, name, tuple(float(end) for end in getattr(self, name)))
         for low, high in zip(self.low, self.high, strict=True):
             if not low < high:
                 raise ModelError(
-                    "Occupation.high", repr(high), f"more than low = {low!r}", why, try_
+                    "Occupation.high", repr(high), f"more than low = {low!r}", _END.why, _END.try_
                 )
         for count in self.bins:
             whole("Occupation.bins", count, least=1, why="it counts cells.", try_="(100, 100).")
         # every block of starts has a grid of its own until they are added up
         fits("Occupation.bins", math.prod(self.bins), 512.0, "(100, 100).")
-        number(
-            "Occupation.interval",
-            self.interval,
-            rule="positive",
-            why="it is the time between two looks at the state.",
-            try_="a tenth of the time a trajectory needs to pass through a cell.",
-        )
 
     def grid(self, names: Sequence[str]) -> tuple[Ints, Floats, Floats, tuple[int, int]]:
         """Return the axes as places among the states, lower ends and widths of cells, bins."""

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Audit, Check
+from stiction.core.fields import Count, Declared, Finite, Flag, NonNegative, Positive
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, Status
 from stiction.laws.tyre import StretchedString
-from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, number, numbers, whole
 
 __all__ = [
     "DynamicTyreWheel",
@@ -39,28 +41,22 @@ Floats = npt.NDArray[np.float64]
 
 # an energy that the tread may miss, over the largest
 _CLOSED = 1e-2
-_WHY = {
-    "positive": "it is a length, a mass, a stiffness or a strength.",
-    "nonnegative": "it dissipates, or fades a string over a length.",
-    "finite": "the equations of motion use it.",
-}
-_RULES = {
-    "d": ("positive", "m"),
-    "m": ("positive", "kg"),
-    "c1": ("nonnegative", "N m s"),
-    "c2": ("nonnegative", "N s/m"),
-    "beta": ("positive", "m"),
-    "r0": ("finite", "m"),
-    "omega0": ("finite", "1/s"),
-    "mu": ("positive", "N"),
-    "gamma": ("finite", "rad"),
-    "kappa": ("positive", "m"),
-    "k2": ("finite", "N/m"),
-    "half_length": ("positive", "m"),
-    "onset_angle": ("positive", "rad"),
-    "kinetic_ratio": ("positive", "1"),
-    "relaxation": ("nonnegative", "m"),
-}
+_TRY = "see the class for its meaning and unit."
+_WHY_POSITIVE = "it is a length, a mass, a stiffness or a strength."
+_WHY_NONNEGATIVE = "it dissipates, or fades a string over a length."
+_WHY_FINITE = "the equations of motion use it."
+_ANGLE = Positive(
+    "rad",
+    "slip begins before the wheel moves sideways, and never strengthens.",
+    "give a smaller number.",
+    most=1.5,
+)
+_NODES = Count(
+    4,
+    "the patch is cut into elements; the error falls with their number.",
+    "give 32 to 200.",
+    most=100_000,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +136,7 @@ class TyreMotion:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DynamicTyreWheel(Record):
+class DynamicTyreWheel(Declared):
     """The wheel on a turntable on a stretched-string tyre with a memory, in physical time.
 
     Parameters
@@ -171,63 +167,24 @@ class DynamicTyreWheel(Record):
     Verified by: tests/unit/switching/wheel/test_dynamic_tyre.py::test_steady_is_the_static_law
     """
 
-    d: float
-    m: float
-    c1: float
-    c2: float
-    beta: float
-    r0: float
-    omega0: float
-    mu: float
-    gamma: float
-    kappa: float
-    k2: float
-    half_length: float = 1e-4
-    onset_angle: float = 0.01
-    kinetic_ratio: float = 2.0 / 3.0
-    relaxation: float = 0.0
-    string_angle: float | None = None
-    turn_slip: bool = False
-    nodes: int = 48
-
-    def __post_init__(self) -> None:
-        for name, (rule, unit) in _RULES.items():
-            where = f"DynamicTyreWheel.{name}"
-            given = getattr(self, name)
-            why, try_ = _WHY[rule], "see the class for its meaning and unit."
-            value = number(where, given, rule=rule, unit=unit, why=why, try_=try_)
-            object.__setattr__(self, name, value)
-        if self.string_angle is not None:
-            angle = number(
-                "DynamicTyreWheel.string_angle",
-                self.string_angle,
-                rule="positive",
-                unit="rad",
-                why="it sets the displacement at which the tread breaks loose.",
-                try_="leave it out for a tyre that feels the slip angle as it is.",
-            )
-            object.__setattr__(self, "string_angle", angle)
-        for name, value, most in (
-            ("onset_angle", self.onset_angle, 1.5),
-            ("string_angle", self._own_angle, 1.5),
-            ("kinetic_ratio", self.kinetic_ratio, 1.0),
-        ):
-            if value > most:
-                raise ModelError(
-                    f"DynamicTyreWheel.{name}",
-                    value,
-                    f"a number up to {most}",
-                    "slip begins before the wheel moves sideways, and never strengthens.",
-                    "give a smaller number.",
-                )
-        whole(
-            "DynamicTyreWheel.nodes",
-            self.nodes,
-            least=4,
-            most=100_000,
-            why="the patch is cut into elements; the error falls with their number.",
-            try_="give 32 to 200.",
-        )
+    d: Annotated[float, Positive("m", _WHY_POSITIVE, _TRY)]
+    m: Annotated[float, Positive("kg", _WHY_POSITIVE, _TRY)]
+    c1: Annotated[float, NonNegative("N m s", _WHY_NONNEGATIVE, _TRY)]
+    c2: Annotated[float, NonNegative("N s/m", _WHY_NONNEGATIVE, _TRY)]
+    beta: Annotated[float, Positive("m", _WHY_POSITIVE, _TRY)]
+    r0: Annotated[float, Finite("m", _WHY_FINITE, _TRY)]
+    omega0: Annotated[float, Finite("1/s", _WHY_FINITE, _TRY)]
+    mu: Annotated[float, Positive("N", _WHY_POSITIVE, _TRY)]
+    gamma: Annotated[float, Finite("rad", _WHY_FINITE, _TRY)]
+    kappa: Annotated[float, Positive("m", _WHY_POSITIVE, _TRY)]
+    k2: Annotated[float, Finite("N/m", _WHY_FINITE, _TRY)]
+    half_length: Annotated[float, Positive("m", _WHY_POSITIVE, _TRY)] = 1e-4
+    onset_angle: Annotated[float, _ANGLE] = 0.01
+    kinetic_ratio: Annotated[float, Positive("1", _ANGLE.why, _ANGLE.try_, most=1.0)] = 2.0 / 3.0
+    relaxation: Annotated[float, NonNegative("m", _WHY_NONNEGATIVE, _TRY)] = 0.0
+    string_angle: Annotated[float | None, _ANGLE] = None
+    turn_slip: Annotated[bool, Flag("turning moves the tread or not.", "give False.")] = False
+    nodes: Annotated[int, _NODES] = 48
 
     @property
     def _own_angle(self) -> float:

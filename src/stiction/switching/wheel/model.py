@@ -12,11 +12,12 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Finite, Flag, NonNegative, Part, Positive
 from stiction.errors import ModelError
 from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
@@ -36,18 +37,12 @@ Flags = npt.NDArray[np.bool_]
 # a start off the surface, from which the wheel slips, slides and meets the two-fold
 _START = (0.2, 0.1, -0.95)
 
-_FIELDS = (
-    ("d", "finite", "m", "it is the distance of the slit from the axis."),
-    ("m", "positive", "kg", "a slider without mass has no acceleration."),
-    ("c1", "nonnegative", "N m s", "a damper takes energy away."),
-    ("c2", "nonnegative", "N s/m", "a damper takes energy away."),
-    ("beta", "positive", "m", "the disk has a moment of inertia m beta^2."),
-    ("r0", "finite", "m", "it is where the spring is unstressed."),
-    ("omega0", "finite", "rad/s", "it is the speed of the turntable."),
-    ("mu", "positive", "N", "without friction there is nothing to switch."),
-    ("gamma", "finite", "rad", "it is the angle of the wheel to the slit."),
-    ("kappa", "positive", "m", "the contact trails the wheel by it."),
-    ("k2", "nonnegative", "N/m", "the spring pulls the slider back."),
+_TRY = "leave it out for the paper's value."
+_FORM = Flag("it chooses one of two forms of the equations.", "leave it out for the paper's form.")
+_TYRE = Part(
+    "it gives the force and the moment on the wheel.",
+    "leave it out for the paper's law.",
+    "None, a SimplifiedTyre or a StretchedString",
 )
 
 
@@ -99,60 +94,41 @@ class WheelOnTurntable(SwitchingSystem):
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
     """
 
-    d: float = 1.0
-    m: float = 1.0
-    c1: float = 1e-3
-    c2: float = 1e-3
-    beta: float = 0.05
-    r0: float = 0.1
-    omega0: float = -1.0
-    mu: float = 1.0
-    gamma: float = -0.75 * math.pi
-    kappa: float = 0.272411537140620278
-    k2: float = 2.22709922538860144
+    d: Annotated[float, Finite("m", "it is the distance of the slit from the axis.", _TRY)] = 1.0
+    m: Annotated[float, Positive("kg", "a slider without mass has no acceleration.", _TRY)] = 1.0
+    c1: Annotated[float, NonNegative("N m s", "a damper takes energy away.", _TRY)] = 1e-3
+    c2: Annotated[float, NonNegative("N s/m", "a damper takes energy away.", _TRY)] = 1e-3
+    beta: Annotated[float, Positive("m", "the disk has a moment of inertia m beta^2.", _TRY)] = 0.05
+    r0: Annotated[float, Finite("m", "it is where the spring is unstressed.", _TRY)] = 0.1
+    omega0: Annotated[float, Finite("rad/s", "it is the speed of the turntable.", _TRY)] = -1.0
+    mu: Annotated[float, Positive("N", "without friction there is nothing to switch.", _TRY)] = 1.0
+    gamma: Annotated[float, Finite("rad", "it is the angle of the wheel to the slit.", _TRY)] = (
+        -0.75 * math.pi
+    )
+    kappa: Annotated[float, Positive("m", "the contact trails the wheel by it.", _TRY)] = (
+        0.272411537140620278
+    )
+    k2: Annotated[float, NonNegative("N/m", "the spring pulls the slider back.", _TRY)] = (
+        2.22709922538860144
+    )
     x0: Sequence[float] | None = None
     mode: str | None = None
-    physical_time: bool = False
-    c1_between_disks: bool = False
-    tyre: TyreLaw | None = None
+    physical_time: Annotated[bool, _FORM] = False
+    c1_between_disks: Annotated[bool, _FORM] = False
+    tyre: Annotated[TyreLaw | None, _TYRE] = None
 
-    def __post_init__(self) -> None:
-        for name, rule, unit, why in _FIELDS:
-            value = number(
-                f"WheelOnTurntable.{name}",
-                getattr(self, name),
-                rule=rule,
-                unit=unit,
-                why=why,
-                try_="leave it out for the paper's value.",
-            )
-            object.__setattr__(self, name, value)
-        for name in ("physical_time", "c1_between_disks"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ModelError(
-                    f"WheelOnTurntable.{name}",
-                    repr(getattr(self, name)),
-                    "True or False",
-                    "it chooses one of two forms of the equations.",
-                    "leave it out for the paper's form.",
-                )
-        self._check_tyre()
-        if self.x0 is None:
-            object.__setattr__(self, "x0", _START)
-        self._check_start()
+    @property
+    def usual_start(self) -> Sequence[float]:
+        """A point from which the wheel of the paper slips, slides and meets the two-fold."""
+        return _START
 
-    def _check_tyre(self) -> None:
+    def _check_together(self) -> None:
         tyre = self.tyre
         if tyre is None or isinstance(tyre, StretchedString):
             return
         if not isinstance(tyre, SimplifiedTyre):
-            raise ModelError(
-                "WheelOnTurntable.tyre",
-                repr(tyre),
-                "None, a SimplifiedTyre or a StretchedString",
-                "it gives the force and the moment on the wheel.",
-                "leave it out for the paper's law.",
-            )
+            needs, why = _TYRE.needs, _TYRE.why
+            raise ModelError("WheelOnTurntable.tyre", repr(tyre), needs, why, _TYRE.try_)
         for name in ("mu", "kappa"):
             mine, given = getattr(self, name), getattr(tyre, name)
             if mine not in (given, getattr(WheelOnTurntable, name)):

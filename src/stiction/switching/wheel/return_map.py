@@ -11,12 +11,14 @@ import abc
 import dataclasses
 import enum
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Positive
 from stiction.core.method import SharedName
-from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
+from stiction.numerics.checks import MOST_SEED, numbers, whole
 from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.escapes import Escapes
@@ -137,7 +139,7 @@ def line_return(
 # ---- rules
 
 
-class Rule(Record, abc.ABC):
+class Rule(Declared, abc.ABC):
     """Which way out is taken, given those there are."""
 
     @abc.abstractmethod
@@ -180,16 +182,7 @@ class RandomWay(Rule):
     hazard : rate at which a slide in the escaping region ends [1 / time unit], > 0
     """
 
-    hazard: float = 1.0
-
-    def __post_init__(self) -> None:
-        number(
-            "RandomWay.hazard",
-            self.hazard,
-            rule="positive",
-            why="it is a rate.",
-            try_="1.0 for a mean time of one.",
-        )
+    hazard: Annotated[float, Positive("", "it is a rate.", "1.0 for a mean time of one.")] = 1.0
 
     def choose(self, there: Flags, rng: np.random.Generator) -> tuple[Ints, Floats]:
         """Return random ways, and times and sides for those that escape."""
