@@ -63,7 +63,7 @@ class Rule(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Finite:
-    """One finite number, or an array of them.
+    """One finite number, or an array of them; or an object of another class that the type names.
 
     Parameters
     ----------
@@ -93,6 +93,8 @@ class Finite:
 
     def clean(self, where: str, value: Any, owner: Any, hint: Any) -> object:
         """Return a float, or a read-only array of floats."""
+        if isinstance(value, _others(hint)):
+            return value
         texts = {"why": self.why, "try_": self.try_}
         if "{" in self.why + self.try_:
             texts = {name: text.format(owner) for name, text in texts.items()}
@@ -302,6 +304,13 @@ def _allows_none(hint: Any) -> bool:
 
 def _allows_float(hint: Any) -> bool:
     return float in _alternatives(hint)
+
+
+@functools.cache
+def _others(hint: Any) -> tuple[type, ...]:
+    """Return the classes that a field of numbers may hold an object of instead."""
+    kinds = (one for one in _alternatives(hint) if isinstance(one, type))
+    return tuple(kind for kind in kinds if kind not in (float, int, types.NoneType))
 
 
 def _classes(hint: Any) -> tuple[type, ...]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from stiction.core.fields import Declared, NonNegative, Positive
 from stiction.faults.pressure_kernels import Fluid
 from stiction.numerics.arrays import Table
-from stiction.numerics.checks import Record, number
 
 __all__ = ["Injection"]
 
+_WHY = "pore pressure is made of it."
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Injection(Record):
+class Injection(Declared):
     """Fluid injected at an even rate, which diffuses along the fault and raises pore pressure.
 
     It is injected from t = 0 on, along the whole of an unbounded line; what passes the ends of the
@@ -39,25 +42,11 @@ class Injection(Record):
     True
     """
 
-    rate: float = 1.25e-6
-    place: float = 20e3
-    diffusivity: float = 0.1
-    storage: float = 1e-9
-    until: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, rule, unit in (
-            ("rate", "positive", "m/s"),
-            ("place", "nonnegative", "m"),
-            ("diffusivity", "positive", "m^2/s"),
-            ("storage", "positive", "1/Pa"),
-            ("until", "positive", "s"),
-        ):
-            given = getattr(self, name)
-            if name == "until" and given is None:
-                continue
-            where, why = f"Injection.{name}", "pore pressure is made of it."
-            number(where, given, rule=rule, unit=unit, why=why, try_="leave it out.")
+    rate: Annotated[float, Positive("m/s", _WHY)] = 1.25e-6
+    place: Annotated[float, NonNegative("m", _WHY)] = 20e3
+    diffusivity: Annotated[float, Positive("m^2/s", _WHY)] = 0.1
+    storage: Annotated[float, Positive("1/Pa", _WHY)] = 1e-9
+    until: Annotated[float | None, Positive("s", _WHY)] = None
 
     def fluid(self, width: float) -> Table[Fluid]:
         """Return what kernels need for cells of this width [m]."""

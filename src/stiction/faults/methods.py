@@ -5,18 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from stiction.core.fields import Limit, Positive
 from stiction.core.method import Method
-from stiction.errors import ModelError
 from stiction.faults.model import FaultSystem, SpringSlider
-from stiction.numerics.checks import check_counts, number
+from stiction.numerics.checks import BYTES_OF_EVENT
 
 if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
 
 __all__ = ["Cycles"]
+
+_RTOL = Positive(
+    "",
+    "steps are as long as this tolerance allows; below, rounding rules.",
+    "give 1e-9.",
+    least=1e-13,
+    most=1e-2,
+)
+_SEISMIC = Positive("m/s", "an event is where the largest speed passes it.", "give 1e-3.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,20 +51,10 @@ class Cycles(Method):
 
     solves: ClassVar[tuple[type, ...]] = (FaultSystem,)
 
-    rtol: float = 1e-9
-    seismic: float = 1e-3
-    max_steps: int = 100_000_000
-    max_events: int = 1_000_000
-
-    def __post_init__(self) -> None:
-        why = "steps are as long as this tolerance allows."
-        rtol = number("Cycles.rtol", self.rtol, rule="positive", why=why, try_="give 1e-9.")
-        if not 1e-13 <= rtol <= 1e-2:
-            needs, why = "a number between 1e-13 and 1e-2", "below, rounding rules."
-            raise ModelError("Cycles.rtol", rtol, needs, why, "give 1e-9.")
-        why = "an event is where the largest speed passes it."
-        number("Cycles.seismic", self.seismic, rule="positive", unit="m/s", why=why, try_="1e-3.")
-        check_counts(self, ("max_steps", 1, 10**11, 0), ("max_events", 1, 10**11, 100))
+    rtol: Annotated[float, _RTOL] = 1e-9
+    seismic: Annotated[float, _SEISMIC] = 1e-3
+    max_steps: Annotated[int, Limit()] = 100_000_000
+    max_events: Annotated[int, Limit(each=BYTES_OF_EVENT)] = 1_000_000
 
     @property
     def level(self) -> float:

@@ -5,29 +5,49 @@ from __future__ import annotations
 import abc
 import functools
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, Count, Declared, Finite, NonNegative, Part, Positive
 from stiction.errors import ModelError
 from stiction.faults.injection import Injection
 from stiction.faults.pressure_kernels import Fluid, pressures
 from stiction.faults.stiffness import SURFACES, Convolution, dense
 from stiction.laws.rate_and_state import AgeingLaw, RateAndState
 from stiction.numerics.arrays import Table
-from stiction.numerics.checks import Numbers, Record, fits, number, numbers, whole
+from stiction.numerics.checks import Numbers
 
-__all__ = ["Cells", "Fault", "FaultSystem", "SpringSlider"]
+__all__ = ["CELLS", "Cells", "Fault", "FaultSystem", "SpringSlider"]
 
 Floats = npt.NDArray[np.float64]
 
 # up to so many cells a dense product in compiled code is faster than three transforms
 DENSE = 96
+
 _WHY_START = "a run starts from a speed and a state."
+_WHY_STRESS = "the stress of slip is made of it."
+_WHY_BALANCE = "it belongs to the balance of stress."
+_TRY_CELLS = "give one number for all cells, > 0."
+# memory of a cell: its numbers, and what a step keeps
+CELLS = Count(2, "the fault is cut into cells.", "give a number such as 256.", each=8.0 * 80)
+_LAW = Part(
+    "cells slide under it.",
+    "give AgeingLaw(a=0.01, b=0.015, length=1e-5).",
+    "AgeingLaw(...) or SlipLaw(...)",
+)
+_PRESSED = Positive("Pa", "cells are pressed together.", _TRY_CELLS, per="cell")
+_SPEED_START = Positive("m/s", _WHY_START, _TRY_CELLS, per="cell")
+_STATE_START = Positive("s", _WHY_START, _TRY_CELLS, per="cell")
+_SURFACE = Choice(SURFACES, "it decides what slip does to stress.", "leave it out for a free one.")
+_POISSON = Finite("", "G / (1 - nu) is stiffness.", "give 0.25.", above=-1.0, below=1.0)
+_INJECTION = Part(
+    "it raises the pore pressure of the cells.", "leave it out.", "Injection(...) or None"
+)
 
 
-class FaultSystem(Record, abc.ABC):
+class FaultSystem(Declared, abc.ABC):
     """What slides under rate-and-state friction, and what solves it."""
 
     default_method: ClassVar[str] = "Cycles"
@@ -53,8 +73,18 @@ class Cells(FaultSystem):
     # what a slip of one metre costs is counted per area of a slider, per length of a line
     energy_unit: ClassVar[str]
 
-    law: RateAndState
+    law: Annotated[RateAndState, _LAW]
     plate_speed: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # a law with lists of a wrong length is refused here
+        self.law.spread(self.n)
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many cells there are."""
+        return {"cell": self.n}
 
     @property
     @abc.abstractmethod
@@ -112,41 +142,6 @@ class Cells(FaultSystem):
         theta = self.law.spread(self.n)["length"] / v
         return v, theta if age is None else np.full(self.n, age, dtype=np.float64)
 
-    def _check_shared(self) -> None:
-        name, law = type(self).__name__, getattr(self, "law")  # noqa: B009
-        if not isinstance(law, RateAndState):
-            why, try_ = "cells slide under it.", "give AgeingLaw(a=0.01, b=0.015, length=1e-5)."
-            needs = "AgeingLaw(...) or SlipLaw(...)"
-            raise ModelError(f"{name}.law", repr(law), needs, why, try_)
-        where, why = f"{name}.plate_speed", "plates load the fault."
-        rule = "nonnegative" if isinstance(self, Fault) else "positive"
-        number(where, self.plate_speed, rule=rule, unit="m/s", why=why, try_="give 1e-9.")
-        if self.plate_speed == 0.0 and getattr(self, "speed_start") is None:  # noqa: B009
-            where, why = f"{name}.speed_start", _WHY_START
-            needs, try_ = "a speed where the plates rest", "give 1e-12."
-            raise ModelError(where, "None", needs, why, try_)
-        law.spread(self.n)
-        for field_, unit in (("normal_stress", "Pa"), ("speed_start", "m/s"), ("state_start", "s")):
-            given = getattr(self, field_)
-            if given is None:
-                continue
-            why = "cells are pressed together." if unit == "Pa" else _WHY_START
-            where, size = f"{name}.{field_}", None if np.ndim(given) == 0 else self.n
-            if size is None:
-                number(where, given, rule="positive", unit=unit, why=why, try_="give a number > 0.")
-            else:
-                clean = numbers(
-                    where,
-                    given,
-                    size=size,
-                    per="cell",
-                    rule="positive",
-                    unit=unit,
-                    why=why,
-                    try_="give one number for all cells.",
-                )
-                object.__setattr__(self, field_, clean)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpringSlider(Cells):
@@ -176,24 +171,14 @@ class SpringSlider(Cells):
 
     energy_unit: ClassVar[str] = "J/m^2"
     fewest_saves: ClassVar[int] = 2
-    # what a study may solve many of at once
 
     law: RateAndState = field(default_factory=AgeingLaw)
-    normal_stress: float = 5e6
-    spring: float = 2e9
-    plate_speed: float = 1e-6
-    impedance: float = 0.0
-    speed_start: float | None = None
-    state_start: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, rule, unit in (
-            ("spring", "positive", "Pa/m"),
-            ("impedance", "nonnegative", "Pa s/m"),
-        ):
-            where, why = f"SpringSlider.{name}", "it belongs to the balance of stress."
-            number(where, getattr(self, name), rule=rule, unit=unit, why=why, try_="leave it out.")
-        self._check_shared()
+    normal_stress: Annotated[float, _PRESSED] = 5e6
+    spring: Annotated[float, Positive("Pa/m", _WHY_BALANCE)] = 2e9
+    plate_speed: Annotated[float, Positive("m/s", "its end loads the slider.")] = 1e-6
+    impedance: Annotated[float, NonNegative("Pa s/m", _WHY_BALANCE)] = 0.0
+    speed_start: Annotated[float | None, _SPEED_START] = None
+    state_start: Annotated[float | None, _STATE_START] = None
 
     @property
     def n(self) -> int:
@@ -266,48 +251,27 @@ class Fault(Cells):
     energy_unit: ClassVar[str] = "J/m"
 
     law: RateAndState = field(default_factory=AgeingLaw)
-    cells: int = 256
-    length: float = 40e3
-    normal_stress: Numbers = 50e6
-    shear_modulus: float = 32.04e9
-    shear_speed: float | None = 3464.0
-    plate_speed: float = 1e-9
-    surface: str = "free"
-    poisson: float | None = None
-    speed_start: Numbers | None = None
-    state_start: Numbers | None = None
-    injection: Injection | None = None
+    cells: Annotated[int, CELLS] = 256
+    length: Annotated[float, Positive("m", _WHY_STRESS)] = 40e3
+    normal_stress: Annotated[Numbers, _PRESSED] = 50e6
+    shear_modulus: Annotated[float, Positive("Pa", _WHY_STRESS)] = 32.04e9
+    shear_speed: Annotated[float | None, Positive("m/s", _WHY_STRESS)] = 3464.0
+    plate_speed: Annotated[float, NonNegative("m/s", "plates load the fault.")] = 1e-9
+    surface: Annotated[str, _SURFACE] = "free"
+    poisson: Annotated[float | None, _POISSON] = None
+    speed_start: Annotated[Numbers | None, _SPEED_START] = None
+    state_start: Annotated[Numbers | None, _STATE_START] = None
+    injection: Annotated[Injection | None, _INJECTION] = None
 
     def __post_init__(self) -> None:
-        why, try_ = "the fault is cut into cells.", "give a number such as 256."
-        whole("Fault.cells", self.cells, least=2, why=why, try_=try_)
-        fits("Fault.cells", self.cells, 8.0 * 80, "give fewer cells.")
-        for name, unit in (("length", "m"), ("shear_modulus", "Pa"), ("shear_speed", "m/s")):
-            given = getattr(self, name)
-            if name == "shear_speed" and given is None:
-                continue
-            why = "the stress of slip is made of it."
-            where = f"Fault.{name}"
-            number(where, given, rule="positive", unit=unit, why=why, try_="leave it out.")
-        if self.surface not in SURFACES:
-            needs, why = " or ".join(map(repr, SURFACES)), "it decides what slip does to stress."
-            where, try_ = "Fault.surface", "leave it out for a free one."
-            raise ModelError(where, repr(self.surface), needs, why, try_)
-        if self.poisson is not None:
-            ratio = number("Fault.poisson", self.poisson, why="it is elastic.", try_="give 0.25.")
-            if not -1.0 < ratio < 1.0:
-                needs, why = "a number between -1 and 1", "G / (1 - nu) is stiffness."
-                raise ModelError("Fault.poisson", ratio, needs, why, "give 0.25.")
-            if self.surface == "free":
-                got, needs = "a number beside surface = 'free'", "None, or another surface"
-                why = "an image alone does not free a surface of slip in the plane."
-                raise ModelError("Fault.poisson", got, needs, why, "leave one of them out.")
-        injection: object = self.injection
-        if injection is not None and not isinstance(injection, Injection):
-            needs, why = "Injection(...) or None", "it raises the pore pressure of the cells."
-            where = "Fault.injection"
-            raise ModelError(where, repr(injection), needs, why, "leave it out.")
-        self._check_shared()
+        super().__post_init__()
+        if self.poisson is not None and self.surface == "free":
+            got, needs = "a number beside surface = 'free'", "None, or another surface"
+            why = "an image alone does not free a surface of slip in the plane."
+            raise ModelError("Fault.poisson", got, needs, why, "leave one of them out.")
+        if self.plate_speed == 0.0 and self.speed_start is None:
+            needs, try_ = "a speed where the plates rest", "give 1e-12."
+            raise ModelError("Fault.speed_start", "None", needs, _WHY_START, try_)
 
     @property
     def n(self) -> int:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Positive
 from stiction.faults.injection import Injection
-from stiction.faults.model import Fault, FaultSystem
+from stiction.faults.model import CELLS, Fault, FaultSystem
 from stiction.laws.rate_and_state import AgeingLaw
-from stiction.numerics.checks import fits, number, whole
 
 __all__ = ["InjectedFault", "StrikeSlipFault"]
 
 # of all benchmarks of the series: friction at the reference speed [m/s]
 _MU0, _SPEED0 = 0.6, 1e-6
+_WHY = "the benchmark's numbers are positive."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,34 +50,16 @@ class StrikeSlipFault(FaultSystem):
     100
     """
 
-    cells: int = 400
-    length: float = 40e3
-    seismic_depth: float = 15e3
-    transition: float = 3e3
-    a_shallow: float = 0.010
-    a_deep: float = 0.025
-    b: float = 0.015
-    slip_length: float = 0.008
-    normal_stress: float = 50e6
-    plate_speed: float = 1e-9
-
-    def __post_init__(self) -> None:
-        why, try_ = "the fault is cut into cells.", "leave it out."
-        whole("StrikeSlipFault.cells", self.cells, least=2, why=why, try_=try_)
-        fits("StrikeSlipFault.cells", self.cells, 8.0 * 80, "give fewer cells.")
-        for name in (
-            "length",
-            "seismic_depth",
-            "transition",
-            "a_shallow",
-            "a_deep",
-            "b",
-            "slip_length",
-            "normal_stress",
-            "plate_speed",
-        ):
-            where, why = f"StrikeSlipFault.{name}", "the benchmark's numbers are positive."
-            number(where, getattr(self, name), rule="positive", why=why, try_="leave it out.")
+    cells: Annotated[int, CELLS] = 400
+    length: Annotated[float, Positive("m", _WHY)] = 40e3
+    seismic_depth: Annotated[float, Positive("m", _WHY)] = 15e3
+    transition: Annotated[float, Positive("m", _WHY)] = 3e3
+    a_shallow: Annotated[float, Positive("1", _WHY)] = 0.010
+    a_deep: Annotated[float, Positive("1", _WHY)] = 0.025
+    b: Annotated[float, Positive("1", _WHY)] = 0.015
+    slip_length: Annotated[float, Positive("m", _WHY)] = 0.008
+    normal_stress: Annotated[float, Positive("Pa", _WHY)] = 50e6
+    plate_speed: Annotated[float, Positive("m/s", _WHY)] = 1e-9
 
     def assembled(self) -> Fault:
         """Return the fault with a number for every cell."""
@@ -129,26 +112,18 @@ class InjectedFault(FaultSystem):
     6.43
     """
 
-    cells: int = 1000
-    length: float = 40e3
-    a: float = 0.007
-    b: float = 0.005
-    slip_length: float = 0.004
-    normal_stress: float = 50e6
-    stress_start: float = 29.2e6
-    speed_start: float = 1e-12
-    rate: float = 1.25e-6
-    until: float = 8.64e6
-    diffusivity: float = 0.1
-    storage: float = 1e-9
-
-    def __post_init__(self) -> None:
-        why, try_ = "the fault is cut into cells.", "leave it out."
-        whole("InjectedFault.cells", self.cells, least=2, why=why, try_=try_)
-        fits("InjectedFault.cells", self.cells, 8.0 * 80, "give fewer cells.")
-        for field in dataclasses.fields(self)[1:]:
-            where, why = f"InjectedFault.{field.name}", "the benchmark's numbers are positive."
-            number(where, getattr(self, field.name), rule="positive", why=why, try_="leave it out.")
+    cells: Annotated[int, CELLS] = 1000
+    length: Annotated[float, Positive("m", _WHY)] = 40e3
+    a: Annotated[float, Positive("1", _WHY)] = 0.007
+    b: Annotated[float, Positive("1", _WHY)] = 0.005
+    slip_length: Annotated[float, Positive("m", _WHY)] = 0.004
+    normal_stress: Annotated[float, Positive("Pa", _WHY)] = 50e6
+    stress_start: Annotated[float, Positive("Pa", _WHY)] = 29.2e6
+    speed_start: Annotated[float, Positive("m/s", _WHY)] = 1e-12
+    rate: Annotated[float, Positive("m/s", _WHY)] = 1.25e-6
+    until: Annotated[float, Positive("s", _WHY)] = 8.64e6
+    diffusivity: Annotated[float, Positive("m^2/s", _WHY)] = 0.1
+    storage: Annotated[float, Positive("1/Pa", _WHY)] = 1e-9
 
     def assembled(self) -> Fault:
         """Return the fault with a number for every cell."""

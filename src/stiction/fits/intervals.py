@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError
+from stiction.core.fields import Count, Declared, Positive
 from stiction.fits.problem import Problem
 from stiction.fits.search import Found, polished
-from stiction.numerics.checks import MOST_SEED, Record, number, whole
+from stiction.numerics.checks import MOST_SEED
 
 __all__ = ["KNOWN", "Bootstrap", "Ends", "Intervals", "Profile", "profile_ends"]
 
@@ -27,6 +27,11 @@ _CLOSE = 0.01
 # of a misfit on a profile, whose differences count beside noise
 _TOLERANCE = 1e-8
 _MOST_PLACES = 40
+
+_WHY = "intervals are quantiles of what is drawn."
+_LEVEL = Positive(
+    "1", "it is the share of intervals that cover.", "give 0.95.", least=0.5, most=0.9999
+)
 
 
 @dataclass(frozen=True)
@@ -47,16 +52,10 @@ class Ends:
     places: Floats
 
 
-class Intervals(Record):
+class Intervals(Declared):
     """How intervals are found."""
 
-    level: float
-
-    def _check_level(self) -> None:
-        where, why = f"{type(self).__name__}.level", "it is the share of intervals that cover."
-        level = number(where, self.level, rule="positive", why=why, try_="give 0.95.")
-        if not 0.5 <= level <= 0.9999:
-            raise ModelError(where, level, "from 0.5 to 0.9999", why, "give 0.95.")
+    level: Annotated[float, _LEVEL]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,9 +71,6 @@ class Profile(Intervals):
     """
 
     level: float = 0.95
-
-    def __post_init__(self) -> None:
-        self._check_level()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,17 +91,10 @@ class Bootstrap(Intervals):
     Verified by: tests/unit/fits/test_intervals.py::test_blocks_widen_intervals_of_alike_noise
     """
 
-    resamples: int = 400
-    seed: int = 1
+    resamples: Annotated[int, Count(50, _WHY, most=100_000)] = 400
+    seed: Annotated[int, Count(0, _WHY, most=MOST_SEED)] = 1
     level: float = 0.95
-    block: int = 0
-
-    def __post_init__(self) -> None:
-        self._check_level()
-        why, try_ = "intervals are quantiles of them.", "leave it out."
-        whole("Bootstrap.resamples", self.resamples, least=50, most=100_000, why=why, try_=try_)
-        whole("Bootstrap.seed", self.seed, least=0, most=MOST_SEED, why=why, try_=try_)
-        whole("Bootstrap.block", self.block, least=0, most=1_000_000, why=why, try_=try_)
+    block: Annotated[int, Count(0, _WHY, most=1_000_000)] = 0
 
 
 def profile_ends(

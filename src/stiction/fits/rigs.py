@@ -6,21 +6,23 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from stiction.core.fields import Count, Declared, Finite, NonNegative, Positive
 from stiction.errors import ModelError
 from stiction.io.scenario import Scenario, read_scenario
-from stiction.numerics.checks import Record, number, whole
 
 __all__ = ["PLACE", "Free", "ImposedSlip", "Rig", "Simulated", "SpringDrive"]
 
 # a name, or a place in what stands under it
 PLACE = re.compile(r"(\w+)(?:\[(\d+)\])?")
 
-_TRY = "give a number, or Free() to fit it."
+_WHY, _TRY = "it belongs to the rig.", "give a number, or Free() to fit it."
+_ROWS = Count(10, "the force is straight between them.", "leave it out.", most=100_000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Free(Record):
+class Free(Declared):
     """A number that is fitted.
 
     Parameters
@@ -29,13 +31,12 @@ class Free(Record):
     low, high : bounds it must keep
     """
 
-    start: float | None = None
+    start: Annotated[float | None, Finite("", "a search begins there.")] = None
     low: float = -math.inf
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        if self.start is not None:
-            number("Free.start", self.start, why="a search begins there.", try_="leave it out.")
+        super().__post_init__()
         if not self.low < self.high:
             got, why = f"{self.low:g} to {self.high:g}", "nothing lies between these bounds."
             raise ModelError("Free.low", got, "low < high", why, "leave them out.")
@@ -44,26 +45,14 @@ class Free(Record):
             raise ModelError("Free.start", self.start, needs, why, "leave it out.")
 
 
-class Rig(Record):
+class Rig(Declared):
     """What all rigs share: the force is told with an offset, and drifts.
 
     `offset` and `drift` that are Free have a value of their own for each curve.
     """
 
-    offset: float | Free
-    drift: float | Free
-
-    def _check(self, **rules: tuple[str, str]) -> None:
-        name, why = type(self).__name__, "it belongs to the rig."
-        for field, (rule, unit) in {"offset": ("finite", "N"), "drift": ("finite", "N/s")}.items():
-            rules.setdefault(field, (rule, unit))
-        for field, (rule, unit) in rules.items():
-            given = getattr(self, field)
-            if isinstance(given, Free):
-                continue
-            where = f"{name}.{field}"
-            clean = number(where, given, rule=rule, unit=unit, why=why, try_=_TRY)
-            object.__setattr__(self, field, clean)
+    offset: Annotated[float | Free, Finite("N", _WHY, _TRY)]
+    drift: Annotated[float | Free, Finite("N/s", _WHY, _TRY)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,10 +74,7 @@ class ImposedSlip(Rig):
 
     offset: float | Free = 0.0
     drift: float | Free = 0.0
-    rest: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check(rest=("nonnegative", "m/s"))
+    rest: Annotated[float, NonNegative("m/s", _WHY, _TRY)] = 0.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,20 +105,12 @@ class SpringDrive(Rig):
     0.3
     """
 
-    stiffness: float | Free
-    mass: float | Free = 0.0
-    impedance: float = 0.0
-    force_start: float | Free = 0.0
+    stiffness: Annotated[float | Free, Positive("N/m", _WHY, _TRY)]
+    mass: Annotated[float | Free, NonNegative("kg", _WHY, _TRY)] = 0.0
+    impedance: Annotated[float, NonNegative("N s/m", _WHY, _TRY)] = 0.0
+    force_start: Annotated[float | Free, Finite("N", _WHY, _TRY)] = 0.0
     offset: float | Free = 0.0
     drift: float | Free = 0.0
-
-    def __post_init__(self) -> None:
-        self._check(
-            stiffness=("positive", "N/m"),
-            mass=("nonnegative", "kg"),
-            impedance=("nonnegative", "N s/m"),
-            force_start=("finite", "N"),
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,16 +134,14 @@ class Simulated(Rig):
     scenario: Scenario | str | Path
     force: str
     along: str = "time"
-    rows: int = 400
+    rows: Annotated[int, _ROWS] = 400
     offset: float | Free = 0.0
     drift: float | Free = 0.0
 
     def __post_init__(self) -> None:
-        self._check()
+        super().__post_init__()
         if not isinstance(self.scenario, Scenario):
             object.__setattr__(self, "scenario", read_scenario(self.scenario))
-        why, try_ = "the force is straight between them.", "leave it out."
-        whole("Simulated.rows", self.rows, least=10, most=100_000, why=why, try_=try_)
         for name in ("force", "along"):
             given = getattr(self, name)
             if not (isinstance(given, str) and PLACE.fullmatch(given)):

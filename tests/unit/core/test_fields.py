@@ -75,9 +75,10 @@ def test_fields_hold_clean_values():
     ("given", "words"),
     [
         (
-            {"mass": 0.0},
+            {"mass": [0.0, 1.0]},
             "with 0.0 at position 1; needs positive numbers [kg], one per box.",
         ),
+        ({"mass": 0.0}, "Cart.mass: got 0.0; needs one positive number [kg]."),
         ({"mass": [1.0, 2.0, 3.0]}, "Why: it has 2 boxes.\nTry: give 2."),
         ({"length": -1.0}, "needs one positive number [m]"),
         (
