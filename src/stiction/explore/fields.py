@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stiction.catalogue import attribute
+from stiction.core.fields import Finite, NonNegative, Positive, Rule, rules_of
 from stiction.errors import ScenarioError, nearest
+from stiction.io.scenario.classes import KINDS
 from stiction.io.scenario.source import Table
 
 __all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
@@ -21,20 +24,10 @@ _MOST_ENTRIES = 4
 _MOST_FIELDS = 80
 _LARGEST = 1e300
 
-# what has bounds by its meaning
-_BOUNDED = {
-    "theta": (0.0, 1.0),
-    "restitution": (0.0, 1.0),
-    "spectral_radius": (0.0, 1.0),
-    "nu": (0.0, 0.49),
-    "poisson": (0.0, 0.5),
-}
 # what is chosen by its power of ten
 _BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
-# what starts at zero and is no place or velocity, which have two directions
-_ONE_SIDED = re.compile(
-    r"damping|^mu|friction|gravity|drag|force|stiffness|alpha|gamma0|restitution|seed|t_start"
-)
+# what begins at zero, and is none of the fields that say so
+_ONE_SIDED = ("time", "t_start", "seed")
 _HEAD = re.compile(r"\[([\w.]+)\]\s*(?:#.*)?$")
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([^#\"']+?)\s*#\s*(.+)$")
 
@@ -74,12 +67,35 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
 
     Verified by: tests/unit/explore/test_fields.py::test_every_number_has_a_range_about_it
     """
-    told = comments(text)
+    told, rules = comments(text), dict(_rules(table))
     found = []
     for path, value in _numbers({key: table.get(key) for key in _ROOTS}, ""):
-        words = told.get(path, told.get(path.partition("[")[0], ""))
-        found.append(_field(path, value, words))
+        whole = path.partition("[")[0]
+        words = told.get(path, told.get(whole, ""))
+        found.append(_field(path, value, words, rules.get(whole)))
     return found[:_MOST_FIELDS]
+
+
+def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
+    """Give the path of every declared field, with what it may hold."""
+    tables = [(key, table.get(key)) for key in _ROOTS]
+    for path, inner in tables:
+        if not isinstance(inner, Mapping):
+            continue
+        tables += [(f"{path}.{key}", value) for key, value in inner.items()]
+        for kind in _classes(str(inner.get("type")), table):
+            for name, rule in rules_of(kind).items():
+                yield f"{path}.{name}", rule
+
+
+def _classes(name: str, table: Table) -> Iterator[type]:
+    """Give the class of a name; of methods that share it, the one of the system's room."""
+    places = {kinds[name] for kinds in KINDS.values() if name in kinds}
+    if len(places) > 1:
+        of_system = KINDS["System"].get(str(table.get("system", {}).get("type")), "")
+        places = {place for place in places if place.split(".")[:2] == of_system.split(".")[:2]}
+    for place in places:
+        yield attribute(place, name)
 
 
 def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
@@ -100,34 +116,37 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
             yield from _numbers(inner, f"{path}[{i}]")
 
 
-def _field(path: str, value: float | int, words: str) -> Field:
+def _field(path: str, value: float | int, words: str, rule: Rule | None) -> Field:
     name = path.rpartition(".")[2].partition("[")[0]
     whole = isinstance(value, int)
-    if name in _BOUNDED and not whole:
-        low, high = _BOUNDED[name]
-        return Field(path, value, min(low, value), max(high, value), 0.01, False, False, words)
+    if not words and isinstance(rule, Finite) and rule.unit not in ("", "1"):
+        words = rule.unit
     if not whole and value > 0.0 and _BY_POWERS.search(name):
         return Field(path, value, value / 100.0, value * 100.0, 0.05, False, True, words)
-    low, high = _range(name, value, listed=path.endswith("]"))
+    one_sided = isinstance(rule, Positive | NonNegative) or name in _ONE_SIDED
+    low, high = _range(value, listed=path.endswith("]"), one_sided=one_sided)
+    if isinstance(rule, Finite):
+        low = max(low, *(b for b in (rule.least, rule.above) if b is not None), -math.inf)
+        high = min(high, *(b for b in (rule.most, rule.below) if b is not None), math.inf)
     if whole:
         return Field(path, value, math.floor(low), math.ceil(high), 1.0, True, False, words)
     step = _round((high - low) / 200.0)
     return Field(path, value, low, high, step, False, False, words)
 
 
-def _range(name: str, value: float, *, listed: bool) -> tuple[float, float]:
+def _range(value: float, *, listed: bool, one_sided: bool) -> tuple[float, float]:
     """Return ends about a value: a tenth and three times it, or one or both sides of zero."""
     whole = isinstance(value, int)
     if value == 0:
         size = 10.0 if whole else 1.0
-        both = (listed or not _ONE_SIDED.search(name)) and not whole
+        both = (listed or not one_sided) and not whole
         return (-size if both else 0.0), size
     size = abs(float(value))
     if whole:
         return (1.0 if value > 0 else float(value) - 5.0), max(2.0 * value, value + 5.0)
     near, far = _round(0.1 * size), _round(3.0 * size)
     # a place or a velocity may change its direction
-    if listed and not _ONE_SIDED.search(name) and name not in ("mass", "stiffness", "time"):
+    if listed and not one_sided:
         return -far, far
     return (near, far) if value > 0.0 else (-far, -near)
 

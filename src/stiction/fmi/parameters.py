@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from stiction.io.scenario import Scenario
-from stiction.studies.fields import changed, place_of
+from stiction.studies.fields import changed, place_of, unit_of
 
-__all__ = ["parameters_of", "with_parameters"]
+__all__ = ["parameters_of", "unit_of_parameter", "with_parameters"]
 
 
 def parameters_of(scenario: Scenario) -> dict[str, float]:
@@ -22,6 +22,11 @@ def parameters_of(scenario: Scenario) -> dict[str, float]:
     Verified by: tests/unit/fmi/test_unit.py::test_parameters_are_the_numbers_of_the_system
     """
     return dict(_numbers(scenario.system, ""))
+
+
+def unit_of_parameter(scenario: Scenario, name: str) -> str:
+    """Return the unit that the field of a parameter declares; "" for none."""
+    return unit_of(scenario, place_of(scenario, _from_zero(name)))
 
 
 def with_parameters(scenario: Scenario, values: Mapping[str, float]) -> Scenario:

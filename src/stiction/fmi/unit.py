@@ -15,7 +15,7 @@ import numpy as np
 
 from stiction.chains.stepping import KINDS, ChainStepper
 from stiction.errors import ModelError, StictionError
-from stiction.fmi.parameters import parameters_of, with_parameters
+from stiction.fmi.parameters import parameters_of, unit_of_parameter, with_parameters
 from stiction.io.scenario import Scenario, read_scenario
 
 __all__ = ["SCENARIO", "ChainUnit"]
@@ -120,7 +120,7 @@ class ChainUnit:
         fixed = {"causality": Fmi3Causality.parameter, "variability": Fmi3Variability.fixed}
         for name in self._given:
             get, put = functools.partial(self._given.get, name), functools.partial(self._set, name)
-            said = f"{name} of the scenario"
+            said = f"{name} of the scenario [{unit_of_parameter(scenario, name) or 1}]"
             self._add(Float64(name, getter=get, setter=put, description=said, **fixed))
         self._add(
             Float64(

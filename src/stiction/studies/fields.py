@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from stiction.core.fields import rules_of
 from stiction.errors import ScenarioError, nearest
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.reader import field_value
@@ -82,9 +83,9 @@ def current(scenario: Scenario, place: Place) -> Any:
 
 
 def unit_of(scenario: Scenario, place: Place) -> str:
-    """Return the unit of the value at a place, as the docstring of its owner says; "" for none.
+    """Return the unit of the value at a place, as its owner declares it; "" for none.
 
-    Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_docstrings
+    Verified by: tests/unit/studies/test_fields.py::test_units_are_those_of_the_fields
     """
     owner: Any = scenario
     names = [step for step in place.steps if isinstance(step, str)]
@@ -94,6 +95,8 @@ def unit_of(scenario: Scenario, place: Place) -> str:
         owner = getattr(owner, name)
         if isinstance(owner, list | tuple | np.ndarray):
             return ""
+    if declared := getattr(rules_of(type(owner)).get(names[-1]), "unit", ""):
+        return str(declared)
     for kind in type(owner).__mro__:
         told = _units_told(inspect.cleandoc(kind.__doc__ or ""))
         if names[-1] in told:

@@ -52,10 +52,14 @@ def test_ranges_know_what_a_number_means():
     assert rtol.powers
     assert found["system.damping"].low == 0.0
     assert found["system.mass[0]"].low > 0.0
-    started = fields("[system]\nx0 = [0.5, 0.0]\nnu = 0.3\nn = 10\n")
+    started = fields(
+        "[system]\ntype = 'Chain'\nx0 = [0.5, 0.0]\nn = 10\n[method]\ntype = 'ThetaStepper'\n"
+        "theta = 0.7\nmax_steps = 5\n"
+    )
     assert started["system.x0[0]"].low == -started["system.x0[0]"].high
     assert started["system.x0[1]"].low < 0.0
-    assert started["system.nu"].high == 0.49
+    assert (started["method.theta"].low, started["method.theta"].high) == (0.5, 1.0)
+    assert started["system.x0[0]"].words == "m"
     assert started["system.n"].low == 1.0
 
 

@@ -81,7 +81,7 @@ def test_values_of_a_wrong_type_are_refused():
         ("solve.t_end", "s"),
     ],
 )
-def test_units_are_those_of_the_docstrings(path, unit):
+def test_units_are_those_of_the_fields(path, unit):
     assert unit_of(SCENARIO, place_of(SCENARIO, path)) == unit
 
 
