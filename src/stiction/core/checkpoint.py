@@ -1,7 +1,8 @@
 """Arrays of a checkpoint, checked before a kernel sees them.
 
 A kernel trusts shapes and counts: it would read beyond an array that is too short, and go on with
-NaN. So each system says which arrays it keeps, and `check_arrays` compares.
+NaN. So each method says once which arrays its state consists of and what may stand in them, as a
+mapping of names to `StateArray`: `pack` copies them, `restore` checks a checkpoint and fills them.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from stiction.errors import StoreError
 
 __all__ = [
     "Form",
+    "Log",
+    "StateArray",
     "check_arrays",
     "check_count",
     "kept_array",
     "like",
+    "pack",
     "put_back",
     "refused",
+    "restore",
     "unpacking",
 ]
 
@@ -174,6 +179,113 @@ def check_arrays(
         if name not in forms:
             raise refused(name, "an array that is not known", "the arrays of this method alone")
     return known
+
+
+class Log:
+    """Rows that are appended while a run goes on.
+
+    Parameters
+    ----------
+    rows : the first of them; none in an array of the right shape and type
+    """
+
+    def __init__(self, rows: Array) -> None:
+        self._parts = [rows]
+
+    def add(self, rows: Array) -> None:
+        """Append a copy of some rows."""
+        if len(rows):
+            self._parts.append(rows.copy())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    @property
+    def rows(self) -> Array:
+        """All rows, one after the other."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    @rows.setter
+    def rows(self, rows: Array) -> None:
+        self._parts = [rows]
+
+
+@dataclass(frozen=True)
+class StateArray:
+    """An array of the state of a method, and what may stand in it.
+
+    Parameters
+    ----------
+    array : that a checkpoint holds and a resumed run fills, or a log of rows
+    rows : what the first axis counts, such as "saved", where only a part of it is filled; as many
+        rows are filled of all arrays of that name
+    filled : how many rows are filled now
+    inf, nan : see `Form`
+    within : what its integers lie between
+    """
+
+    array: Array | Log
+    rows: str = ""
+    filled: int = 0
+    inf: _Places = False
+    nan: _Places = False
+    within: tuple[float, float] | None = None
+
+    def values(self) -> Array:
+        """Return what a checkpoint holds."""
+        if isinstance(self.array, Log):
+            return self.array.rows
+        return self.array[: self.filled] if self.rows else self.array
+
+    def form(self, name: str) -> Form:
+        """Return the form of what a checkpoint holds."""
+        rows = name if isinstance(self.array, Log) else self.rows
+        array = self.array.rows if isinstance(self.array, Log) else self.array
+        return like(array, rows, inf=self.inf, nan=self.nan, within=self.within)
+
+    def fill(self, name: str, values: Array) -> None:
+        """Take up what a checkpoint holds; raise StoreError if there is no room for it."""
+        if isinstance(self.array, Log):
+            self.array.rows = values
+        elif self.rows:
+            check_count(name, len(values), 0, len(self.array))
+            self.array[: len(values)] = values
+        else:
+            self.array[...] = values
+
+
+def pack(state: Mapping[str, StateArray | Array]) -> dict[str, Array]:
+    """Return copies of the arrays of a state, and of arrays that stand beside it."""
+    values = ((k, one.values() if isinstance(one, StateArray) else one) for k, one in state.items())
+    return {name: np.array(array) for name, array in values}
+
+
+def restore(
+    state: Mapping[str, StateArray], kept: Mapping[str, Array], **others: Form
+) -> dict[str, int]:
+    """Fill the arrays of a state, in place, with those of a checkpoint.
+
+    Parameters
+    ----------
+    kept : what `Checkpoint.load` returned
+    others : forms of arrays that stand beside the state, which are only checked
+
+    Returns
+    -------
+    How many rows are filled, by the names of `rows` and of logs.
+
+    Raises
+    ------
+    StoreError : naming the first array that is missing, unknown, or of another form.
+
+    Verified by: tests/unit/core/test_checkpoint.py::test_a_state_is_packed_and_restored
+    """
+    sizes = check_arrays(kept, {name: one.form(name) for name, one in state.items()} | others)
+    for name, one in state.items():
+        one.fill(name, kept[name])
+    return sizes
 
 
 def kept_array(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import StateArray, pack
 from stiction.core.method import SharedName, Solver, method_for
 from stiction.core.provenance import provenance
 from stiction.core.run import Checkpoint, Output, Request, Run, silent
@@ -86,12 +87,13 @@ class Pause(NamedTuple):
     ----------
     done : fraction of the span that is done [1]
     note : what is said of it, such as "12 events"
-    pack : returns what a checkpoint needs to go on from here; None where it cannot be left for good
+    state : returns the arrays that a checkpoint needs to go on from here; None where it cannot be
+        left for good
     """
 
     done: float
     note: str
-    pack: Callable[[], Mapping[str, npt.NDArray[Any]]] | None = None
+    state: Callable[[], Mapping[str, StateArray | npt.NDArray[Any]]] | None = None
 
 
 def run_to_end(
@@ -111,13 +113,13 @@ def run_to_end(
     """
     while True:
         try:
-            done, note, pack = next(steps)
+            done, note, state = next(steps)
         except StopIteration as end:
             ended: Ended = end.value
             return ended
         progress(done, note)
-        if pack is not None and checkpoint is not None and checkpoint.due():
-            checkpoint.save(pack())
+        if state is not None and checkpoint is not None and checkpoint.due():
+            checkpoint.save(pack(state()))
 
 
 def _message(run: Run, t_end: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.checkpoint import Form, check_arrays, check_count, like, put_back, refused
+from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
@@ -59,9 +59,8 @@ class _Walk:
         self.system, self.method, self.request = system, method, request
         self.stiffness = system.stiffness()
         self.march = march_of(system, method, request)
-        self.events: list[Array] = []
-        self.trace: list[Array] = []
-        self.profiles: list[Floats] = []
+        self.events, self.trace = Log(Event.table(0)), Log(Sample.table(0))
+        self.profiles = Log(np.zeros((0, system.n)))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self._begin()
 
@@ -105,7 +104,7 @@ class _Walk:
         code = sk.PAUSE
         while code == sk.PAUSE:
             left = method.max_steps - int(now.steps)
-            if left <= 0 or self._seen > method.max_events:
+            if left <= 0 or len(self.events) > method.max_events:
                 what = "max_steps" if left <= 0 else "max_events"
                 self.status, self.reason = Status.WORK_LIMIT, f"{what} was reached"
                 break
@@ -114,9 +113,9 @@ class _Walk:
             self._drain()
             begin, end = self.request.t_start, self.request.t_end
             part = float((now.time - begin) / (end - begin))
-            note = f"{now.steps} steps, {self._seen} events"
+            note = f"{now.steps} steps, {len(self.events)} events"
             # the state of a run that ended is none to go on from
-            yield Pause(part, note, self._pack if code == sk.PAUSE else None)
+            yield Pause(part, note, self._state if code == sk.PAUSE else None)
         return code
 
     def _product(self, slip: Floats) -> Floats:
@@ -135,43 +134,30 @@ class _Walk:
             code = sk.advance(m)
         return int(code)
 
-    @property
-    def _seen(self) -> int:
-        return sum(len(part) for part in self.events)
-
     def _drain(self) -> None:
         m, now = self.march, self.march.progress[0]
-        if now.events:
-            self.events.append(m.events[: now.events].copy())
-            if len(m.events) == 1 and len(self.profiles) < _MOST_PROFILES:
-                self.profiles.append(m.cells["event_slip"][None].copy())
-            now.events = 0
-        self.trace.append(m.trace[: now.traced].copy())
-        now.traced = 0
-        if sum(map(len, self.trace)) > _MOST_TRACED:
-            self.trace = [np.concatenate(self.trace)[::2].copy()]
+        self.events.add(m.events[: now.events])
+        if now.events and len(m.events) == 1 and len(self.profiles) < _MOST_PROFILES:
+            self.profiles.add(m.cells["event_slip"][None])
+        self.trace.add(m.trace[: now.traced])
+        now.events = now.traced = 0
+        if len(self.trace) > _MOST_TRACED:
+            self.trace.rows = self.trace.rows[::2].copy()
             now.apart *= 2.0
 
     # ---- checkpoint
 
-    def _arrays(self) -> dict[str, Array]:
-        m = self.march
-        onset_slip = m.cells["onset_slip"]
-        return {"progress": m.progress, "stages": m.stages, "state": m.state, "onset": onset_slip}
-
-    def _pack(self) -> dict[str, Array]:
+    def _state(self) -> dict[str, StateArray]:
+        m, bounds = self.march, (-1, MOST_WORK)
         return {
-            **self._arrays(),
-            "kept": self.march.kept[: self.march.progress[0].saved],
-            **self._recorded(),
-        }
-
-    def _recorded(self) -> dict[str, Array]:
-        """Return what was recorded from the start on."""
-        return {
-            "events": np.concatenate([*self.events, Event.table(0)]),
-            "trace": np.concatenate([*self.trace, Sample.table(0)]),
-            "profiles": np.vstack([*self.profiles, np.zeros((0, self.system.n))]),
+            "progress": StateArray(m.progress, within=bounds),
+            "stages": StateArray(m.stages),
+            "state": StateArray(m.state),
+            "onset": StateArray(m.cells["onset_slip"]),
+            "kept": StateArray(m.kept, "saved", m.progress[0].saved),
+            "events": StateArray(self.events, nan=("largest",), within=bounds),
+            "trace": StateArray(self.trace),
+            "profiles": StateArray(self.profiles),
         }
 
     def _resume(self) -> bool:
@@ -179,41 +165,23 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        self._check(kept)
-        put_back(self._arrays(), kept)
-        self.march.kept[: self.march.progress[0].saved] = kept["kept"]
-        self.events, self.trace = [kept["events"]], [kept["trace"]]
-        self.profiles = [row[None, :] for row in kept["profiles"]]
-        return True
-
-    def _check(self, kept: dict[str, Array]) -> None:
-        """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        m, n = self.march, self.system.n
-        forms = {
-            **{name: like(array) for name, array in self._arrays().items()},
-            "progress": like(m.progress, within=(-1, MOST_WORK)),
-            "kept": Form(("saved", self.system.state_size)),
-            "events": like(m.events, "events", nan=("largest",)),
-            "trace": like(m.trace, "trace"),
-            "profiles": Form(("profiles", n)),
-        }
-        sizes, now = check_arrays(kept, forms), kept["progress"][0]
-        check_count("progress", int(now["saved"]) - sizes["saved"], 0, 0)
-        check_count("progress", int(now["saved"]), 0, m.saves.size)
+        sizes = restore(self._state(), kept)
+        now, events, trace = self.march.progress[0], self.events.rows, self.trace.rows
+        check_count("progress", now.saved, sizes["saved"], sizes["saved"])
         # the first step is traced, and every onset is counted
-        check_count("trace", sizes["trace"], 1, MOST_WORK)
-        onsets = int((kept["events"]["up"] == 1).sum())
-        check_count("events", onsets, int(now["onsets"]), int(now["onsets"]))
-        for name in ("events", "trace"):
-            if (np.diff(kept[name]["time"]) < 0.0).any():
+        check_count("trace", len(trace), 1, MOST_WORK)
+        onsets = int((events["up"] == 1).sum())
+        check_count("events", onsets, now.onsets, now.onsets)
+        for name, rows in (("events", events), ("trace", trace)):
+            if (np.diff(rows["time"]) < 0.0).any():
                 raise refused(name, "times that fall", "times one after the other")
         # an onset has no slip yet, and the first arrest may have no onset before it
-        arrests = kept["events"][1:]
-        if np.isnan(arrests["largest"][arrests["up"] == 0]).any():
+        if np.isnan(events["largest"][1:][events["up"][1:] == 0]).any():
             raise refused("events", "an arrest without a slip", "the slip of every event")
         # a checkpoint is left between two steps, with empty buffers
         for at, only in (("stage", -1), ("events", 0), ("traced", 0)):
-            check_count("progress", int(now[at]), only, only)
+            check_count("progress", int(getattr(now, at)), only, only)
+        return True
 
     # ---- what came out
 
@@ -228,7 +196,9 @@ class _Walk:
             time=time,
             states=states,
             stress=np.array([self._product(row) for row in self._slips(states)]),
-            **self._recorded(),
+            events=self.events.rows,
+            trace=self.trace.rows,
+            profiles=self.profiles.rows,
             progress=now,
             status=self.status,
             reason=self.reason,

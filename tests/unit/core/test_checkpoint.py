@@ -5,11 +5,15 @@ import pytest
 
 from stiction.core.checkpoint import (
     Form,
+    Log,
+    StateArray,
     check_arrays,
     check_count,
     kept_array,
     like,
+    pack,
     put_back,
+    restore,
     unpacking,
 )
 from stiction.errors import StoreError
@@ -146,3 +150,69 @@ def test_single_arrays_are_checked():
 def test_other_arrays_are_refused(name, shape, dtype, more):
     with pytest.raises(StoreError, match=rf"checkpoint, array '{name}': got .*; needs "):
         kept_array(STATE, name, shape, dtype, **more)
+
+
+def state(filled=2):
+    log = Log(np.zeros((0, 2)))
+    log.add(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    log.add(np.zeros((0, 2)))
+    return {
+        "x": StateArray(np.arange(3.0)),
+        "saved": StateArray(np.arange(4.0), "saved", filled, inf=True),
+        "marks": StateArray(np.arange(4), "saved", filled, within=(0, 3)),
+        "log": StateArray(log, nan=True),
+    }
+
+
+def test_a_state_is_packed_and_restored():
+    kept = pack(state() | {"beside": np.array("word")})
+    assert {name: array.shape for name, array in kept.items()} == {
+        "x": (3,),
+        "saved": (2,),
+        "marks": (2,),
+        "log": (2, 2),
+        "beside": (),
+    }
+    empty = {
+        "x": StateArray(np.zeros(3)),
+        "saved": StateArray(np.zeros(4), "saved", 0, inf=True),
+        "marks": StateArray(np.zeros(4, np.int64), "saved", 0, within=(0, 3)),
+        "log": StateArray(Log(np.zeros((0, 2))), nan=True),
+    }
+    before = empty["x"].array
+    sizes = restore(empty, kept, beside=Form((), "U"))
+    assert sizes == {"saved": 2, "log": 2}
+    # in place: who holds an array sees what it is now
+    assert before.tolist() == [0.0, 1.0, 2.0]
+    assert empty["saved"].array.tolist() == [0.0, 1.0, 0.0, 0.0]
+    assert empty["log"].array.rows.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert len(empty["log"].array) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("x", np.zeros(4)),
+        ("saved", np.zeros(3)),
+        ("marks", np.array([0, 4])),
+        ("log", np.zeros((2, 3))),
+        ("log", np.full((1, 2), np.inf)),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(name, array):
+    kept = pack(state()) | {name: array}
+    with pytest.raises(StoreError, match="checkpoint, array"):
+        restore(state(), kept)
+
+
+def test_more_rows_than_there_is_room_for_are_refused():
+    kept = pack(state()) | {"saved": np.zeros(5), "marks": np.zeros(5, np.int64)}
+    with pytest.raises(StoreError, match="array 'saved'"):
+        restore(state(), kept)
+
+
+def test_what_is_packed_does_not_change_later():
+    one = state()
+    kept = pack(one)
+    one["x"].array[:] = 9.0
+    assert kept["x"].tolist() == [0.0, 1.0, 2.0]
