@@ -104,16 +104,16 @@ class HalvesMarcher(Marcher):
             code, done = hk.march_halves(
                 state, table, forcing, touch, spare, kept, whole, h, steps, limit
             )
-            self.steps += int(done)
+            self.now.steps += int(done)
             left -= int(done)
             if code in (mk.STRUCK, mk.CHANGED):
-                step = self.steps
+                step = self.now.steps
                 code = uk.turn(
                     state, table, forcing, touch, spare, kept, whole, h, code, step, *log
                 )
                 self._keep_events()
                 if code == ck.INSIDE:
-                    self.steps += 1
+                    self.now.steps += 1
                     left -= 1
                     self._note_extremes(0.0, float(self.clock[mk.NOW]))
                     far = limit > 0.0 and mk.moved(self.flat.r, self.built, limit)

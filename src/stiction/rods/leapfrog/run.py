@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
-from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused
+from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
+from stiction.numerics.arrays import Struct
+from stiction.numerics.checks import MOST_WORK
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
@@ -66,6 +68,22 @@ _REASONS = {
 }
 
 
+class Progress(Struct):
+    """How far a run is.
+
+    projected : energy taken at the start to make contacts roll [J]
+    limit : how far nodes may move before contacts are looked for again [m]
+    reached : saved times that were reached after the first
+    steps, searches : steps, and searches for contacts, so far
+    """
+
+    projected: float
+    limit: float
+    reached: int
+    steps: int
+    searches: int
+
+
 class Marcher:
     """The state of a run: arrays that the kernels change in place."""
 
@@ -98,11 +116,11 @@ class Marcher:
         self.modes = np.zeros(self.touch.size, dtype=np.int64)
         self.clock = np.zeros(mk.CLOCK_ENTRIES)
         self.todo = np.zeros(mk.TODO_ENTRIES, dtype=np.int64)
-        self.events: list[Floats] = []
+        self.events = Log(np.zeros((0, ik.EVENT_COLUMNS)))
         self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), ik.EVENT_COLUMNS))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
-        self.steps, self.searches, self.reached = 0, 0, 0
-        self.projected = 0.0
+        self.progress = Progress.table()
+        self.now = self.progress[0]
         # over the smaller radius, when [s], numbers of the bodies
         self.overlap = np.zeros(4)
         self.parallel = np.array([1.0, 0.0])
@@ -162,7 +180,7 @@ class Marcher:
         if perfect:
             before = float(touch.survey(f.v, f.p)[ok.KINETIC])
             ok.project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
-            self.projected += before - float(touch.survey(f.v, f.p)[ok.KINETIC])
+            self.now.projected += before - float(touch.survey(f.v, f.p)[ok.KINETIC])
         return perfect
 
     def _start(self) -> None:
@@ -212,8 +230,7 @@ class Marcher:
 
     def _keep_events(self) -> None:
         """Take the events that the kernels have written."""
-        if self.written[0]:
-            self.events.append(self.buffer[: self.written[0]].copy())
+        self.events.add(self.buffer[: self.written[0]])
         self.written[0] = 0
 
     def _settle_slipping(self, mobility: Floats) -> None:
@@ -226,7 +243,7 @@ class Marcher:
             speed = float(ik.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
                 # before the start of the ledger, as the projection of a rolling contact
-                self.projected += strike(
+                self.now.projected += strike(
                     f.q,
                     touch.index,
                     touch.geom,
@@ -320,16 +337,16 @@ class Marcher:
     def _loop(self) -> Generator[Pause, None, None]:
         if not self._resume():
             self._start()
-        for k in range(self.reached, len(self.counts)):
+        for k in range(self.now.reached, len(self.counts)):
             if not (yield from self._interval(k)):
                 return
             self.touch.given[:] = self.touch.impulse / self._last(k)
-            self.reached = k + 1
+            self.now.reached = k + 1
             self._observe(k + 1, 0.5 * (self.v_old + self.flat.v), 0.5 * (self.p_old + self.flat.p))
             if not np.all(np.isfinite(self.energy[k + 1])):
                 self._stop(mk.NOT_FINITE, -1, float(self.save[k + 1]))
                 return
-            yield Pause((k + 1.0) / len(self.counts), f"{self.steps} steps", self._pack)
+            yield Pause((k + 1.0) / len(self.counts), f"{self.now.steps} steps", self._state)
 
     def _last(self, k: int) -> float:
         """Return the length of the kick that ends interval k: half of this step and the next."""
@@ -337,7 +354,7 @@ class Marcher:
 
     def _within(self, k: int, part: float) -> Pause:
         """Return the pause after a part of interval k, where a run cannot be left for good."""
-        return Pause((k + part) / len(self.counts), f"{self.steps} steps")
+        return Pause((k + part) / len(self.counts), f"{self.now.steps} steps")
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
         """March from one saved time to the next; return False where the model ends."""
@@ -348,7 +365,7 @@ class Marcher:
             self.clock[mk.NOW], self.todo[:] = self.save[k + 1] - left * h, (mk.DRIFT, -1)
             last = self._last(k) if steps == left else h
             code, done, contact = self._march(h, last, 2.0 * last - h, steps, self.forcing)
-            self.steps += done
+            self.now.steps += done
             left -= done
             if code == mk.SEARCH:
                 self._search()
@@ -361,7 +378,7 @@ class Marcher:
         return True
 
     def _too_many_events(self, k: int) -> bool:
-        if sum(len(rows) for rows in self.events) <= _MOST_EVENTS:
+        if len(self.events) <= _MOST_EVENTS:
             return False
         self.status = Status.WORK_LIMIT
         self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
@@ -409,7 +426,7 @@ class Marcher:
             done += int(more)
             w, farther = (last, ahead) if done == steps - 1 else (h, h)
             if code == mk.STRUCK:
-                step, log = self.steps + done, (self.buffer, self.written)
+                step, log = self.now.steps + done, (self.buffer, self.written)
                 code = ik.impacts(state, self.mobility, touch, spare, h, step, *log)
                 if code != ck.INSIDE:
                     break
@@ -427,33 +444,32 @@ class Marcher:
 
     # ---- checkpoint
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that kernels change in place, by name."""
-        f, t = self.flat, self.touch
-        found: dict[str, npt.NDArray[Any]] = {name: getattr(f, name) for name in "rqvp"}
-        for name in ("place", "index", "geom", "law", "kick", "given", "extremes"):
-            found[f"touch_{name}"] = getattr(t, name)
-        for name in ("v_old", "p_old", "built", "sums", "worst", "overlap"):
-            found[name] = getattr(self, name)
-        # two half kicks begin with the forces that the last one ended with
-        found["forces"] = self.scratch[: mk.V_OLD]
-        return found
-
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        upto = self.reached + 1
-        seen = {"position": self.position, "energy": self.energy, "seen_heat": self.heat}
-        seen |= {"momentum": self.momentum}
-        seen |= {f"contact_{name}": values for name, values in self.contact.items()}
-        events = np.vstack([*self.events, np.zeros((0, ik.EVENT_COLUMNS))])
-        numbers = np.array([self.reached, self.steps, self.searches])
-        floats = np.array([self.projected, self.touch.limit])
+    def _state(self) -> dict[str, StateArray]:
+        """Return the arrays that kernels change in place, and what was seen so far."""
+        t, upto = self.touch, self.now.reached + 1
+        self.now.limit = t.limit
+        touch = ("place", "index", "geom", "kick", "given", "extremes")
+        mine = ("v_old", "p_old", "built", "sums", "worst", "overlap")
         return {
-            **self._arrays(),
-            **{name: values[:upto] for name, values in seen.items()},
-            **self.record.kept(upto),
-            "events": events,
-            "numbers": numbers,
-            "floats": floats,
+            "progress": StateArray(self.progress, inf=("limit",), within=(0, MOST_WORK)),
+            **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
+            **{f"touch_{name}": StateArray(getattr(t, name)) for name in touch},
+            # perfect friction has an infinite coefficient
+            "touch_law": StateArray(t.law, inf=(ck.MU,)),
+            **{name: StateArray(getattr(self, name)) for name in mine},
+            # two half kicks begin with the forces that the last one ended with
+            "forces": StateArray(self.scratch[: mk.V_OLD]),
+            "position": StateArray(self.position, "saved", upto),
+            "energy": StateArray(self.energy, "saved", upto),
+            "seen_heat": StateArray(self.heat, "saved", upto),
+            "momentum": StateArray(self.momentum, "saved", upto),
+            # an open contact has nothing to tell
+            **{
+                f"contact_{name}": StateArray(values, "saved", upto, nan=True)
+                for name, values in self.contact.items()
+            },
+            **self.record.state(upto),
+            "events": StateArray(self.events, inf=True, nan=True),
         }
 
     def _resume(self) -> bool:
@@ -461,42 +477,16 @@ class Marcher:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        self._check(kept)
-        self.reached, self.steps, self.searches = (int(n) for n in kept["numbers"])
-        self.projected, self.touch.limit = (float(x) for x in kept["floats"])
-        for name, array in self._arrays().items():
-            array[...] = kept[name]
-        upto = self.reached + 1
-        self.position[:upto], self.energy[:upto] = kept["position"], kept["energy"]
-        self.heat[:upto], self.momentum[:upto] = kept["seen_heat"], kept["momentum"]
-        for name, values in self.contact.items():
-            values[:upto] = kept[f"contact_{name}"]
-        self.record.put_back(kept, upto)
-        self.events = [kept["events"]]
+        sizes = restore(self._state(), kept)
+        self.touch.limit = self.now.limit
+        check_open_contacts(kept)
+        check_count("progress", self.now.reached + 1, sizes["saved"], sizes["saved"])
+        self._check_contacts()
         return True
 
-    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        # perfect friction has an infinite coefficient, and an open contact nothing to tell
-        forms = {name: like(v) for name, v in self._arrays().items()}
-        forms["touch_law"] = like(self.touch.law, inf=(ck.MU,))
-        for name in ("position", "energy", "momentum"):
-            forms[name] = like(getattr(self, name), "rows")
-        forms["seen_heat"] = like(self.heat, "rows")
-        forms |= {
-            f"contact_{name}": like(values, "rows", nan=True)
-            for name, values in self.contact.items()
-        }
-        forms |= {name: like(v, "rows") for name, v in self.record.kept(1).items()}
-        forms["events"] = like(self.buffer, "events", inf=True, nan=True)
-        forms["numbers"] = Form((3,), "i8", least=0)
-        forms["floats"] = Form((2,), inf=True)
-        sizes = check_arrays(kept, forms)
-        check_open_contacts(kept)
-        rows = sizes["rows"]
-        check_count("numbers", int(kept["numbers"][0]) + 1, rows, rows)
-        check_count("position", rows, 1, len(self.save))
-        index, flat = kept["touch_index"], self.flat
+    def _check_contacts(self) -> None:
+        """Refuse contacts of rods that are not there, or that have other elements."""
+        index, flat = self.touch.index, self.flat
         for rod, first, count in (
             (ck.ROD1, ck.FIRST1, ck.COUNT1),
             (ck.ROD2, ck.FIRST2, ck.COUNT2),
@@ -516,7 +506,7 @@ class Marcher:
         self._look_for_overlap(float(self.clock[mk.NOW]))
         if self.rods.search is not None:
             self.touch.search(self.flat)
-            self.searches += 1
+            self.now.searches += 1
 
     def _stop(self, code: int, contact: int, now: float) -> None:
         where = f" (contact {contact + 1})" if contact >= 0 else ""
@@ -565,8 +555,8 @@ class Marcher:
 
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""
-        upto = self.reached + 1
-        events = np.vstack([*self.events, np.zeros((0, ik.EVENT_COLUMNS))])
+        upto = self.now.reached + 1
+        events = self.events.rows
         return RodHistory(
             time=self.save[:upto],
             position=self.position[:upto],
@@ -579,10 +569,10 @@ class Marcher:
             first=self.flat.first,
             ds=self.flat.ds,
             stats={
-                "steps": self.steps,
+                "steps": int(self.now.steps),
                 "step": float(self.h[:-1].max()),
                 "step_limit": min(step_limit(rod) for rod in self.rods.rods),
-                "searches": self.searches,
+                "searches": int(self.now.searches),
                 "most_sweeps": int(self.worst[tk.MOST_SWEEPS]),
             },
             status=self.status,
@@ -598,7 +588,7 @@ class Marcher:
                     kind=Kind.CONVERGENCE,
                 ),
             ),
-            projected=self.projected,
+            projected=float(self.now.projected),
             overlap=self.overlap,
             parallel=self.parallel,
             extremes=self.touch.extremes,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import StateArray
 from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
@@ -104,9 +105,9 @@ class _Midpoint(Marcher):
         self._note_start()
         refuse_overlap(self.overlap, self.flat.rods)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def _state(self) -> dict[str, StateArray]:
         # the next step starts its iterations from these forces
-        return {**super()._arrays(), "lam": self.lam}
+        return {**super()._state(), "lam": StateArray(self.lam)}
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
         h = float(self.h[k])
@@ -116,7 +117,7 @@ class _Midpoint(Marcher):
                 self.status = Status.UNCONVERGED
                 self.reason = f"Newton's method did not converge at t = {now:.9g} s"
                 return False
-            self.steps += 1
+            self.now.steps += 1
             code, contact = locate_all(
                 self.flat.r, self.touch.place, self.touch.index, self.touch.geom
             )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
-from stiction.core.checkpoint import check_count, kept_array, put_back, refused
+from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import ModelError, Status
+from stiction.numerics.arrays import Struct
 from stiction.numerics.shown import counted
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
@@ -75,6 +76,13 @@ def _basis(normal: Floats) -> Floats:
     return np.array([n, b1, np.cross(n, b1)])
 
 
+class Progress(Struct):
+    """How far a run is: the saved times that were reached after the first, and its steps."""
+
+    reached: int
+    steps: int
+
+
 class _Walk:
     """The state of a run: arrays that the kernels change in place."""
 
@@ -106,8 +114,9 @@ class _Walk:
         self.tally[pk.SHORTEST] = np.inf
         self.buffer = np.zeros((max(4096, 8 * size), pk.EVENT_COLUMNS))
         self.written = np.zeros(1, dtype=np.int64)
-        self.events: list[Floats] = []
-        self.steps, self.reached = 0, 0
+        self.events = Log(np.zeros((0, pk.EVENT_COLUMNS)))
+        self.progress = Progress.table()
+        self.now = self.progress[0]
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         count, size = len(request.save), self.nodes.size
         self.record = StateRecord(rods, self.flat, count)
@@ -145,10 +154,10 @@ class _Walk:
             self._begin()
             self._first_forces(forcing)
         at_once = max(200, _NODE_STEPS_PER_CALL // self.size)
-        for k in range(self.reached + 1, len(save)):
+        for k in range(self.now.reached + 1, len(save)):
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
-                left = self.method.max_steps - self.steps
+                left = self.method.max_steps - self.now.steps
                 code, done = mk.march(
                     motion,
                     float(save[k]),
@@ -163,42 +172,39 @@ class _Walk:
                     self.buffer,
                     self.written,
                 )
-                self.steps += done
-                self.events.append(self.buffer[: self.written[0]].copy())
+                self.now.steps += done
+                self.events.add(self.buffer[: self.written[0]])
                 if code == pk.TOO_MANY_STEPS and done < left:
                     code = pk.EVENTS_FULL
                 if code == pk.EVENTS_FULL:
                     part = (float(self.tally[pk.NOW]) - save[k - 1]) / (save[k] - save[k - 1])
-                    yield Pause((k - 1 + part) / (len(save) - 1), f"{self.steps} steps", self._pack)
+                    done, note = (k - 1 + part) / (len(save) - 1), f"{self.now.steps} steps"
+                    yield Pause(done, note, self._state)
             if code in _REASONS:
                 self.status, what = _REASONS[code]
                 self.reason = f"{what} at t = {self.tally[pk.NOW]:.9g} s"
                 return
-            self.reached = k
+            self.now.reached = k
             self._observe(k)
-            yield Pause(k / (len(save) - 1), f"{self.steps} steps", self._pack)
+            yield Pause(k / (len(save) - 1), f"{self.now.steps} steps", self._state)
 
     # ---- checkpoint
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that kernels change in place, by name."""
-        names = ("marks", "work", "scratch", "tally")
-        moving = {name: getattr(self.flat, name) for name in "rqvp"}
-        return moving | {name: getattr(self, name) for name in names}
-
-    def _seen(self, upto: int) -> dict[str, npt.NDArray[Any]]:
-        """Return what was seen at the first saved times, by name."""
-        names = ("position", "energy", "heat", "force", "gap", "slip", "mode", "momentum")
-        return {f"seen_{name}": getattr(self, name)[:upto] for name in names} | self.record.kept(
-            upto
-        )
-
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+    def _state(self) -> dict[str, StateArray]:
+        upto, modes = self.now.reached + 1, (pk.OPEN, pk.SLIP)
+        names = ("position", "energy", "heat", "force", "gap", "slip", "momentum")
         return {
-            **self._arrays(),
-            **self._seen(self.reached + 1),
-            "events": np.vstack([*self.events, np.zeros((0, pk.EVENT_COLUMNS))]),
-            "numbers": np.array([self.reached, self.steps]),
+            "progress": StateArray(self.progress, within=(0, self.method.max_steps)),
+            **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
+            "marks": StateArray(self.marks, within=modes),
+            # impacts that never were, and mu where contacts cannot slip, are infinite
+            "work": StateArray(self.work, inf=True),
+            "scratch": StateArray(self.scratch),
+            "tally": StateArray(self.tally, inf=(pk.SHORTEST,)),
+            **{f"seen_{name}": StateArray(getattr(self, name), "saved", upto) for name in names},
+            "seen_mode": StateArray(self.mode, "saved", upto, within=modes),
+            **self.record.state(upto),
+            "events": StateArray(self.events, nan=True),
         }
 
     def _resume(self) -> bool:
@@ -206,19 +212,10 @@ class _Walk:
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        reached, self.steps = (int(n) for n in kept_array(kept, "numbers", (2,), "i"))
-        self.reached = check_count("numbers", reached, 0, len(self.position) - 1)
-        check_count("numbers", self.steps, 0, self.method.max_steps)
-        for name in ("marks", "seen_mode"):
-            kept_array(kept, name, (None, self.size), "i", within=(pk.OPEN, pk.SLIP))
-        put_back(self._arrays(), kept, inf=True)
-        put_back(self._seen(self.reached + 1), kept)
-        for name, array in self._arrays().items():
-            # times of impacts that never were, and mu where contacts cannot slip
-            endless = {"work": [pk.HIT, pk.MU], "tally": [pk.SHORTEST]}.get(name, [])
-            if not np.isfinite(np.delete(array, endless, axis=0)).all():
-                raise refused(name, "infinity", "finite numbers")
-        self.events = [kept_array(kept, "events", (None, pk.EVENT_COLUMNS), nan=True)]
+        sizes = restore(self._state(), kept)
+        check_count("progress", self.now.reached + 1, sizes["saved"], sizes["saved"])
+        if not np.isfinite(np.delete(self.work, [pk.HIT, pk.MU], axis=0)).all():
+            raise refused("work", "infinity", "finite numbers")
         return True
 
     def _begin(self) -> None:
@@ -248,7 +245,7 @@ class _Walk:
                 self.buffer,
                 self.written,
             )
-            self.events.append(self.buffer[: self.written[0]].copy())
+            self.events.add(self.buffer[: self.written[0]])
 
     def _survey(self) -> tuple[tuple[float, float], Floats, Floats]:
         """Return energies, normal velocities (nodes,) and slip velocities (nodes, 2)."""
@@ -318,7 +315,7 @@ class _Walk:
 
     def run(self) -> Run:
         """Return everything up to the last saved time that was reached."""
-        upto = self.reached + 1
+        upto = self.now.reached + 1
         time = self.request.save[:upto]
         kinetic, stored, work, impact, algorithmic = self.energy[:upto].T
         energy = Ledger(
@@ -343,10 +340,10 @@ class _Walk:
             checks=self._checks(energy),
             quantities=self._quantities(energy, upto),
             stats={
-                "events": int(sum(len(part) for part in self.events)),
-                "steps": self.steps,
+                "events": len(self.events),
+                "steps": int(self.now.steps),
                 "step": self.step,
-                "shortest_step": float(self.tally[pk.SHORTEST]) if self.steps else self.step,
+                "shortest_step": float(self.tally[pk.SHORTEST]) if self.now.steps else self.step,
                 "most_sweeps": int(self.tally[pk.SWEEPS]),
             },
             citations=("strings",),
@@ -383,7 +380,7 @@ class _Walk:
         }
 
     def _event_log(self) -> EventLog:
-        rows = np.vstack([*self.events, np.zeros((0, pk.EVENT_COLUMNS))])
+        rows = self.events.rows
         closes = np.isin(rows[:, pk.KIND], (pk.CLOSES, pk.BOUNCES))
         return EventLog(
             rows[:, pk.TIME].copy(),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import StateArray
 from stiction.core.run import Variable
 from stiction.rods.assembly import Flat, third_directors
 from stiction.rods.contact.kernels import PLANE, SPHERE
@@ -237,11 +236,6 @@ class StateRecord:
 
     # ---- checkpoint
 
-    def kept(self, upto: int) -> dict[str, npt.NDArray[Any]]:
+    def state(self, upto: int) -> dict[str, StateArray]:
         """Return what was seen up to a row, by name."""
-        return {f"state_{name}": values[:upto] for name, values in self.seen.items()}
-
-    def put_back(self, kept: dict[str, npt.NDArray[Any]], upto: int) -> None:
-        """Take up what `kept` returned."""
-        for name, values in self.seen.items():
-            values[:upto] = kept[f"state_{name}"]
+        return {f"state_{k}": StateArray(array, "saved", upto) for k, array in self.seen.items()}
