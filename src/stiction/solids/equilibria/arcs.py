@@ -199,7 +199,8 @@ class Path:
         done = (max(self.reached, self.points[-1].t) - begin) / (self.end - begin)
         self.reached = max(self.reached, self.points[-1].t)
         note = f"arc {self.steps}, {self.iterations} Newton iterations"
-        return Pause(min(done, 1.0), note, self._pack)
+        self.march.done = min(done, 1.0)
+        return Pause(self.march.done, note, self._pack)
 
     def _give_up(self, arc: Arc) -> None:
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"

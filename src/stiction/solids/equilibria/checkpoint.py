@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,11 @@ class Remembering:
     Parameters
     ----------
     space : of the solver
+    report : called before every factorisation, so that a long step is seen to go on
     """
 
-    def __init__(self, space: Workspace) -> None:
-        self.space = space
+    def __init__(self, space: Workspace, report: Callable[[], None]) -> None:
+        self.space, self.report = space, report
         self.analysed = np.zeros(0)
 
     @property
@@ -52,6 +54,7 @@ class Remembering:
 
     def factorise(self, matrix: csr_matrix) -> Factors:
         """Return the factors of a matrix; see `Workspace.factorise`."""
+        self.report()
         before = self.space.analyses
         made = self.space.factorise(matrix)
         if self.space.analyses != before:

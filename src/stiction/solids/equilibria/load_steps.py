@@ -84,7 +84,7 @@ class March:
         self.least = self.most * 0.5**method.max_cuts
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
-        self.space = Remembering(self.solver.start())
+        self.space = Remembering(self.solver.start(), self._report)
         self.space.space.describe(problem.layout())
         self.watch = Watch(problem, self.solver, request.t_start)
         self.take_passes()
@@ -103,7 +103,7 @@ class March:
         self.energy: Energies
         self.before: tuple[float, Floats] | None = None
         self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
-        self.dt, self.smooth = self.most, False
+        self.dt, self.smooth, self.done = self.most, False, 0.0
 
     def take_passes(self) -> None:
         """Take note of how bodies touch."""
@@ -239,8 +239,14 @@ class March:
             if not self._step():
                 return False
             note = f"step {self.steps}, {self.iterations} Newton iterations"
-            yield Pause((self.state.time - begin) / (end - begin), note, self._pack)
+            self.done = (self.state.time - begin) / (end - begin)
+            yield Pause(self.done, note, self._pack)
         return True
+
+    def _report(self) -> None:
+        """Report within a step."""
+        note = f"step {self.steps + 1}, {self.space.factorisations} factorisations"
+        self.request.progress(self.done, note)
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         kept = {**pack(self), **self.more()}
