@@ -16,7 +16,7 @@ from peers import last_line
 from record import Record, arguments
 from solid_case import LAM, MU, Case, Solver, block, measure, reference, save
 
-from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.kinds import Q1, discretise
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import Mesh

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from mpi4py import MPI
 
-from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.model import ContactPass
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.equilibria import problem as equations
 
 WORLD = MPI.COMM_WORLD

@@ -57,7 +57,7 @@ from stiction.papers.adhesive_friction.strip import (
 from stiction.papers.items import Row
 from stiction.solids.materials import LinearElastic
 from stiction.solids.methods import Quasistatic
-from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
+from stiction.solids.presets.plane import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 
 FOLDER = Path(__file__).resolve().parent / "results" / "solids"

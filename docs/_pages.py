@@ -32,9 +32,9 @@ ALSO = {
     ],
     "rods": ["stiction.rods.model"],
     "solids": [
-        "stiction.solids.elements.splines",
+        "stiction.solids.shape_functions.splines",
         "stiction.solids.arrays",
-        "stiction.solids.assembly",
+        "stiction.solids.elements.assembly",
     ],
     "faults": [],
     "laws": ["stiction.laws.friction"],

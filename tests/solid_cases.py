@@ -4,8 +4,8 @@ import numpy as np
 
 from stiction.errors import ModelError
 from stiction.solids.arrays import Surface
-from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.sweeps import SLIDES, STATE, STICKS
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2
 from stiction.solids.materials import (
     LinearElastic,
@@ -103,7 +103,7 @@ def curve(control, degree, first=0, weights=None, points=3):
     first : number of the first control point
     weights : (n,) rational weights of a quadratic spline
     """
-    from stiction.solids.elements.splines import curve_functions
+    from stiction.solids.shape_functions.splines import curve_functions
 
     count = control.shape[0]
     pieces = {1: count - 1, 2: count - 2, 3: count // 2 - 1}[degree]

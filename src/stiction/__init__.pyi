@@ -45,8 +45,8 @@ from stiction.rods.presets import CrossedRods as CrossedRods
 from stiction.rods.strings.model import RollingStrings as RollingStrings
 from stiction.solids.methods import Continuation as Continuation
 from stiction.solids.model import Solid as Solid
-from stiction.solids.presets import CapSliding as CapSliding
-from stiction.solids.presets import StripPeeling as StripPeeling
+from stiction.solids.presets.plane import CapSliding as CapSliding
+from stiction.solids.presets.plane import StripPeeling as StripPeeling
 from stiction.solve import solve as solve
 from stiction.studies.sweep import Sweep as Sweep
 from stiction.switching.ensembles.study import ensemble as ensemble

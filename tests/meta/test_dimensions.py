@@ -7,8 +7,8 @@ from fnmatch import fnmatch
 # what is generic: bodies, materials, contact, what is solved, motion, and the laws of interfaces
 GENERIC = (
     "src/stiction/solids/arrays.py",
-    "src/stiction/solids/assembly.py",
-    "src/stiction/solids/bulk_kernels.py",
+    "src/stiction/solids/elements/assembly.py",
+    "src/stiction/solids/elements/bulk_kernels.py",
     "src/stiction/solids/material_laws.py",
     "src/stiction/solids/stress_points.py",
     "src/stiction/solids/conditions.py",

@@ -22,7 +22,7 @@ from stiction.papers.adhesive_friction.laws import _mapped
 from stiction.papers.adhesive_friction.strip import first_above, nucleation, verdict
 from stiction.plot.panels import Line, Panel
 from stiction.solids.methods import Quasistatic
-from stiction.solids.presets import StripPeeling, TwoCylinders
+from stiction.solids.presets.plane import StripPeeling, TwoCylinders
 from stiction.solve import solve
 
 

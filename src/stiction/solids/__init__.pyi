@@ -44,7 +44,6 @@ from stiction.solids.materials import Yeoh as Yeoh
 from stiction.solids.membranes.model import Membrane as Membrane
 from stiction.solids.membranes.patch import Patch as Patch
 from stiction.solids.membranes.patch import flat_patch as flat_patch
-from stiction.solids.membranes.tape import TapePeeling as TapePeeling
 from stiction.solids.mesh.model import Mesh as Mesh
 from stiction.solids.mesh.model import block as block
 from stiction.solids.mesh.model import cap as cap
@@ -61,10 +60,11 @@ from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
 from stiction.solids.motion.model import MovingSolid as MovingSolid
-from stiction.solids.presets import CapSliding as CapSliding
-from stiction.solids.presets import StripPeeling as StripPeeling
-from stiction.solids.presets import TwoCylinders as TwoCylinders
-from stiction.solids.space.cap import CapSliding3D as CapSliding3D
+from stiction.solids.presets.cap import CapSliding3D as CapSliding3D
+from stiction.solids.presets.plane import CapSliding as CapSliding
+from stiction.solids.presets.plane import StripPeeling as StripPeeling
+from stiction.solids.presets.plane import TwoCylinders as TwoCylinders
+from stiction.solids.presets.tape import TapePeeling as TapePeeling
 from stiction.solids.space.model import SweptBody as SweptBody
 from stiction.solids.space.shapes import BodyShape as BodyShape
 from stiction.solids.space.shapes import Dome as Dome

@@ -75,7 +75,7 @@ class Quasistatic(Method):
 
     def solve(self, system: SolidSystem, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.solids.equilibria.load_steps import run_quasistatic
+        from stiction.solids.run import run_quasistatic
 
         return run_quasistatic(system, self, request)
 
@@ -154,7 +154,7 @@ class Continuation(Method):
 
     def solve(self, system: SolidSystem, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.solids.equilibria.arcs import run_continuation
+        from stiction.solids.run import run_continuation
 
         return run_continuation(system, self, request)
 
@@ -238,7 +238,7 @@ class GeneralisedAlpha(Method):
 
     def solve(self, system: MovingSolid, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.solids.motion.march import run_motion
+        from stiction.solids.run import run_motion
 
         return run_motion(system, self, request)
 

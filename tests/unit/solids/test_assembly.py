@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse.linalg import spsolve
 from solid_cases import ELEMENTS, MATERIALS, bound, distorted, forces, jacobian, outline, tangent
 
-from stiction.solids.assembly import Bulk, Pattern, mean_stresses
+from stiction.solids.elements.assembly import Bulk, Pattern, mean_stresses
 from stiction.solids.elements.kinds import discretise
 
 KINDS = [(name, reduced) for name in ELEMENTS for reduced in (False, True)]

@@ -12,7 +12,7 @@ __all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable"]
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
 # what `MovingSolid` gives mass to
-_SOLIDS = "stiction.solids.presets"
+_SOLIDS = "stiction.solids.presets.plane"
 KINDS["SolidSystem"] = {n: place for n, place in KINDS["System"].items() if place == _SOLIDS}
 ARTICLES["SolidSystem"] = "a solid"
 

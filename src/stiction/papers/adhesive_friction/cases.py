@@ -16,7 +16,7 @@ from stiction.laws.adhesive_friction import AdhesiveFriction
 from stiction.solids.materials import LinearElastic
 from stiction.solids.methods import Quasistatic
 from stiction.solids.model import SolidSystem
-from stiction.solids.presets import CapSliding, StripPeeling, TwoCylinders
+from stiction.solids.presets.plane import CapSliding, StripPeeling, TwoCylinders
 from stiction.solve import solve
 
 __all__ = [

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Surface
-from stiction.solids.elements.splines import curve_functions
+from stiction.solids.shape_functions.splines import curve_functions
 
 __all__ = [
     "Ends",

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from stiction.solids.arrays import Discretisation
 from stiction.solids.elements.kinds import Element
-from stiction.solids.elements.splines import curve_functions, lagrange_extraction
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.splines import curve_functions, lagrange_extraction
 
 __all__ = ["Faces", "faces_of"]
 

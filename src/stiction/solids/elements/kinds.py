@@ -24,8 +24,6 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.numerics.checks import Record, whole
 from stiction.solids.arrays import Discretisation, Elements, Places, Surface
-from stiction.solids.elements.functions import Group, bending, gradients, incompatible, rules
-from stiction.solids.elements.hulls import bezier_form, hull_of, refuse_folded
 from stiction.solids.elements.layers import (
     Layer,
     Numbering,
@@ -35,8 +33,10 @@ from stiction.solids.elements.layers import (
     refuse_overlaps,
 )
 from stiction.solids.elements.picture import picture
-from stiction.solids.elements.splines import curve_functions, lagrange_extraction
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.functions import Group, bending, gradients, incompatible, rules
+from stiction.solids.shape_functions.hulls import bezier_form, hull_of, refuse_folded
+from stiction.solids.shape_functions.splines import curve_functions, lagrange_extraction
 
 __all__ = [
     "Q1",

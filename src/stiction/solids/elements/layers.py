@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.solids.elements.functions import Group
-from stiction.solids.elements.splines import Curve, spline_curve, vertices
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.functions import Group
+from stiction.solids.shape_functions.splines import Curve, spline_curve, vertices
 
 __all__ = ["Layer", "Numbering", "groups", "layer_of", "number_nodes", "refuse_overlaps"]
 

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
-from stiction.solids.assembly import Bulk, parts_of
 from stiction.solids.dimensions import cofactor
-from stiction.solids.elements.hourglass import condensed
+from stiction.solids.elements.assembly import Bulk, parts_of
 from stiction.solids.material_laws import KIND, LINEAR, NEO_HOOKEAN, small_moduli
+from stiction.solids.shape_functions.hourglass import condensed
 from stiction.solids.stress_points import deformation
 
 __all__ = ["Excess", "Modes", "excess", "modes_in"]

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Picture
-from stiction.solids.elements.functions import Group, centre, functions
 from stiction.solids.elements.layers import Layer, Numbering
-from stiction.solids.elements.splines import curve_functions
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.functions import Group, centre, functions
+from stiction.solids.shape_functions.splines import curve_functions
 
 __all__ = ["picture"]
 

@@ -21,7 +21,9 @@ import numpy.typing as npt
 from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
-from stiction.solids.elements.functions import (
+from stiction.solids.elements.kinds import Element, Laid, laid_out
+from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.functions import (
     Group,
     Rule,
     bending,
@@ -30,11 +32,9 @@ from stiction.solids.elements.functions import (
     modes_of,
     rules,
 )
-from stiction.solids.elements.hulls import Hull, bezier_form, hull_of, refuse_folded
-from stiction.solids.elements.jacobians import coefficients_from
-from stiction.solids.elements.kinds import Element, Laid, laid_out
-from stiction.solids.elements.splines import curve_functions
-from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.hulls import Hull, bezier_form, hull_of, refuse_folded
+from stiction.solids.shape_functions.jacobians import coefficients_from
+from stiction.solids.shape_functions.splines import curve_functions
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -32,14 +32,12 @@ from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import SIGNS, Ways
 from stiction.solids.membranes.told import extents
-from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from stiction.core.run import Request, Run
+    from stiction.core.run import Request
     from stiction.solids.methods import Continuation
-    from stiction.solids.model import SolidSystem
 
-__all__ = ["run_continuation"]
+__all__ = ["follow_path"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -467,10 +465,8 @@ class Path:
         )
 
 
-def run_continuation(system: SolidSystem, method: Continuation, request: Request) -> Run:
-    """Return the run of a solid along its path of equilibria."""
-    problem = Problem(system.assembled())
-    problem.check_tolerance("Continuation", method.newton_tolerance)
+def follow_path(problem: Problem, method: Continuation, request: Request) -> March:
+    """Follow a path of equilibria from where its load steps end; return what was met on it."""
     start = max(problem.assembled.readings.start, request.t_start)
     whole = request.t_end - request.t_start
     part = min(max(start - request.t_start, 0.0) / whole, 1.0)
@@ -491,4 +487,4 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
                 march.cuts += path.cuts
     finally:
         march.close()
-    return build_run(system, method, problem, march.record)
+    return march

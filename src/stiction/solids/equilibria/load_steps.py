@@ -32,14 +32,12 @@ from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Watch, find_snap
 from stiction.solids.many.joining import carried_over, joined, kept_pairs, met, told_before
 from stiction.solids.many.passing import THROUGH, Ways
-from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
-    from stiction.core.run import Request, Run
+    from stiction.core.run import Request
     from stiction.solids.methods import GeneralisedAlpha, Quasistatic
-    from stiction.solids.model import SolidSystem
 
-__all__ = ["run_quasistatic"]
+__all__ = ["March"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -574,6 +572,7 @@ class March:
         return force_scale(self.problem, self.trial)
 
     def give_up(self, outcome: Outcome, target: float) -> None:
+        """End the run where no step was found, with the reason and what to look at."""
         last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
         self.record.unmet = min(outcome.residuals[-1:], default=1.0)
@@ -597,13 +596,3 @@ class March:
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
             f"last residuals {last}. {advice}"
         )
-
-
-def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
-    """Return the run of a solid, load step by load step."""
-    problem = Problem(system.assembled())
-    problem.work_tolerance = method.work_tolerance
-    problem.check_tolerance("Quasistatic", method.newton_tolerance)
-    march = March(problem, method, request)
-    march.run()
-    return build_run(system, method, problem, march.record)

@@ -12,12 +12,11 @@ from stiction.errors import ModelError
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
-from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
-from stiction.solids.elements.hulls import least_of
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.parasitic import Excess
 from stiction.solids.equilibria.holding import Holding
 from stiction.solids.equilibria.works import LetGo, acting, let_go
@@ -25,6 +24,7 @@ from stiction.solids.many.among import Strays
 from stiction.solids.many.passing import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
+from stiction.solids.shape_functions.hulls import least_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
-from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.membranes.kinematics import Sheet, energy_of
 from stiction.solids.membranes.membrane_kernels import membrane_kernel
 

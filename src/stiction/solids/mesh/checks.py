@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.solids.elements.hulls import refuse_folded_cells
+from stiction.solids.shape_functions.hulls import refuse_folded_cells
 
 __all__ = [
     "EdgeTable",

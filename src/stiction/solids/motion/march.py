@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
-from stiction.errors import Status
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
@@ -19,17 +18,15 @@ from stiction.solids.many.passing import THROUGH
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.motion.starts import find_start
-from stiction.solids.outcome import build_run
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-    from stiction.core.run import Request, Run
+    from stiction.core.run import Request
     from stiction.numerics.linear_solvers import Workspace
     from stiction.solids.methods import GeneralisedAlpha
-    from stiction.solids.motion.model import MovingSolid
 
-__all__ = ["Motion", "run_motion"]
+__all__ = ["Motion"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -395,15 +392,3 @@ class Motion(March):
         when = path[0].time if path and left > limit else None
         found.append(Check("starts_in_equilibrium", left <= limit, left, limit, when, note))
         return found
-
-
-def run_motion(system: MovingSolid, method: GeneralisedAlpha, request: Request) -> Run:
-    """Return the run of a solid with mass, step of time by step of time."""
-    problem = MovingProblem(system, method.lumped)
-    problem.check_tolerance("GeneralisedAlpha", method.newton_tolerance)
-    march = Motion(problem, method, request)
-    march.run()
-    unit = "1" if problem.assembled.dimensionless else "s"
-    if march.record.status is Status.SOLVED and not march.record.path:
-        march.record.status = Status.UNCONVERGED
-    return build_run(system, method, problem, march.record, march.checks(), unit)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.elements.functions import Group, Rule, functions, gradients, rules
 from stiction.solids.elements.kinds import Element, kinds_of
 from stiction.solids.elements.swept import values_at
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh
+from stiction.solids.shape_functions.functions import Group, Rule, functions, gradients, rules
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.numerics.checks import number, numbers
 from stiction.solids.model import Assembled, Body, SolidSystem
-from stiction.solids.presets import StripPeeling
+from stiction.solids.presets.plane import StripPeeling
 
 __all__ = ["MovingSolid"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.assembly import Bulk, Pattern
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane

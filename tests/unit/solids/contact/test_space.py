@@ -10,12 +10,12 @@ from solid_cases import distorted, evaluate, jacobian
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.numerics import jit
-from stiction.solids.assembly import Bulk, Pattern
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import locate, rigid_nearest, rigid_places
 from stiction.solids.contact.edges import areas
 from stiction.solids.contact.model import Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane, RigidSphere
+from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.kinds import Q1N2, discretise
 from stiction.solids.elements.swept import sweep
 from stiction.solids.materials import NeoHookean

@@ -21,9 +21,9 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
-from stiction.solids.elements.hourglass import hourglass_of
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.mesh.model import block
+from stiction.solids.shape_functions.hourglass import hourglass_of
 
 GRADIENT = np.array([[0.3, 0.2], [-0.1, 0.15]])
 ANGLE = 0.7
@@ -37,7 +37,7 @@ def flat(name="NeoHookean", thin=False, cells=(3, 2)):
 
 def deep(name="NeoHookean"):
     """A swept body whose faces are bent, its bulk and pattern."""
-    from stiction.solids.assembly import Bulk, Pattern
+    from stiction.solids.elements.assembly import Bulk, Pattern
     from stiction.solids.elements.swept import sweep
 
     def bend(x):

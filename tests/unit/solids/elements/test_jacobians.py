@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stiction.numerics.bsplines import bernstein
-from stiction.solids.elements.jacobians import (
+from stiction.solids.shape_functions.jacobians import (
     Bezier,
     coefficients_from,
     jacobian_coefficients,

@@ -12,10 +12,10 @@ from solid_cases import MATERIALS, bound, forces, tangent
 
 from stiction.errors import ModelError
 from stiction.numerics.bsplines import open_knots
-from stiction.solids.elements import functions as ef
 from stiction.solids.elements import layers as el
 from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2, _with_middles, discretise
 from stiction.solids.mesh.model import Mesh, block, cap, half_disc, rectangle
+from stiction.solids.shape_functions import functions as ef
 
 ELEMENTS = [Q1, Q2, Q1N2, Q2N2, Q1H]
 LAYERED = [Q1N2, Q2N2, Q1H]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from solid_cases import MATERIALS, distorted
 
 from stiction.solids import Q1, QM6, Mesh, SweptBody, rectangle
-from stiction.solids.assembly import Bulk
+from stiction.solids.elements.assembly import Bulk
 from stiction.solids.elements.kinds import Q1N2, Q2, discretise
 from stiction.solids.elements.parasitic import Excess, excess, modes_in
 from stiction.solids.materials import LinearElastic, NeoHookean

@@ -10,7 +10,7 @@ from scipy.interpolate import BSpline
 
 from stiction.errors import ModelError
 from stiction.numerics.bsplines import open_knots
-from stiction.solids.elements.splines import curve_functions, spline_curve, vertices
+from stiction.solids.shape_functions.splines import curve_functions, spline_curve, vertices
 
 XI = np.linspace(-1.0, 1.0, 9)
 

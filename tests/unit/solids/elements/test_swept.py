@@ -16,7 +16,7 @@ from solid_cases import (
 
 from stiction.errors import ModelError
 from stiction.numerics import jit
-from stiction.solids.assembly import Bulk, Pattern, mean_stresses
+from stiction.solids.elements.assembly import Bulk, Pattern, mean_stresses
 from stiction.solids.elements.swept import sweep
 
 GRADIENT = np.array([[0.12, 0.07, -0.04], [-0.05, -0.09, 0.03], [0.02, 0.06, 0.08]])

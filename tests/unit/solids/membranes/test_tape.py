@@ -13,7 +13,7 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.exact import membranes as exact
 from stiction.laws import DI, EA, Frictionless
-from stiction.solids.membranes.tape import TapePeeling
+from stiction.solids.presets.tape import TapePeeling
 
 WORK = 0.15332440466
 

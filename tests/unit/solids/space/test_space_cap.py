@@ -10,7 +10,7 @@ from stiction.errors import ModelError
 from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.space.cap import CapSliding3D
+from stiction.solids.presets.cap import CapSliding3D
 
 
 @functools.cache

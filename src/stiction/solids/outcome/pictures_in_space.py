@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from stiction.core.run import Variable
 from stiction.solids.arrays import Discretisation
-from stiction.solids.assembly import mean_stresses
+from stiction.solids.elements.assembly import mean_stresses
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.kinematics import metric, principal, stretched
 from stiction.solids.space.model import SweptBody

@@ -17,20 +17,20 @@ from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.shown import counted
 from stiction.solids.conditions import Loaded
-from stiction.solids.contact.pairs import told_apart
 from stiction.solids.contact.partners import RigidShape
-from stiction.solids.elements.audit import locking, shear_locking, unfolded
 from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.loads import Pressure, Traction
+from stiction.solids.many.pairs import told_apart
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.told import CURVES as SPACE_CURVES
 from stiction.solids.membranes.told import extents, tension_check, units_of
 from stiction.solids.membranes.told import quantities as quantities_in_space
 from stiction.solids.membranes.told import resolution as of_membranes
 from stiction.solids.model import Body
-from stiction.solids.pictures import pictures
+from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
+from stiction.solids.outcome.pictures import pictures
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:

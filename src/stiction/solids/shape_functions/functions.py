@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
-from stiction.solids.elements.hourglass import patterns
-from stiction.solids.elements.splines import curve_functions
+from stiction.solids.shape_functions.hourglass import patterns
+from stiction.solids.shape_functions.splines import curve_functions
 
 __all__ = [
     "Group",

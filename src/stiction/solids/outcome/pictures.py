@@ -8,7 +8,7 @@ import numpy.typing as npt
 from stiction.core.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
-from stiction.solids.space.pictures import in_space
+from stiction.solids.outcome.pictures_in_space import in_space
 
 __all__ = ["pictures"]
 
@@ -72,7 +72,7 @@ def _places(problem: Problem, u: Floats) -> Floats:
 
 def _stress(problem: Problem, u: Floats) -> Floats:
     """Return stress xx, yy, xy, zz at drawn points: means of the cells that meet there."""
-    from stiction.solids.assembly import mean_stresses
+    from stiction.solids.elements.assembly import mean_stresses
 
     made = []
     for part, body, first in zip(

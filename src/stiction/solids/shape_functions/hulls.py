@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 from stiction.numerics.bsplines import bernstein
-from stiction.solids.elements.functions import Group, functions
-from stiction.solids.elements.jacobians import Bezier, coefficients_from, least_jacobians
+from stiction.solids.shape_functions.functions import Group, functions
+from stiction.solids.shape_functions.jacobians import Bezier, coefficients_from, least_jacobians
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -18,7 +18,7 @@ from stiction.solids.materials import NearlyIncompressible
 from stiction.solids.mesh.gradings import dense_between, graded
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
-from stiction.solids.presets import (
+from stiction.solids.presets.plane import (
     check_model,
     check_penalty,
     check_positive,

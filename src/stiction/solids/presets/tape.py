@@ -15,7 +15,7 @@ from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.patch import FACE, flat_patch
 from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
-from stiction.solids.presets import (
+from stiction.solids.presets.plane import (
     TRY,
     check_cells,
     check_model,

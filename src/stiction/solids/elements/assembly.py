@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
-from stiction.solids.elements.hourglass import Hourglass, hourglass_of
+from stiction.solids.shape_functions.hourglass import Hourglass, hourglass_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -171,7 +171,7 @@ class Bulk:
         residual : (nodes, d), added to [N/m]
         data : (entries,) of the matrix, added to
         """
-        from stiction.solids.bulk_kernels import bulk_kernel
+        from stiction.solids.elements.bulk_kernels import bulk_kernel
         from stiction.solids.stress_points import deformation, is_short, point_rows
 
         bad = 0

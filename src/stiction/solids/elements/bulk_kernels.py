@@ -19,8 +19,8 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.dimensions import cofactor, cofactor_kernel, turn, turn_kernel
-from stiction.solids.elements.hourglass import entries
 from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
+from stiction.solids.shape_functions.hourglass import entries
 from stiction.solids.stress_points import (
     BY_A,
     BY_AA,

@@ -1,0 +1,1 @@
+"""What a run of a solid tells: rows, ledger, audit and pictures."""

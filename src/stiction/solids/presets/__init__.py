@@ -1,0 +1,1 @@
+"""Solids of the literature, ready to be solved."""

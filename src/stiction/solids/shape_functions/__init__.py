@@ -1,0 +1,1 @@
+"""Shape functions of elements, their Jacobians, and hulls that bound them."""
