@@ -130,12 +130,14 @@ class Finite:
         return float(array[0]) if single else array
 
     def _check_list(self, where: str, array: Floats, texts: Mapping[str, str]) -> None:
+        many = f"at least {self.fewest} " if self.fewest > 1 else ""
+        unit = f" [{self.unit}]" if self.unit else ""
+        needs = f"{many}numbers{unit}{' that rise strictly' if self.rising else ''}"
         if array.size < self.fewest:
-            raise ModelError(where, f"{array.size} values", f"at least {self.fewest}", **texts)
+            raise ModelError(where, f"{array.size} values", needs, **texts)
         if self.rising and not (np.diff(array) > 0.0).all():
             got = array.tolist() if array.size < _FEW else f"{array.size} numbers that do not"
-            unit = f" [{self.unit}]" if self.unit else ""
-            raise ModelError(where, got, f"numbers{unit} that rise strictly", **texts)
+            raise ModelError(where, got, needs, **texts)
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:
         low = (self.least is None or value >= self.least) and (
