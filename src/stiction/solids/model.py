@@ -40,8 +40,10 @@ _CONTACTS = Parts(_WHY, "give a list of Contact or Among objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
 _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
-_full = functools.partial(Program, (0.0,), (1.0,))
 _RATIOS = Flag("units are ratios or they are not.", "give True.")
+
+# a factor of one at all times
+_one = functools.partial(Program, (0.0,), (1.0,))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,9 +124,7 @@ class Assembled(Declared):
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
     contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
     conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
-    attraction: Annotated[Program, _OF_SOLID] = field(
-        default_factory=lambda: Program((0.0,), (1.0,))
-    )
+    attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
     dimensionless: Annotated[bool, _RATIOS] = False
     stages: Annotated[Sequence[Stage], _STAGES] = ()
@@ -287,9 +287,7 @@ class Solid(SolidSystem):
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES] = ()
     contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
     boundary_conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
-    attraction: Annotated[Program, _OF_SOLID] = field(
-        default_factory=lambda: Program((0.0,), (1.0,))
-    )
+    attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
     dimensionless: Annotated[bool, _RATIOS] = False
     stages: Annotated[Sequence[Stage], _STAGES] = ()
