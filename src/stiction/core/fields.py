@@ -11,18 +11,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.numerics.checks import MOST_WORK, Record, number, numbers, shape_of, whole
+from stiction.numerics.checks import MOST_WORK, Record, fits, number, numbers, shape_of, whole
 
 __all__ = [
     "Choice",
+    "Components",
     "Count",
     "Declared",
     "Finite",
@@ -36,7 +39,13 @@ __all__ = [
     "rules_of",
 ]
 
+Floats = npt.NDArray[np.float64]
+
 _TRY = "leave it out for the default."
+# so many numbers are told in an error
+_FEW = 9
+# components in words, by how many there are
+_WRITTEN = {2: "[x, y]", 3: "[x, y, z]"}
 
 
 class Rule(Protocol):
@@ -72,6 +81,8 @@ class Finite:
     per : what there is one number for each of, such as "mass", how many of which `lengths` of the
         owner says; where the type allows a float, one number stands for all. "" for one number
     size : length of an array whose length is fixed
+    fewest : least length of an array; 0 allows none at all
+    rising : whether the numbers of an array rise strictly
     least, most : bounds that are allowed themselves
     above, below : bounds that are not
     needs : what is needed beyond the bounds, in words; "" names the bounds
@@ -83,6 +94,8 @@ class Finite:
     _: dataclasses.KW_ONLY
     per: str = ""
     size: int = 0
+    fewest: int = 1
+    rising: bool = False
     least: float | None = None
     most: float | None = None
     above: float | None = None
@@ -106,10 +119,23 @@ class Finite:
             self._check_bounds(where, one, texts)
             return one
         size = None if scalar else self.size or owner.lengths.get(self.per)
+        if not (size or self.fewest) and shape_of(value) == (0,):
+            return ()
         array = numbers(where, value, size=size, per=self.per, **told)
+        self._check_list(where, array, texts)
         for bound in (array.min(), array.max()):
             self._check_bounds(where, float(bound), texts)
         return array
+
+    def _check_list(self, where: str, array: Floats, texts: Mapping[str, str]) -> None:
+        many = f"at least {self.fewest} " if self.fewest > 1 else ""
+        unit = f" [{self.unit}]" if self.unit else ""
+        needs = f"{many}numbers{unit}{' that rise strictly' if self.rising else ''}"
+        if array.size < self.fewest:
+            raise ModelError(where, f"{array.size} values", needs, **texts)
+        if self.rising and not (np.diff(array) > 0.0).all():
+            got = array.tolist() if array.size < _FEW else f"{array.size} numbers that do not"
+            raise ModelError(where, got, needs, **texts)
 
     def _check_bounds(self, where: str, value: float, texts: Mapping[str, str]) -> None:
         low = (self.least is None or value >= self.least) and (
@@ -146,14 +172,51 @@ class NonNegative(Finite):
 
 
 @dataclasses.dataclass(frozen=True)
+class Components:
+    """The components of a point or a vector.
+
+    Parameters
+    ----------
+    unit : "" or "1" for a pure number
+    why, try_ : what an error says; "" tries as many components as there may be
+    counts : how many there may be
+    direction : whether they give a direction, so that not all are zero
+    """
+
+    unit: str
+    why: str
+    try_: str = ""
+    _: dataclasses.KW_ONLY
+    counts: tuple[int, ...] = (3,)
+    direction: bool = False
+
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> Floats:
+        """Return a read-only array of floats."""
+        try_ = self.try_ or f"give {' or '.join(_WRITTEN[count] for count in self.counts)}."
+        shape = shape_of(value)
+        if shape not in {(count,) for count in self.counts}:
+            got = f"{shape[0]} values" if len(shape) == 1 else f"an array of shape {shape}"
+            unit = f" [{self.unit}]" if self.unit else ""
+            needs = f"{' or '.join(map(str, self.counts))} finite numbers{unit}, one per component"
+            raise ModelError(where, got if shape else repr(value), needs, self.why, try_)
+        found = numbers(where, value, per="component", unit=self.unit, why=self.why, try_=try_)
+        with np.errstate(over="ignore"):
+            length = float(np.linalg.norm(found))
+        if self.direction and not 0.0 < length < np.inf:
+            raise ModelError(where, f"a vector of length {length:g}", "a direction", self.why, try_)
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
 class Count:
-    """A whole number.
+    """A whole number, or several.
 
     Parameters
     ----------
     least, most : bounds, both allowed
     why, try_ : what an error says
     each : memory that each of what is counted takes [bytes]
+    size : how many such numbers there are, whose product is counted then; 0 for one
     """
 
     least: int
@@ -162,11 +225,19 @@ class Count:
     _: dataclasses.KW_ONLY
     most: int = MOST_WORK
     each: float = 0.0
+    size: int = 0
 
-    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> int:
-        """Return an int."""
-        limits = {"least": self.least, "most": self.most, "each": self.each}
-        return whole(where, value, why=self.why, try_=self.try_, **limits)  # type: ignore[arg-type]
+    def clean(self, where: str, value: Any, owner: Any, hint: Any) -> int | tuple[int, ...]:
+        """Return an int, or a tuple of ints."""
+        told = {"why": self.why, "try_": self.try_}
+        limits = {"least": self.least, "most": self.most}
+        if not self.size:
+            return whole(where, value, **limits, each=self.each, **told)  # type: ignore[arg-type]
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) != self.size:
+            raise ModelError(where, repr(value), f"{self.size} whole numbers", **told)
+        found = tuple(whole(where, one, **limits, **told) for one in value)  # type: ignore[arg-type]
+        fits(where, math.prod(found), self.each, self.try_)
+        return found
 
 
 def Limit(least: int = 1, most: int = MOST_WORK, each: float = 0.0) -> Count:

@@ -507,8 +507,8 @@ def _load(
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:
         begin = len(history[0])
-        history[0].extend(load.times)  # type: ignore[attr-defined]
-        history[1].extend(load.factors)  # type: ignore[attr-defined]
+        history[0].extend(load.times)
+        history[1].extend(load.factors)
         end = len(history[0])
         if isinstance(load, LineForce):
             share = ds * end_shares(rod)

@@ -5,31 +5,27 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Components, Declared, Finite, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, shape_of
+from stiction.numerics.checks import numbers, shape_of
 
-__all__ = ["Arc", "Centreline", "Curve", "Helix", "Straight", "vector"]
+__all__ = ["Arc", "Centreline", "Curve", "Helix", "Straight"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-
-def vector(where: str, value: object, *, unit: str, why: str) -> Floats:
-    """Return `value` as three numbers; raise ModelError otherwise."""
-    if np.isscalar(value):
-        # a single number would stand for all three components
-        needs = f"three finite numbers{f' [{unit}]' if unit else ''}, one per axis x, y, z"
-        raise ModelError(where, repr(value), needs, why, "give [x, y, z].")
-    return numbers(
-        where, value, size=3, per="axis x, y, z", unit=unit, why=why, try_="give [x, y, z]."
-    )
+_WHY_LINE = "the nodes stand on the line between two points."
+_WHY_ARC = "the nodes stand on an arc of a circle."
+_WHY_HELIX = "the nodes stand on a helix."
+_AXIS = Components("1", _WHY_HELIX, "give [0, 0, 1].", direction=True)
 
 
-class Centreline(Record, abc.ABC):
+class Centreline(Declared, abc.ABC):
     """A curve in space on which the nodes of a rod start.
 
     Examples
@@ -58,16 +54,14 @@ class Straight(Centreline):
     start, end : [m]; longer than the rod's rest length means that it is stretched
     """
 
-    start: Vector
-    end: Vector
+    start: Annotated[Vector, Components("m", _WHY_LINE)]
+    end: Annotated[Vector, Components("m", _WHY_LINE)]
 
     def __post_init__(self) -> None:
-        why = "the nodes stand on the line between two points."
-        for name in ("start", "end"):
-            value = vector(f"Straight.{name}", getattr(self, name), unit="m", why=why)
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         if np.array_equal(self.start, self.end):
-            raise ModelError("Straight.end", "the start", "another point", why, "give two points.")
+            try_ = "give two points."
+            raise ModelError("Straight.end", "the start", "another point", _WHY_LINE, try_)
 
     def points(self, count: int) -> Floats:
         """Return nodes on the line."""
@@ -87,19 +81,14 @@ class Arc(Centreline):
     angle : it turns through [rad]
     """
 
-    start: Vector
-    tangent: Vector
-    normal: Vector
-    radius: float
-    angle: float
+    start: Annotated[Vector, Components("m", _WHY_ARC)]
+    tangent: Annotated[Vector, Components("1", _WHY_ARC)]
+    normal: Annotated[Vector, Components("1", _WHY_ARC)]
+    radius: Annotated[float, Positive("m", _WHY_ARC, "give 1.0.")]
+    angle: Annotated[float, Positive("rad", _WHY_ARC, "give 1.0.")]
 
     def __post_init__(self) -> None:
-        why = "the nodes stand on an arc of a circle."
-        for name in ("start", "tangent", "normal"):
-            value = vector(f"Arc.{name}", getattr(self, name), unit="m", why=why)
-            object.__setattr__(self, name, value)
-        for name in ("radius", "angle"):
-            number(f"Arc.{name}", getattr(self, name), rule="positive", why=why, try_="give 1.0.")
+        super().__post_init__()
         _independent("Arc", self.tangent, self.normal)
 
     def points(self, count: int) -> Floats:
@@ -129,24 +118,12 @@ class Helix(Centreline):
     ((9, 3), 0.2)
     """
 
-    start: Vector
-    axis: Vector
-    radius: float
-    pitch: float
-    turns: float
-    phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        why = "the nodes stand on a helix."
-        for name in ("start", "axis"):
-            value = vector(f"Helix.{name}", getattr(self, name), unit="m", why=why)
-            object.__setattr__(self, name, value)
-        for name in ("radius", "turns"):
-            number(f"Helix.{name}", getattr(self, name), rule="positive", why=why, try_="give 1.0.")
-        for name in ("pitch", "phase"):
-            number(f"Helix.{name}", getattr(self, name), why=why, try_="give 0.1.")
-        if not np.any(self.axis):
-            raise ModelError("Helix.axis", "zero", "a direction", why, "give [0, 0, 1].")
+    start: Annotated[Vector, Components("m", _WHY_HELIX)]
+    axis: Annotated[Vector, _AXIS]
+    radius: Annotated[float, Positive("m", _WHY_HELIX, "give 1.0.")]
+    pitch: Annotated[float, Finite("m", _WHY_HELIX, "give 0.1.")]
+    turns: Annotated[float, Positive("1", _WHY_HELIX, "give 1.0.")]
+    phase: Annotated[float, Finite("rad", _WHY_HELIX, "give 0.1.")] = 0.0
 
     def points(self, count: int) -> Floats:
         """Return nodes on the helix."""
@@ -178,10 +155,9 @@ class Curve(Centreline):
 
     def __post_init__(self) -> None:
         why, try_ = "the rod starts with a node at each.", "give an array of shape (nodes, 3)."
-        if len(shape_of(self.nodes)) == 2 and shape_of(self.nodes)[1] == 3:
-            flat = numbers("Curve.nodes", np.ravel(self.nodes), unit="m", why=why, try_=try_)
-        else:
-            flat = numbers("Curve.nodes", self.nodes, unit="m", why=why, try_=try_)
+        shape = shape_of(self.nodes)
+        given = np.ravel(self.nodes) if len(shape) == 2 and shape[1] == 3 else self.nodes
+        flat = numbers("Curve.nodes", given, unit="m", why=why, try_=try_)
         if flat.size % 3 or flat.size < 6:
             raise ModelError("Curve.nodes", f"{flat.size} numbers", "three per node", why, try_)
         object.__setattr__(self, "nodes", flat)

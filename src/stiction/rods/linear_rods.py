@@ -9,13 +9,17 @@ shared with the rods that move at large amplitude.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, Declared, Finite, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, whole
+from stiction.numerics.checks import Record
+from stiction.rods.section import DENSITY, POISSON, RADIUS, SHEAR_FACTOR, YOUNG
 
 __all__ = ["CrossedRods", "LinearMotion", "linear_crossed_rods"]
 
@@ -23,11 +27,24 @@ Floats = npt.NDArray[np.float64]
 
 # nodes on either side of the contact that the spline and the clamps need
 _ROOM = 8
-_MOST_ELEMENTS = 400
+_WHY_ROOM = "eight nodes lie between the contact and an end."
+_ELEMENTS = Count(
+    2 * _ROOM, f"{_WHY_ROOM[:-1]}, and all normal modes are computed.", "give 40.", most=400
+)
+_LENGTH = Positive("m", "it is the length of both rods.")
+_STRETCH = Finite(
+    "1",
+    "compressed rods may buckle, and the law is that of small strain.",
+    "give 0.02.",
+    least=0.0,
+    below=0.5,
+)
+_ANGLE = Finite("rad", "the rods cross at it.", "give pi / 3.")
+_CONTACT = Finite("m", _WHY_ROOM, "give the middle of both rods.", per="rod", size=2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossedRods(Record):
+class CrossedRods(Declared):
     """Two equal straight rods that cross at right distance, clamped at their ends.
 
     Rod 1 lies along x at z = 0, rod 2 along (cos angle, sin angle, 0) at z = 2 radius; both
@@ -50,54 +67,27 @@ class CrossedRods(Record):
     Verified by: tests/unit/rods/test_linear_rods.py::test_stiffness_is_the_hessian_of_the_energy
     """
 
-    elements: int = 40
-    length: float = 1.0
-    radius: float = 0.02
-    young: float = 1e6
-    poisson: float = 0.5
-    density: float = 1000.0
-    stretch: float = 0.02
-    angle: float = np.pi / 3.0
-    shear_factor: float = 27.0 / 28.0
-    contact: tuple[float, float] = (0.5, 0.5)
+    elements: Annotated[int, _ELEMENTS] = 40
+    length: Annotated[float, _LENGTH] = 1.0
+    radius: Annotated[float, RADIUS] = 0.02
+    young: Annotated[float, YOUNG] = 1e6
+    poisson: Annotated[float, POISSON] = 0.5
+    density: Annotated[float, DENSITY] = 1000.0
+    stretch: Annotated[float, _STRETCH] = 0.02
+    angle: Annotated[float, _ANGLE] = np.pi / 3.0
+    shear_factor: Annotated[float, SHEAR_FACTOR] = 27.0 / 28.0
+    contact: Annotated[Sequence[float] | Floats, _CONTACT] = (0.5, 0.5)
 
     def __post_init__(self) -> None:
-        whole(
-            "CrossedRods.elements",
-            self.elements,
-            least=2 * _ROOM,
-            why="eight nodes lie between the contact and an end.",
-            try_="give 40.",
-        )
-        if self.elements > _MOST_ELEMENTS:
-            why = "all normal modes are computed."
-            _refuse("elements", self.elements, f"at most {_MOST_ELEMENTS}", why, "give 100.")
-        for name in ("length", "radius", "young", "density", "shear_factor"):
-            why = "a rod has a size, a mass and a stiffness."
-            number(
-                f"CrossedRods.{name}",
-                getattr(self, name),
-                rule="positive",
-                why=why,
-                try_="give a positive number.",
-            )
-        for name in ("stretch", "angle", "poisson"):
-            why, try_ = "it describes the rods at rest.", "leave the default."
-            number(f"CrossedRods.{name}", getattr(self, name), why=why, try_=try_)
-        if not -1.0 < self.poisson <= 0.5:
-            why = "the shear modulus and the bulk modulus are positive."
-            _refuse("poisson", self.poisson, "between -1 and 0.5", why, "give 0.3.")
-        if not 0.0 <= self.stretch < 0.5:
-            why = "compressed rods may buckle, and the law is that of small strain."
-            _refuse("stretch", self.stretch, "between 0 and 0.5", why, "give 0.02.")
+        super().__post_init__()
         if abs(np.sin(self.angle)) < np.sin(np.radians(10.0)) - 1e-12:
             why = "nearly parallel rods have no single contact point."
             _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 3.")
         spacing = self.length / self.elements
         for place in self.contact:
             if not _ROOM * spacing <= place <= self.length - _ROOM * spacing:
-                why = "eight nodes lie between the contact and an end."
-                _refuse("contact", place, "a place farther from both ends [m]", why, "the middle.")
+                needs = "a place farther from both ends [m]"
+                _refuse("contact", place, needs, _WHY_ROOM, "give the middle.")
 
     @property
     def directions(self) -> Floats:

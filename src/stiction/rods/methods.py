@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from stiction.core.fields import Count, Flag, Limit, Positive
 from stiction.core.method import Method
 from stiction.errors import ModelError
-from stiction.numerics.checks import MOST_WORK, check_counts, number, whole
 from stiction.rods.model import RodSystem
 from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.strings.model import MOST_CELLS, RollingStrings
@@ -28,8 +28,24 @@ __all__ = [
     "RollingMidpoint",
 ]
 
-
-_WHY_LIMIT = "beyond the limit the fastest wave of the elements grows without bound."
+_WHY_STEP = "an explicit scheme takes steps of this length."
+_LEAPFROG_STEP = Positive("s", _WHY_STEP, "leave it out for a part of the stability limit.")
+_PLANE_STEP = Positive("s", _WHY_STEP, "leave it out for a quarter of the limit.")
+_WHY_PART = "beyond the limit the fastest wave of the elements grows without bound."
+_PART = Positive("1", _WHY_PART, "give 0.5.", most=1.0)
+_PLANE_PART = Positive("1", _WHY_PART, "give 0.25.", most=1.0)
+_SHAKE = Flag("gaps are held or not.", "give True.")
+_STEP = Positive("s", "time goes forward.", "for example 1e-3.")
+_RESIDUAL = Positive("1", "a step is solved to this tolerance.", "for example 1e-11.")
+_TRY = "leave the default."
+_ADVANCE = Positive("1", "time goes forward.", _TRY)
+_BEND = Positive("1", "steps are cut where the path bends more.", _TRY)
+_MARGIN = Positive("1", "steps shrink with the distance to the end, without a limit.", _TRY)
+_CHECK = Flag("the second solve is made or not.")
+_BUMP = Positive("1", "a bump is wide.", _TRY)
+_CELLS = Count(4, "they resolve the bump.", most=MOST_CELLS)
+_CROSSING = Positive("1", "waves cross the bump in one unit of it.", "give 0.2.", most=1.0)
+_LUMPED = Flag("masses are lumped or not.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,33 +75,10 @@ class RollingLeapfrog(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
 
-    step: float | None = None
-    part: float | None = None
-    shake: bool = True
-    max_steps: int = 200_000_000
-
-    def __post_init__(self) -> None:
-        why = "an explicit scheme takes steps of this length."
-        if self.step is not None:
-            number(
-                "RollingLeapfrog.step",
-                self.step,
-                rule="positive",
-                unit="s",
-                why=why,
-                try_="leave it out for a part of the stability limit.",
-            )
-        if self.part is not None:
-            where = "RollingLeapfrog.part"
-            value = number(where, self.part, rule="positive", why=why, try_="0.5.")
-            if value > 1.0:
-                raise ModelError(where, value, "at most 1", _WHY_LIMIT, "give 0.5.")
-        shake: object = self.shake
-        if not isinstance(shake, bool):
-            why, try_ = "gaps are held or not.", "give True."
-            raise ModelError("RollingLeapfrog.shake", repr(shake), "True or False", why, try_)
-        why = "the work of a run is bounded."
-        whole("RollingLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
+    step: Annotated[float | None, _LEAPFROG_STEP] = None
+    part: Annotated[float | None, _PART] = None
+    shake: Annotated[bool, _SHAKE] = True
+    max_steps: Annotated[int, Limit()] = 200_000_000
 
     def solve(self, system: RodSystem, request: Request) -> Run:
         """Return the run of `system`."""
@@ -121,21 +114,9 @@ class RollingMidpoint(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RodSystem,)
 
-    step: float
-    tolerance: float = 1e-11
-    max_iterations: int = 30
-
-    def __post_init__(self) -> None:
-        for name, unit in (("step", "s"), ("tolerance", "1")):
-            number(
-                f"RollingMidpoint.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit=unit,
-                why="a step is solved to this tolerance.",
-                try_="for example step = 1e-3, tolerance = 1e-11.",
-            )
-        check_counts(self, ("max_iterations", 2, 10_000, 0))
+    step: Annotated[float, _STEP]
+    tolerance: Annotated[float, _RESIDUAL] = 1e-11
+    max_iterations: Annotated[int, Limit(2, 10_000)] = 30
 
     def as_leapfrog(self) -> RollingLeapfrog:
         """Return what the march that both share reads: the step and a bound on the work."""
@@ -168,21 +149,9 @@ class PlaneLeapfrog(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RodOnPlane,)
 
-    step: float | None = None
-    part: float = 0.25
-    max_steps: int = 50_000_000
-
-    def __post_init__(self) -> None:
-        why = "an explicit scheme takes steps of this length."
-        if self.step is not None:
-            where, try_ = "PlaneLeapfrog.step", "leave it out for a quarter of the limit."
-            number(where, self.step, rule="positive", unit="s", why=why, try_=try_)
-        part = number("PlaneLeapfrog.part", self.part, rule="positive", why=why, try_="give 0.25.")
-        if part > 1.0:
-            needs, why = "at most 1", "beyond the limit the fastest wave grows without bound."
-            raise ModelError("PlaneLeapfrog.part", part, needs, why, "give 0.25.")
-        why = "the work of a run is bounded."
-        whole("PlaneLeapfrog.max_steps", self.max_steps, least=1, why=why, try_="leave it out.")
+    step: Annotated[float | None, _PLANE_STEP] = None
+    part: Annotated[float, _PLANE_PART] = 0.25
+    max_steps: Annotated[int, Limit()] = 50_000_000
 
     def solve(self, system: RodOnPlane, request: Request) -> Run:
         """Return the run of `system`."""
@@ -218,32 +187,13 @@ class Characteristics(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RollingStrings,)
 
-    step: float = 1.25e-4
-    tolerance: float = 1e-3
-    corners: int = 4000
-    check: bool = True
-    end_margin: float = 1e-5
-    max_steps: int = 2_000_000
-
-    def __post_init__(self) -> None:
-        for name, why in (
-            ("step", "time goes forward."),
-            ("tolerance", "steps are cut where the path bends more."),
-            ("end_margin", "steps shrink with the distance to the end, without a limit."),
-        ):
-            number(
-                f"Characteristics.{name}",
-                getattr(self, name),
-                rule="positive",
-                why=why,
-                try_="leave the default.",
-            )
-        # four queues for either of two marches, each with four places per corner
-        check_counts(self, ("corners", 0, 1_000_000, 256), ("max_steps", 1, MOST_WORK, 0))
-        given: object = self.check
-        if not isinstance(given, bool):
-            why, try_ = "the second solve is made or not.", "leave it out."
-            raise ModelError("Characteristics.check", repr(given), "true or false", why, try_)
+    step: Annotated[float, _ADVANCE] = 1.25e-4
+    tolerance: Annotated[float, _BEND] = 1e-3
+    # four queues for either of two marches, each with four places per corner
+    corners: Annotated[int, Limit(0, 1_000_000, 256)] = 4000
+    check: Annotated[bool, _CHECK] = True
+    end_margin: Annotated[float, _MARGIN] = 1e-5
+    max_steps: Annotated[int, Limit()] = 2_000_000
 
     def check_step(self, system: RollingStrings) -> None:
         """Refuse a step that is too long or too short for these strings."""
@@ -304,30 +254,10 @@ class BumpStrands(Method):
 
     solves: ClassVar[tuple[type, ...]] = (RollingStrings,)
 
-    bump_width: float = 0.02
-    cells: int | None = None
-    step: float = 0.2
-    lumped: bool = False
-
-    def __post_init__(self) -> None:
-        for name, why in (("bump_width", "a bump is wide."), ("step", "time goes on.")):
-            number(
-                f"BumpStrands.{name}",
-                getattr(self, name),
-                rule="positive",
-                why=why,
-                try_="leave the default.",
-            )
-        if self.step > 1.0:
-            why, needs = "waves cross the bump in one unit of it.", "at most 1"
-            raise ModelError("BumpStrands.step", self.step, needs, why, "give 0.2.")
-        if self.cells is not None:
-            why, try_ = "they resolve the bump.", "leave it out."
-            whole("BumpStrands.cells", self.cells, least=4, most=MOST_CELLS, why=why, try_=try_)
-        given: object = self.lumped
-        if not isinstance(given, bool):
-            why, try_ = "masses are lumped or not.", "leave it out."
-            raise ModelError("BumpStrands.lumped", repr(given), "a bool", why, try_)
+    bump_width: Annotated[float, _BUMP] = 0.02
+    cells: Annotated[int | None, _CELLS] = None
+    step: Annotated[float, _CROSSING] = 0.2
+    lumped: Annotated[bool, _LUMPED] = False
 
     def solve(self, system: RollingStrings, request: Request) -> Run:
         """Return the run of `system`."""

@@ -5,22 +5,18 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, Declared, Part, Parts
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record
-from stiction.rods.centreline import vector
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.partners import CylinderPartner, RodPartner
-from stiction.rods.rod import CosseratRod
+from stiction.rods.rod import GRAVITY, CosseratRod
 from stiction.rods.section import CircularSection
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["RodSystem", "Rods"]
 
@@ -28,10 +24,18 @@ Floats = npt.NDArray[np.float64]
 
 # spline contact needs its support inside the rod, and room to move
 LEAST_MARGIN = 8
-CONTACT_CURVES = ("spline", "fitted")
+
+CONTACT_CURVE = Choice(
+    ("spline", "fitted"), "contacts see one of these axes.", "leave it out for the spline."
+)
+_WHY = "a system of rods is made of such objects."
+_RODS = Parts("something must move.", "give a list of CosseratRod objects.", least=1)
+_CONTACTS = Parts(_WHY, "give a list of RollingContact objects.")
+_SEARCH = Part(_WHY, "leave it out, or give ContactSearch().")
+_PARTNERS = Parts(_WHY, "give a list of RodPartner objects.")
 
 
-class RodSystem(Record, abc.ABC):
+class RodSystem(Declared, abc.ABC):
     """Base of systems of rods; presets describe themselves as `Rods`.
 
     Examples
@@ -58,15 +62,6 @@ class RodSystem(Record, abc.ABC):
         return OF_A_CONTACT * most + numbers_kept(slots, 2 * len(rods.rods), partners)
 
 
-def check_contact_curve(system: RodSystem) -> None:
-    """Refuse a contact curve that there is not."""
-    curve = getattr(system, "contact_curve", None)
-    if curve not in CONTACT_CURVES:
-        where, needs = f"{type(system).__name__}.contact_curve", "'spline' or 'fitted'"
-        why, try_ = "contacts see one of these axes.", "leave it out for the spline."
-        raise ModelError(where, repr(curve), needs, why, try_)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Rods(RodSystem):
     """Geometrically exact rods that roll on, slip along and open from each other.
@@ -87,31 +82,15 @@ class Rods(RodSystem):
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
-    rods: Sequence[CosseratRod]
-    contacts: Sequence[RollingContact] = ()
-    search: ContactSearch | None = None
-    gravity: Sequence[float] | Floats = (0.0, 0.0, 0.0)
-    partners: Sequence[RodPartner] = ()
-    contact_curve: str = "spline"
+    rods: Annotated[Sequence[CosseratRod], _RODS]
+    contacts: Annotated[Sequence[RollingContact], _CONTACTS] = ()
+    search: Annotated[ContactSearch | None, _SEARCH] = None
+    gravity: Annotated[Sequence[float] | Floats, GRAVITY] = (0.0, 0.0, 0.0)
+    partners: Annotated[Sequence[RodPartner], _PARTNERS] = ()
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        kinds = (("rods", CosseratRod), ("contacts", RollingContact), ("partners", RodPartner))
-        for name, kind in kinds:
-            value = getattr(self, name)
-            parts = tuple(value) if isinstance(value, list | tuple) else (value,)
-            if not all(isinstance(part, kind) for part in parts):
-                why = "a system of rods is made of such objects."
-                try_ = f"give a list of {kind.__name__} objects."
-                needs = f"{kind.__name__} objects"
-                raise ModelError(f"Rods.{name}", repr(value), needs, why, try_)
-            object.__setattr__(self, name, parts)
-        if not self.rods:
-            why, try_ = "something must move.", "give at least one CosseratRod."
-            raise ModelError("Rods.rods", "no rod", "at least one rod", why, try_)
-        why = "it pulls on every rod."
-        gravity = vector("Rods.gravity", self.gravity, unit="m/s^2", why=why)
-        object.__setattr__(self, "gravity", gravity)
-        check_contact_curve(self)
+        super().__post_init__()
         for i, contact in enumerate(self.contacts, start=1):
             self._check_contact(i, contact)
         self._check_sections()

@@ -5,19 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import (
+    Choice,
+    Components,
+    Count,
+    Finite,
+    Flag,
+    Positive,
+)
 from stiction.errors import ModelError
-from stiction.laws.coulomb import Friction
-from stiction.numerics.checks import MOST_WORK, fits, number, whole
-from stiction.rods.centreline import Curve, Straight, vector
+from stiction.laws.coulomb import Coulomb
+from stiction.numerics.checks import fits
+from stiction.rods.centreline import Curve, Straight
 from stiction.rods.contact.curve.nodes import curve_nodes
-from stiction.rods.contact.model import ContactSearch, RollingContact
-from stiction.rods.model import LEAST_MARGIN, Rods, RodSystem, check_contact_curve
+from stiction.rods.contact.model import FRICTION, RESTITUTION, ContactSearch, RollingContact
+from stiction.rods.model import CONTACT_CURVE, LEAST_MARGIN, Rods, RodSystem
 from stiction.rods.rod import (
     BYTES_OF_ELEMENT,
+    DAMPING,
+    DRAG,
+    RISE,
     Clamped,
     CosseratRod,
     Driven,
@@ -26,53 +38,61 @@ from stiction.rods.rod import (
     SineSpin,
     SineVelocity,
 )
-from stiction.rods.section import CircularSection
+from stiction.rods.section import DENSITY, POISSON, RADIUS, YOUNG, CircularSection
 
 __all__ = ["Braid", "CrossedRods", "RodNet", "RodOnFixedRod", "TighteningKnot"]
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-TRY = "leave it out for the default."
-
 # the whole last element is held: the numbers of the reference case belong to this convention
 HELD = Clamped(hold="element")
 
 
-def check_numbers(system: RodSystem, rules: dict[str, tuple[str, str, str]]) -> None:
-    """Check the numbers of a preset: field -> (rule, unit, why)."""
-    for name, (rule, unit, why) in rules.items():
-        where = f"{type(system).__name__}.{name}"
-        value = number(where, getattr(system, name), rule=rule, unit=unit, why=why, try_=TRY)
-        object.__setattr__(system, name, value)
-
-
-MATERIAL = {
-    "radius": ("positive", "m", "a rod without thickness has no surface to roll on."),
-    "young": ("positive", "Pa", "a rod without stiffness has no rest shape."),
-    "density": ("positive", "kg/m^3", "a massless rod has no inertia to move with."),
-    "length": ("positive", "m", "it is the rest length of every rod."),
-}
-
-
-def check_whole(
-    system: RodSystem, name: str, least: int, why: str, *, rods: int = 1, most: int = MOST_WORK
-) -> None:
-    """Check a count of a preset, each of which adds an element to so many rods."""
-    where, each = f"{type(system).__name__}.{name}", rods * BYTES_OF_ELEMENT
-    whole(where, getattr(system, name), least=least, most=most, each=each, why=why, try_=TRY)
-
-
-def _inside(system: RodSystem, name: str, low: float, high: float, unit: str, why: str) -> None:
-    """Refuse a number that is not strictly between two bounds."""
-    value = getattr(system, name)
-    if not low < value < high:
-        where = f"{type(system).__name__}.{name}"
-        needs = f"a number between {low:.6g} and {high:.6g} [{unit}]"
-        raise ModelError(where, value, needs, why, TRY)
-
-
-ROOM = "the contact spreads over four nodes and needs several between it and each end."
+_LENGTH = Positive("m", "it is the rest length of every rod.")
+_STRETCH = Positive("1", "the clamps hold the rods at this stretch.")
+_PLACE = Finite("1", "0 is the start of the rod, 1 its end.", above=0.0, below=1.0)
+_CLAMPS = Finite("m/s", "the clamps at the end move with it.")
+_ROOM = "the contact spreads over four nodes and needs several between it and each end."
+_ELEMENTS = Count(2 * LEAST_MARGIN + 4, _ROOM, each=BYTES_OF_ELEMENT)
+# crossed rods
+_ANGLE = Finite(
+    "rad",
+    "rods touch in one point only where they cross.",
+    above=math.radians(10.0),
+    below=math.radians(170.0),
+)
+_PLUCK = Finite("m", "rod 1 is pulled aside by it.")
+_WAVE = Components("m/s", "it is the amplitude of a wave on rod 1.")
+_SPIN = Finite("rad/s", "rod 1 turns about its axis at this rate.")
+# a rod on a fixed rod
+_SLOPE = Finite(
+    "rad",
+    "beyond it the free rod does not lie on rod 1.",
+    above=-0.5 * math.pi,
+    below=0.5 * math.pi,
+)
+_OFFSET = Finite("m", "the free rod tips to its longer side.")
+_VELOCITY = Components("m/s", "it is the velocity of the whole free rod.")
+_GRAVITY = Finite("m/s^2", "it presses the rods together.")
+# nets
+_LINES = Count(1, "a net has rods in both directions.", each=BYTES_OF_ELEMENT)
+_CELL = Positive("m", "it is the distance between neighbours.")
+_WOVEN = Flag("columns go over and under in turn or lie on the rows.")
+_THROW = Finite("m/s", "the middle of the net starts with it.")
+_FOUND = Flag("contacts are found or declared.")
+_CELL_ELEMENTS = Count(LEAST_MARGIN + 1, _ROOM, each=BYTES_OF_ELEMENT)
+# braids and knots
+_STRANDS = Choice((2, 3), "these are the patterns that are known here.")
+_PERIODS = Positive("1", "the pattern repeats so often.")
+_PITCH = Positive("m", "it is the length of one period.")
+_WIDTH = Positive("m", "without it the rods do not cross.")
+_CLEARANCE = Positive("1", "rods start apart, not inside each other.")
+# every point of a strand is compared with every point of another one
+_STRAND_ELEMENTS = Count(4 * LEAST_MARGIN, _ROOM, most=5000, each=3 * BYTES_OF_ELEMENT)
+_SIZE = Positive("m", "it scales the knot.")
+_ARM = Positive("1", "the ends are pulled along it.")
+_KNOT_ELEMENTS = Count(8 * LEAST_MARGIN, _ROOM, each=BYTES_OF_ELEMENT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,43 +123,25 @@ class CrossedRods(RodSystem):
     Verified by: tests/unit/rods/test_presets.py::test_crossed_rods_are_the_reference_case
     """
 
-    angle: float = math.pi / 3.0
-    stretch: float = 1.02
-    pluck: float = 0.0
-    pluck_at: float = 0.25
-    half_wave: Vector = (0.0, 0.5, 1.0)
-    whole_wave: Vector = (0.0, 0.7, 0.0)
-    spin: float = 2.0
-    friction: Friction | None = None
-    radius: float = 0.02
-    length: float = 1.0
-    young: float = 1e6
-    poisson: float = 0.5
-    density: float = 1000.0
-    elements: int = 40
-    drag: float = 0.0
-    contact_curve: str = "spline"
+    angle: Annotated[float, _ANGLE] = math.pi / 3.0
+    stretch: Annotated[float, _STRETCH] = 1.02
+    pluck: Annotated[float, _PLUCK] = 0.0
+    pluck_at: Annotated[float, _PLACE] = 0.25
+    half_wave: Annotated[Vector, _WAVE] = (0.0, 0.5, 1.0)
+    whole_wave: Annotated[Vector, _WAVE] = (0.0, 0.7, 0.0)
+    spin: Annotated[float, _SPIN] = 2.0
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    radius: Annotated[float, RADIUS] = 0.02
+    length: Annotated[float, _LENGTH] = 1.0
+    young: Annotated[float, YOUNG] = 1e6
+    poisson: Annotated[float, POISSON] = 0.5
+    density: Annotated[float, DENSITY] = 1000.0
+    elements: Annotated[int, _ELEMENTS] = 40
+    drag: Annotated[float, DRAG] = 0.0
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        check_contact_curve(self)
-        check_numbers(self, MATERIAL)
-        why = "rods touch in one point only where they cross."
-        _inside(self, "angle", math.radians(10.0), math.radians(170.0), "rad", why)
-        _inside(self, "pluck_at", 0.0, 1.0, "1", "0 is the start of the rod, 1 its end.")
-        check_whole(self, "elements", 2 * LEAST_MARGIN + 4, ROOM)
-        check_numbers(
-            self,
-            {
-                "stretch": ("positive", "1", "the clamps hold the rods at this stretch."),
-                "pluck": ("finite", "m", "rod 1 is pulled aside by it."),
-                "spin": ("finite", "rad/s", "rod 1 turns about its axis at this rate."),
-                "drag": ("nonnegative", "N s/m^2", "damping takes energy out."),
-            },
-        )
-        for name in ("half_wave", "whole_wave"):
-            where, why = f"CrossedRods.{name}", "it is the amplitude of a wave on rod 1."
-            value = vector(where, getattr(self, name), unit="m/s", why=why)
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         self.assembled()
 
     def assembled(self) -> Rods:
@@ -211,46 +213,25 @@ class RodOnFixedRod(RodSystem):
     Verified by: tests/unit/rods/test_presets.py::test_a_stiff_rod_rolls_and_slips_down_a_slope
     """
 
-    slope: float = 0.3
-    friction: Friction | None = None
-    at: float = 0.3
-    offset: float = 0.0
-    velocity: Vector = (0.0, 0.0, 0.0)
-    restitution: float = 0.0
-    gravity: float = 9.81
-    radius: float = 0.02
-    length: float = 0.4
-    fixed_radius: float = 0.02
-    fixed_length: float = 0.5
-    young: float = 1e7
-    density: float = 1000.0
-    elements: int = 40
-    internal_damping: float = 0.0
-    contact_curve: str = "spline"
+    slope: Annotated[float, _SLOPE] = 0.3
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    at: Annotated[float, _PLACE] = 0.3
+    offset: Annotated[float, _OFFSET] = 0.0
+    velocity: Annotated[Vector, _VELOCITY] = (0.0, 0.0, 0.0)
+    restitution: Annotated[float, RESTITUTION] = 0.0
+    gravity: Annotated[float, _GRAVITY] = 9.81
+    radius: Annotated[float, RADIUS] = 0.02
+    length: Annotated[float, _LENGTH] = 0.4
+    fixed_radius: Annotated[float, RADIUS] = 0.02
+    fixed_length: Annotated[float, _LENGTH] = 0.5
+    young: Annotated[float, YOUNG] = 1e7
+    density: Annotated[float, DENSITY] = 1000.0
+    elements: Annotated[int, _ELEMENTS] = 40
+    internal_damping: Annotated[float, DAMPING] = 0.0
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        check_contact_curve(self)
-        check_numbers(self, MATERIAL)
-        check_numbers(
-            self,
-            {
-                "fixed_radius": MATERIAL["radius"],
-                "fixed_length": MATERIAL["length"],
-                "gravity": ("finite", "m/s^2", "it presses the rods together."),
-                "offset": ("finite", "m", "the free rod tips to its longer side."),
-                "restitution": ("nonnegative", "1", "it is the part of the velocity kept."),
-                "internal_damping": ("nonnegative", "s", "damping takes energy out."),
-            },
-        )
-        check_whole(self, "elements", 2 * LEAST_MARGIN + 4, ROOM)
-        right = 0.5 * math.pi
-        _inside(
-            self, "slope", -right, right, "rad", "beyond it the free rod does not lie on rod 1."
-        )
-        _inside(self, "at", 0.0, 1.0, "1", "0 is the start of the rod, 1 its end.")
-        why = "it is the velocity of the whole free rod."
-        value = vector("RodOnFixedRod.velocity", self.velocity, unit="m/s", why=why)
-        object.__setattr__(self, "velocity", value)
+        super().__post_init__()
         self.assembled()
 
     def assembled(self) -> Rods:
@@ -310,45 +291,29 @@ class RodNet(RodSystem):
     Verified by: tests/unit/rods/test_presets.py::test_a_net_touches_at_every_crossing
     """
 
-    rows: int = 3
-    columns: int = 3
-    cell: float = 0.1
-    woven: bool = True
-    throw: float = 0.5
-    stretch: float = 1.1
-    friction: Friction | None = None
-    found: bool = False
-    radius: float = 0.005
-    young: float = 1e6
-    density: float = 1000.0
-    cell_elements: int = 10
-    drag: float = 0.0
-    contact_curve: str = "spline"
+    rows: Annotated[int, _LINES] = 3
+    columns: Annotated[int, _LINES] = 3
+    cell: Annotated[float, _CELL] = 0.1
+    woven: Annotated[bool, _WOVEN] = True
+    throw: Annotated[float, _THROW] = 0.5
+    stretch: Annotated[float, _STRETCH] = 1.1
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    found: Annotated[bool, _FOUND] = False
+    radius: Annotated[float, RADIUS] = 0.005
+    young: Annotated[float, YOUNG] = 1e6
+    density: Annotated[float, DENSITY] = 1000.0
+    cell_elements: Annotated[int, _CELL_ELEMENTS] = 10
+    drag: Annotated[float, DRAG] = 0.0
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        check_contact_curve(self)
-        material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
-        check_numbers(
-            self,
-            {
-                **material,
-                "cell": ("positive", "m", "it is the distance between neighbours."),
-                "stretch": ("positive", "1", "the clamps hold the rods at this stretch."),
-                "throw": ("finite", "m/s", "the middle of the net starts with it."),
-                "drag": ("nonnegative", "N s/m^2", "damping takes energy out."),
-            },
-        )
-        for name in ("rows", "columns"):
-            check_whole(self, name, 1, "a net has rods in both directions.")
-        check_whole(self, "cell_elements", LEAST_MARGIN + 1, ROOM)
+        super().__post_init__()
         cells = self.rows * (self.columns + 1) + self.columns * (self.rows + 1)
         fits("RodNet", cells * self.cell_elements, BYTES_OF_ELEMENT, "take a smaller net.")
-        for name in ("woven", "found"):
-            if not isinstance(getattr(self, name), bool):
-                why, got = "it is so, or not.", repr(getattr(self, name))
-                raise ModelError(f"RodNet.{name}", got, "True or False", why, TRY)
-        why = "rods beside each other must not touch."
-        _inside(self, "radius", 0.0, 0.25 * self.cell, "m", why)
+        most = 0.25 * self.cell
+        if self.radius >= most:
+            needs, why = f"a number below {most:.6g} [m]", "rods beside each other must not touch."
+            raise ModelError("RodNet.radius", self.radius, needs, why, "take a larger cell.")
         self.assembled()
 
     def assembled(self) -> Rods:
@@ -433,44 +398,24 @@ class Braid(RodSystem):
     3
     """
 
-    strands: int = 3
-    periods: float = 1.5
-    pitch: float = 0.3
-    width: float = 0.04
-    pull: float = 0.1
-    rise: float = 0.02
-    friction: Friction | None = None
-    clearance: float = 0.02
-    radius: float = 0.01
-    young: float = 1e6
-    density: float = 1000.0
-    elements: int = 60
-    drag: float = 0.0
-    internal_damping: float = 0.0
-    contact_curve: str = "spline"
+    strands: Annotated[int, _STRANDS] = 3
+    periods: Annotated[float, _PERIODS] = 1.5
+    pitch: Annotated[float, _PITCH] = 0.3
+    width: Annotated[float, _WIDTH] = 0.04
+    pull: Annotated[float, _CLAMPS] = 0.1
+    rise: Annotated[float, RISE] = 0.02
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    clearance: Annotated[float, _CLEARANCE] = 0.02
+    radius: Annotated[float, RADIUS] = 0.01
+    young: Annotated[float, YOUNG] = 1e6
+    density: Annotated[float, DENSITY] = 1000.0
+    elements: Annotated[int, _STRAND_ELEMENTS] = 60
+    drag: Annotated[float, DRAG] = 0.0
+    internal_damping: Annotated[float, DAMPING] = 0.0
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        check_contact_curve(self)
-        material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
-        check_numbers(
-            self,
-            {
-                **material,
-                "periods": ("positive", "1", "the pattern repeats so often."),
-                "pitch": ("positive", "m", "it is the length of one period."),
-                "width": ("positive", "m", "without it the rods do not cross."),
-                "pull": ("finite", "m/s", "the clamps at the end move with it."),
-                "rise": ("nonnegative", "s", "the pull grows from zero in this time."),
-                "clearance": ("positive", "1", "rods start apart, not inside each other."),
-                "drag": ("nonnegative", "N s/m^2", "damping takes energy out."),
-                "internal_damping": ("nonnegative", "s", "damping takes energy out."),
-            },
-        )
-        # every point of a strand is compared with every point of another one
-        check_whole(self, "elements", 4 * LEAST_MARGIN, ROOM, rods=3, most=5000)
-        if self.strands not in (2, 3):
-            why = "these are the patterns that are known here."
-            raise ModelError("Braid.strands", self.strands, "2 or 3", why, TRY)
+        super().__post_init__()
         self.assembled()
 
     def assembled(self) -> Rods:
@@ -540,35 +485,21 @@ class TighteningKnot(RodSystem):
     (1, ())
     """
 
-    size: float = 0.02
-    arm: float = 4.0
-    pull: float = 0.2
-    rise: float = 0.05
-    friction: Friction | None = None
-    radius: float = 0.008
-    young: float = 1e6
-    density: float = 1000.0
-    elements: int = 120
-    drag: float = 0.2
-    internal_damping: float = 0.0
-    contact_curve: str = "spline"
+    size: Annotated[float, _SIZE] = 0.02
+    arm: Annotated[float, _ARM] = 4.0
+    pull: Annotated[float, _CLAMPS] = 0.2
+    rise: Annotated[float, RISE] = 0.05
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    radius: Annotated[float, RADIUS] = 0.008
+    young: Annotated[float, YOUNG] = 1e6
+    density: Annotated[float, DENSITY] = 1000.0
+    elements: Annotated[int, _KNOT_ELEMENTS] = 120
+    drag: Annotated[float, DRAG] = 0.2
+    internal_damping: Annotated[float, DAMPING] = 0.0
+    contact_curve: Annotated[str, CONTACT_CURVE] = "spline"
 
     def __post_init__(self) -> None:
-        check_contact_curve(self)
-        material = {name: rule for name, rule in MATERIAL.items() if name != "length"}
-        check_numbers(
-            self,
-            {
-                **material,
-                "size": ("positive", "m", "it scales the knot."),
-                "arm": ("positive", "1", "the ends are pulled along it."),
-                "pull": ("finite", "m/s", "the ends move with it."),
-                "rise": ("nonnegative", "s", "the pull grows from zero in this time."),
-                "drag": ("nonnegative", "N s/m^2", "damping takes energy out."),
-                "internal_damping": ("nonnegative", "s", "damping takes energy out."),
-            },
-        )
-        check_whole(self, "elements", 8 * LEAST_MARGIN, ROOM)
+        super().__post_init__()
         self.assembled()
 
     def assembled(self) -> Rods:

@@ -14,10 +14,12 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Positive
 from stiction.errors import ModelError, SolveError, explain
 from stiction.numerics.checks import Numbers, Record, number, numbers
 
@@ -38,8 +40,12 @@ Rate = Callable[[float, Floats], Floats]
 
 _RTOL = 1e-12
 
+_WHY = "a body has mass, size and inertia."
+_MASS, _RADIUS, _INERTIA = Positive("kg", _WHY), Positive("m", _WHY), Positive("kg m^2", _WHY)
+_PULL = Finite("m/s^2", "it is the load.", "give 1.0.")
 
-class RollingBody(Record, abc.ABC):
+
+class RollingBody(Declared, abc.ABC):
     """A rigid body with a diagonal mass matrix and a condition A(q) q' = 0."""
 
     @property
@@ -77,13 +83,10 @@ class VerticalDisk(RollingBody):
     Verified by: tests/unit/rods/test_principles.py::test_disk_against_its_closed_forms
     """
 
-    mass: float = 1.0
-    radius: float = 1.0
-    rolling_inertia: float = 0.5
-    heading_inertia: float = 0.25
-
-    def __post_init__(self) -> None:
-        _positive(self, "mass", "radius", "rolling_inertia", "heading_inertia")
+    mass: Annotated[float, _MASS] = 1.0
+    radius: Annotated[float, _RADIUS] = 1.0
+    rolling_inertia: Annotated[float, _INERTIA] = 0.5
+    heading_inertia: Annotated[float, _INERTIA] = 0.25
 
     @property
     def masses(self) -> Floats:
@@ -123,13 +126,9 @@ class Skate(RollingBody):
     [0.0, 0.5, 2.0]
     """
 
-    mass: float = 1.0
-    inertia: float = 1.0
-    pull: float = 1.0
-
-    def __post_init__(self) -> None:
-        _positive(self, "mass", "inertia")
-        number("Skate.pull", self.pull, unit="m/s^2", why="it is the load.", try_="give 1.0.")
+    mass: Annotated[float, _MASS] = 1.0
+    inertia: Annotated[float, _INERTIA] = 1.0
+    pull: Annotated[float, _PULL] = 1.0
 
     @property
     def masses(self) -> Floats:
@@ -181,13 +180,10 @@ class CrossedCylinders(RollingBody):
     True
     """
 
-    mass: float = 1.0
-    radius: float = 0.1
-    spin_inertia: float = 0.005
-    heading_inertia: float = 1.0 / 12.0
-
-    def __post_init__(self) -> None:
-        _positive(self, "mass", "radius", "spin_inertia", "heading_inertia")
+    mass: Annotated[float, _MASS] = 1.0
+    radius: Annotated[float, _RADIUS] = 0.1
+    spin_inertia: Annotated[float, _INERTIA] = 0.005
+    heading_inertia: Annotated[float, _INERTIA] = 1.0 / 12.0
 
     @property
     def masses(self) -> Floats:
@@ -383,11 +379,3 @@ def _start(body: RollingBody, q: Numbers, v: Numbers) -> tuple[Floats, Floats]:
             "choose the free velocities, and take the others from the condition.",
         )
     return q0, v0
-
-
-def _positive(body: RollingBody, *names: str) -> None:
-    for name in names:
-        where = f"{type(body).__name__}.{name}"
-        why = "a body has mass, size and inertia."
-        value = number(where, getattr(body, name), rule="positive", why=why, try_="give 1.0.")
-        object.__setattr__(body, name, value)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import (
+    Choice,
+    Components,
+    Count,
+    Declared,
+    Finite,
+    Flag,
+    NonNegative,
+    Part,
+    Parts,
+    Positive,
+)
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, shape_of, whole
-from stiction.rods.centreline import Centreline, vector
+from stiction.numerics.checks import numbers, shape_of
+from stiction.rods.centreline import Centreline
 from stiction.rods.section import Section
 
 __all__ = [
@@ -35,11 +49,68 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
-LEAST_ELEMENTS = 4
-LARGEST_CORRECTION = 1.0 / 6.0
+# of an element in the arrays of a rod and of the march, besides what is saved
+BYTES_OF_ELEMENT = 2000
+
+# ends and motions
+RISE = NonNegative(
+    "s", "the motion grows from zero in this time.", "give 0 for motion at full speed at once."
+)
+_HOLD = Choice(
+    ("section", "element"),
+    "a clamp holds the section at the end, or the whole last element.",
+    "leave it out for the section.",
+)
+_WHY_CLAMP = "the clamp moves like a rigid body."
+_AXIS = Components("1", "the clamp turns about it.", "give [1.0, 0.0, 0.0].", direction=True)
+_WHY_TURN = "they say how far the clamp has turned when."
+_TRY_TURN = "give as many as rising times, at least two."
+_TIMES = Finite("s", _WHY_TURN, _TRY_TURN, per="point", fewest=2, rising=True)
+_ANGLES = Finite("rad", _WHY_TURN, _TRY_TURN, per="time")
+_SLIDES = Flag("the end slides along the axis or is held.", "give True.")
+_MODE = Count(1, "it counts half waves along the rod.", "give 1.", most=1_000_000)
+_WHY_WAVE = "it is the amplitude of the wave."
+_WHY_RIGID = "the rod moves as a rigid body."
+
+# loads
+GRAVITY = Components("m/s^2", "it pulls on every rod.")
+_WHY_LOAD = "a dead load keeps its direction in space."
+_WHY_SCALE = "they scale the load in time."
+_TRY_SCALE = "give as many factors as rising times."
+_LOAD_TIMES = Finite("s", _WHY_SCALE, _TRY_SCALE, per="point", fewest=0, rising=True)
+_FACTORS = Finite("1", _WHY_SCALE, _TRY_SCALE, per="time", fewest=0)
+_AT = Finite("1", "0 is the start of the rod, 1 its end.", "give 1.0.", least=0.0, most=1.0)
+
+# rods
+_WHY_PART, _TRY_PART = "a rod is described by such objects.", "see the docstring of CosseratRod."
+_OBJECT = Part(_WHY_PART, _TRY_PART)
+_MOTION = Parts(_WHY_PART, _TRY_PART, "a RodMotion, or a list of them")
+_LOADS = Parts(_WHY_PART, _TRY_PART, "a RodLoad, or a list of them")
+_ELEMENTS = Count(
+    4,
+    "every element carries one frame, and the contact needs several.",
+    "give 40.",
+    each=BYTES_OF_ELEMENT,
+)
+_LENGTH = Positive(
+    "m", "it is the rest length of the axis.", "leave it out for an unstretched rod."
+)
+_WHY_DAMPING, _TRY_DAMPING = "damping takes energy out.", "leave it out for none."
+DRAG = NonNegative("N s/m^2", _WHY_DAMPING, _TRY_DAMPING)
+DAMPING = NonNegative("s", _WHY_DAMPING, _TRY_DAMPING)
+_ROTATIONAL_DRAG = NonNegative("N s", _WHY_DAMPING, _TRY_DAMPING)
+_CURVATURE = Components("1/m", "the unloaded rod bends about two directors and twists.")
+_DIRECTOR = Components("1", "the first frame is turned to it.")
+_CORRECTION = NonNegative(
+    "1",
+    "it takes mass from the end nodes.",
+    "give 0.1, or leave it out.",
+    most=1.0 / 6.0,
+    needs="at most 1/6",
+)
 
 
-class RodEnd(Record):
+class RodEnd(Declared):
     """Base of how an end is held."""
 
 
@@ -53,21 +124,6 @@ class Pinned(RodEnd):
     """The end node stays where it is; the frame beside it turns freely."""
 
 
-HOLDS = ("section", "element")
-
-
-def _check_hold(end: Clamped | Driven) -> None:
-    """Refuse a convention that does not exist."""
-    if end.hold not in HOLDS:
-        raise ModelError(
-            f"{type(end).__name__}.hold",
-            repr(end.hold),
-            "'section' or 'element'",
-            "a clamp holds the section at the end, or the whole last element.",
-            "leave it out for the section.",
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Clamped(RodEnd):
     """The section at the end stays as it is.
@@ -79,10 +135,7 @@ class Clamped(RodEnd):
         last two nodes and the frame between them, which shortens the rod by half an element
     """
 
-    hold: str = "section"
-
-    def __post_init__(self) -> None:
-        _check_hold(self)
+    hold: Annotated[str, _HOLD] = "section"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,25 +150,10 @@ class Driven(RodEnd):
     hold : what it holds, see `Clamped`
     """
 
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-    rise: float = 0.0
-    hold: str = "section"
-
-    def __post_init__(self) -> None:
-        _check_hold(self)
-        why = "the clamp moves like a rigid body."
-        for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
-            value = vector(f"Driven.{name}", getattr(self, name), unit=unit, why=why)
-            object.__setattr__(self, name, value)
-        number(
-            "Driven.rise",
-            self.rise,
-            rule="nonnegative",
-            unit="s",
-            why="the motion grows from zero in this time.",
-            try_="give 0 for motion at full speed at once.",
-        )
+    velocity: Annotated[Vector, Components("m/s", _WHY_CLAMP)] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, Components("rad/s", _WHY_CLAMP)] = (0.0, 0.0, 0.0)
+    rise: Annotated[float, RISE] = 0.0
+    hold: Annotated[str, _HOLD] = "section"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,42 +176,29 @@ class Turned(RodEnd):
     --------
     >>> import stiction as st
     >>> end = st.rods.Turned([1.0, 0.0, 0.0], times=[0.0, 2.0], angles=[0.0, 3.0], slides=True)
-    >>> end.angles
-    (0.0, 3.0)
+    >>> end.angles.tolist()
+    [0.0, 3.0]
     """
 
-    axis: Vector
-    times: Sequence[float]
-    angles: Sequence[float]
-    slides: bool = False
+    axis: Annotated[Vector, _AXIS]
+    times: Annotated[Vector, _TIMES]
+    angles: Annotated[Vector, _ANGLES]
+    slides: Annotated[bool, _SLIDES] = False
 
     # the section at the end, as `Clamped` calls it
     hold = "section"
 
     def __post_init__(self) -> None:
-        why = "the clamp turns about it."
-        axis = vector("Turned.axis", self.axis, unit="1", why=why)
-        long = float(np.linalg.norm(axis))
-        if not 0.0 < long < np.inf:
-            try_ = "give [1.0, 0.0, 0.0]."
-            raise ModelError("Turned.axis", self.axis, "a direction", why, try_)
-        object.__setattr__(self, "axis", axis / long)
-        why, try_ = "they say how far the clamp has turned when.", "give as many as rising times."
-        times = numbers("Turned.times", self.times, why=why, try_=try_)
-        angles = numbers("Turned.angles", self.angles, why=why, try_=try_)
-        if times.size < 2 or times.size != angles.size or not (np.diff(times) > 0.0).all():
-            got = f"{times.size} times and {angles.size} angles"
-            needs = "as many angles as rising times [s], at least two"
-            raise ModelError("Turned.angles", got, needs, why, try_)
-        object.__setattr__(self, "times", tuple(times.tolist()))
-        object.__setattr__(self, "angles", tuple(angles.tolist()))
-        slides: object = self.slides
-        if not isinstance(slides, bool):
-            why, try_ = "the end slides along the axis or is held.", "give True."
-            raise ModelError("Turned.slides", repr(slides), "True or False", why, try_)
+        super().__post_init__()
+        object.__setattr__(self, "axis", np.asarray(self.axis) / np.linalg.norm(self.axis))
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many angles there are."""
+        return {"time": math.prod(shape_of(self.times))}
 
 
-class RodMotion(Record):
+class RodMotion(Declared):
     """Base of how a rod moves at the start; parts add up."""
 
     def velocity_at(self, nodes: Floats) -> Floats:
@@ -195,16 +220,8 @@ class SineVelocity(RodMotion):
     velocity : amplitude [m/s]
     """
 
-    mode_number: int
-    velocity: Vector
-
-    def __post_init__(self) -> None:
-        why = "it counts half waves along the rod."
-        where, most = "SineVelocity.mode_number", 1_000_000
-        whole(where, self.mode_number, least=1, most=most, why=why, try_="give 1.")
-        why = "it is the amplitude of the wave."
-        value = vector("SineVelocity.velocity", self.velocity, unit="m/s", why=why)
-        object.__setattr__(self, "velocity", value)
+    mode_number: Annotated[int, _MODE]
+    velocity: Annotated[Vector, Components("m/s", _WHY_WAVE)]
 
     def velocity_at(self, nodes: Floats) -> Floats:
         """Return the sine wave."""
@@ -228,15 +245,8 @@ class SineSpin(RodMotion):
     2.0
     """
 
-    mode_number: int
-    rate: float
-
-    def __post_init__(self) -> None:
-        why = "it counts half waves along the rod."
-        where, most = "SineSpin.mode_number", 1_000_000
-        whole(where, self.mode_number, least=1, most=most, why=why, try_="give 1.")
-        why = "it is the amplitude of the wave."
-        number("SineSpin.rate", self.rate, unit="rad/s", why=why, try_="give 1.0.")
+    mode_number: Annotated[int, _MODE]
+    rate: Annotated[float, Finite("rad/s", _WHY_WAVE, "give 1.0.")]
 
     def spin_at(self, nodes: Floats, axis: Floats) -> Floats:
         """Return the wave about the third directors."""
@@ -254,14 +264,8 @@ class RigidMotion(RodMotion):
     angular_velocity : [rad/s]
     """
 
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        why = "the rod moves as a rigid body."
-        for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
-            value = vector(f"RigidMotion.{name}", getattr(self, name), unit=unit, why=why)
-            object.__setattr__(self, name, value)
+    velocity: Annotated[Vector, Components("m/s", _WHY_RIGID)] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, Components("rad/s", _WHY_RIGID)] = (0.0, 0.0, 0.0)
 
     def velocity_at(self, nodes: Floats) -> Floats:
         """Return v + w x (r - mean r)."""
@@ -296,10 +300,10 @@ class GivenMotion(RodMotion):
 
     def __post_init__(self) -> None:
         why, try_ = "every node has a velocity.", "give an array of shape (nodes, 3)."
-        for name in ("velocity", "angular_velocity"):
-            value = getattr(self, name)
-            if value is not None:
-                flat = numbers(f"GivenMotion.{name}", np.ravel(value), why=why, try_=try_)
+        for name, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
+            if getattr(self, name) is not None:
+                where, given = f"GivenMotion.{name}", np.ravel(getattr(self, name))
+                flat = numbers(where, given, unit=unit, why=why, try_=try_)
                 object.__setattr__(self, name, flat)
 
     def velocity_at(self, nodes: Floats) -> Floats:
@@ -325,34 +329,20 @@ class GivenMotion(RodMotion):
         return array.reshape(shape)
 
 
-class RodLoad(Record):
+class RodLoad(Declared):
     """Base of dead loads: they keep their direction in space.
 
     `times` [s] and `factors` [1] scale a load in time, linear between them and level outside;
     both empty mean constant.
     """
 
+    times: Vector
+    factors: Vector
 
-def _check_load(load: object, name: str, unit: str) -> None:
-    label = f"{type(load).__name__}.{name}"
-    why = "a dead load keeps its direction in space."
-    object.__setattr__(load, name, vector(label, getattr(load, name), unit=unit, why=why))
-    times, factors = tuple(getattr(load, "times", ())), tuple(getattr(load, "factors", ()))
-    why, try_ = "they scale the load in time.", "give as many factors as rising times."
-    label = type(load).__name__
-    if len(times) != len(factors):
-        got = f"{len(times)} times and {len(factors)} factors"
-        raise ModelError(f"{label}.factors", got, "one per time", why, try_)
-    if times:
-        array = numbers(f"{label}.times", times, why=why, try_=try_)
-        numbers(f"{label}.factors", factors, why=why, try_=try_)
-        if not (np.diff(array) > 0.0).all():
-            raise ModelError(f"{label}.times", times, "rising times [s]", why, try_)
-    at = getattr(load, "at", 0.0)
-    number(f"{label}.at", at, unit="1", why="0 is the start of the rod, 1 its end.", try_="give 1.")
-    if not 0.0 <= at <= 1.0:
-        why = "0 is the start of the rod, 1 its end."
-        raise ModelError(f"{label}.at", at, "a number between 0 and 1", why, "give 1.0.")
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many factors there are."""
+        return {"time": math.prod(shape_of(self.times))}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,12 +362,9 @@ class LineForce(RodLoad):
     [0.0, 0.0, -0.00981]
     """
 
-    force: Vector
-    times: Sequence[float] = ()
-    factors: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        _check_load(self, "force", "N/m")
+    force: Annotated[Vector, Components("N/m", _WHY_LOAD)]
+    times: Annotated[Vector, _LOAD_TIMES] = ()
+    factors: Annotated[Vector, _FACTORS] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -391,13 +378,10 @@ class PointForce(RodLoad):
     times, factors : history, see `RodLoad`
     """
 
-    force: Vector
-    at: float = 1.0
-    times: Sequence[float] = ()
-    factors: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        _check_load(self, "force", "N")
+    force: Annotated[Vector, Components("N", _WHY_LOAD)]
+    at: Annotated[float, _AT] = 1.0
+    times: Annotated[Vector, _LOAD_TIMES] = ()
+    factors: Annotated[Vector, _FACTORS] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -417,17 +401,14 @@ class PointMoment(RodLoad):
     [0.0, 0.0, 0.0001]
     """
 
-    moment: Vector
-    at: float = 1.0
-    times: Sequence[float] = ()
-    factors: Sequence[float] = ()
-
-    def __post_init__(self) -> None:
-        _check_load(self, "moment", "N m")
+    moment: Annotated[Vector, Components("N m", _WHY_LOAD)]
+    at: Annotated[float, _AT] = 1.0
+    times: Annotated[Vector, _LOAD_TIMES] = ()
+    factors: Annotated[Vector, _FACTORS] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CosseratRod(Record):
+class CosseratRod(Declared):
     """A geometrically exact rod that stretches, shears, bends and twists.
 
     It has `elements` + 1 nodes and a frame in each element (staggered); masses are lumped.
@@ -456,64 +437,25 @@ class CosseratRod(Record):
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
-    section: Section
-    centreline: Centreline
-    length: float | None = None
-    elements: int = 40
-    left: RodEnd = field(default_factory=Clamped)
-    right: RodEnd = field(default_factory=Clamped)
-    natural_curvature: Vector | None = (0.0, 0.0, 0.0)
-    motion: Sequence[RodMotion] = ()
-    loads: Sequence[RodLoad] = ()
-    drag: float = 0.0
-    rotational_drag: float = 0.0
-    internal_damping: float = 0.0
-    first_director: Vector | None = None
-    end_correction: float | None = None
+    section: Annotated[Section, _OBJECT]
+    centreline: Annotated[Centreline, _OBJECT]
+    length: Annotated[float | None, _LENGTH] = None
+    elements: Annotated[int, _ELEMENTS] = 40
+    left: Annotated[RodEnd, _OBJECT] = field(default_factory=Clamped)
+    right: Annotated[RodEnd, _OBJECT] = field(default_factory=Clamped)
+    natural_curvature: Annotated[Vector | None, _CURVATURE] = (0.0, 0.0, 0.0)
+    motion: Annotated[Sequence[RodMotion], _MOTION] = ()
+    loads: Annotated[Sequence[RodLoad], _LOADS] = ()
+    drag: Annotated[float, DRAG] = 0.0
+    rotational_drag: Annotated[float, _ROTATIONAL_DRAG] = 0.0
+    internal_damping: Annotated[float, DAMPING] = 0.0
+    first_director: Annotated[Vector | None, _DIRECTOR] = None
+    end_correction: Annotated[float | None, _CORRECTION] = None
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("section", Section),
-            ("centreline", Centreline),
-            ("left", RodEnd),
-            ("right", RodEnd),
-        ):
-            _kind(f"CosseratRod.{name}", getattr(self, name), kind)
-        _parts(self, "motion", RodMotion)
-        _parts(self, "loads", RodLoad)
-        why = "every element carries one frame, and the contact needs several."
-        check_elements("CosseratRod.elements", self.elements, LEAST_ELEMENTS, why)
-        if self.length is not None:
-            why = "it is the rest length of the axis."
-            number(
-                "CosseratRod.length",
-                self.length,
-                rule="positive",
-                unit="m",
-                why=why,
-                try_="leave it out for an unstretched rod.",
-            )
-        for name, unit in (
-            ("drag", "N s/m^2"),
-            ("rotational_drag", "N s"),
-            ("internal_damping", "s"),
-        ):
-            number(
-                f"CosseratRod.{name}",
-                getattr(self, name),
-                rule="nonnegative",
-                unit=unit,
-                why="damping takes energy out.",
-                try_="leave it out for none.",
-            )
         if self.natural_curvature is not None and shape_of(self.natural_curvature) == (0,):
             object.__setattr__(self, "natural_curvature", None)
-        for name, unit in (("natural_curvature", "1/m"), ("first_director", "1")):
-            if getattr(self, name) is not None:
-                why = "it has three components."
-                value = vector(f"CosseratRod.{name}", getattr(self, name), unit=unit, why=why)
-                object.__setattr__(self, name, value)
-        _check_correction(self.end_correction)
+        super().__post_init__()
         self.nodes()
 
     def nodes(self) -> Floats:
@@ -546,45 +488,3 @@ class CosseratRod(Record):
         if self.length is not None:
             return self.length
         return float(np.linalg.norm(np.diff(self.nodes(), axis=0), axis=1).sum())
-
-
-# of an element in the arrays of a rod and of the march, besides what is saved
-BYTES_OF_ELEMENT = 2000
-
-
-def check_elements(where: str, elements: object, least: int, why: str, rods: int = 1) -> None:
-    """Refuse a number of elements that is too small, or that would not fit into memory.
-
-    Parameters
-    ----------
-    rods : how many rods have so many each
-    """
-    each = rods * BYTES_OF_ELEMENT
-    whole(where, elements, least=least, each=each, why=why, try_="give 40.")
-
-
-def _check_correction(c: float | None) -> None:
-    """Refuse an end correction that leaves an end node with less than half of its mass."""
-    where, most = "CosseratRod.end_correction", LARGEST_CORRECTION
-    why, try_ = "it takes mass from the end nodes.", "give 0.1, or leave it out."
-    if c is not None and not number(where, c, rule="nonnegative", why=why, try_=try_) <= most:
-        raise ModelError(where, c, "at most 1/6", why, try_)
-
-
-def _parts(rod: CosseratRod, name: str, kind: type) -> None:
-    value = getattr(rod, name)
-    parts = tuple(value) if isinstance(value, list | tuple) else (value,)
-    for part in parts:
-        _kind(f"CosseratRod.{name}", part, kind)
-    object.__setattr__(rod, name, parts)
-
-
-def _kind(where: str, value: object, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise ModelError(
-            where,
-            repr(value),
-            f"a {kind.__name__}",
-            "a rod is described by such objects.",
-            "see the documentation of CosseratRod.",
-        )

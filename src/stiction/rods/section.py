@@ -6,14 +6,31 @@ import abc
 import math
 import sys
 from dataclasses import dataclass
+from typing import Annotated
 
+from stiction.core.fields import Declared, Finite, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
 
 __all__ = ["CircularSection", "GivenSection", "Section"]
 
+_WHY, _TRY = "a rod without it has no equations of motion.", "give a positive number in SI units."
 
-class Section(Record, abc.ABC):
+# what the material and the section of any rod may be
+RADIUS = Positive("m", "a rod without thickness has no surface to roll on.", _TRY)
+YOUNG = Positive("Pa", "a rod without stiffness has no rest shape.", _TRY)
+POISSON = Finite(
+    "1",
+    "it gives the shear modulus E / (2 (1 + nu)) of a stable material.",
+    "give 0.5 for rubber, 0.3 for steel.",
+    above=-1.0,
+    most=0.5,
+    needs="a number above -1 and up to 0.5",
+)
+DENSITY = Positive("kg/m^3", "a massless rod has no inertia to move with.", _TRY)
+SHEAR_FACTOR = Positive("1", "it scales the shear stiffness.", _TRY)
+
+
+class Section(Declared, abc.ABC):
     """Base of cross-sections: stiffness and inertia, equal in both directions of bending.
 
     The moment of inertia about the axis counts as twice that about a diameter.
@@ -67,23 +84,12 @@ class GivenSection(Section):
     Verified by: tests/exact/test_rod_equilibria.py::test_bend_of_45_degrees
     """
 
-    shear: float
-    axial: float
-    bending: float
-    twist: float
-    mass: float = 1.0
-    inertia: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("shear", "axial", "bending", "twist", "mass", "inertia"):
-            value = number(
-                f"GivenSection.{name}",
-                getattr(self, name),
-                rule="positive",
-                why="a rod without it has no equations of motion.",
-                try_="give a positive number in SI units.",
-            )
-            object.__setattr__(self, name, value)
+    shear: Annotated[float, Positive("N", _WHY, _TRY)]
+    axial: Annotated[float, Positive("N", _WHY, _TRY)]
+    bending: Annotated[float, Positive("N m^2", _WHY, _TRY)]
+    twist: Annotated[float, Positive("N m^2", _WHY, _TRY)]
+    mass: Annotated[float, Positive("kg/m", _WHY, _TRY)] = 1.0
+    inertia: Annotated[float, Positive("kg m", _WHY, _TRY)] = 1.0
 
     @property
     def radius(self) -> float:  # type: ignore[override]
@@ -140,44 +146,15 @@ class CircularSection(Section):
     Verified by: tests/unit/rods/test_section.py::test_stiffness_and_inertia
     """
 
-    radius: float
-    young: float
-    poisson: float = 0.5
-    density: float = 1000.0
-    shear_factor: float = 27.0 / 28.0
+    radius: Annotated[float, RADIUS]
+    young: Annotated[float, YOUNG]
+    poisson: Annotated[float, POISSON] = 0.5
+    density: Annotated[float, DENSITY] = 1000.0
+    shear_factor: Annotated[float, SHEAR_FACTOR] = 27.0 / 28.0
 
     def __post_init__(self) -> None:
-        for name, unit, why in (
-            ("radius", "m", "a rod without thickness has no surface to roll on."),
-            ("young", "Pa", "a rod without stiffness has no rest shape."),
-            ("density", "kg/m^3", "a massless rod has no inertia to move with."),
-            ("shear_factor", "1", "it scales the shear stiffness."),
-        ):
-            value = number(
-                f"CircularSection.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit=unit,
-                why=why,
-                try_="give a positive number in SI units.",
-            )
-            object.__setattr__(self, name, value)
-        poisson = number(
-            "CircularSection.poisson", self.poisson, why=_POISSON, try_="give 0.5 for rubber."
-        )
-        if not -1.0 < poisson <= 0.5:
-            raise ModelError(
-                "CircularSection.poisson",
-                poisson,
-                "a number above -1 and up to 0.5",
-                _POISSON,
-                "give 0.5 for rubber, 0.3 for steel.",
-            )
-        object.__setattr__(self, "poisson", poisson)
-        self._check_derived()
-
-    def _check_derived(self) -> None:
-        """Refuse stiffness and inertia that floating point cannot hold."""
+        super().__post_init__()
+        # floating point must hold stiffness and inertia
         for name in _DERIVED:
             try:
                 value = getattr(self, name)
@@ -242,4 +219,3 @@ _DERIVED = (
     *("area", "second_moment", "shear_modulus", "shear_stiffness", "axial_stiffness"),
     *("bending_stiffness", "twist_stiffness", "line_density", "line_inertia"),
 )
-_POISSON = "it gives the shear modulus E / (2 (1 + nu)) of a stable material."

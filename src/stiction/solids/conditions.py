@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, whole
-from stiction.solids.contact.partners import Boundary, point_of
+from stiction.core.fields import Components, Count, Declared, Finite, Part, Parts
+from stiction.numerics.checks import Record, number, shape_of
+from stiction.solids.contact.partners import BODY, Boundary
 
 __all__ = [
+    "COMPONENT",
+    "PLANE_COMPONENT",
+    "PROGRAM",
+    "WHERE",
     "Condition",
     "Driven",
     "Fixed",
@@ -23,20 +29,40 @@ __all__ = [
     "Reaction",
     "Rigid",
     "Stage",
-    "check_component",
-    "check_program",
-    "check_where",
     "told_place",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-# the third component, which bodies in space have
-_DEPTH = 2
+_WHY_POINTS = "the value goes from point to point."
+_TRY_POINTS = "give times = [0, 1] and values = [0, 2], as many values as rising times."
+_TIMES = Finite("", _WHY_POINTS, _TRY_POINTS, per="point", rising=True)
+_VALUES = Finite("", _WHY_POINTS, _TRY_POINTS, per="time")
+_POINT = Components("m", "a node is near.", counts=(2, 3))
+_CONTACT = Count(0, "contacts are counted from 0.", "give the place in the list.")
+_ABOUT = Components("m", "moments are told about it.", counts=(2, 3))
+
+# of conditions: where, along which axis, and how much over time
+WHERE = Part(
+    "a condition acts somewhere.",
+    "for example Boundary(0, 'bottom').",
+    "a Boundary, a Nearest node or a Rigid partner",
+)
+_LOADED = Part("a force acts on a node or on a rigid partner.", "give Nearest(...) or Rigid(...).")
+_WHY_COMPONENT = "0 is x, 1 is y, and in space 2 is z."
+_TRY_COMPONENT = "give 1 for the vertical."
+COMPONENT = Count(0, _WHY_COMPONENT, _TRY_COMPONENT, most=2)
+PLANE_COMPONENT = Count(0, "0 is x, 1 is y.", _TRY_COMPONENT, most=1)
+PROGRAM = Part("it follows a program over time.", "give Program([0, 1], [0, 2]).")
+
+# of stages
+_UNTIL = Finite("", "it is when the stage ends.", "give the time at which the next one begins.")
+_CONDITIONS = Parts("it says what is done meanwhile.", "give Driven, Loaded, Fixed or others.")
+_STEPS = Count(1, "the stage is divided into them.", "leave it out, or give 20.", most=10_000_000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program(Record):
+class Program(Declared):
     """A value that goes from point to point in straight lines, constant before and after.
 
     Parameters
@@ -47,20 +73,13 @@ class Program(Record):
     Verified by: tests/unit/solids/test_conditions.py::test_program
     """
 
-    times: Sequence[float] | Floats = (0.0, 1.0)
-    values: Sequence[float] | Floats = (0.0, 1.0)
+    times: Annotated[Sequence[float] | Floats, _TIMES] = (0.0, 1.0)
+    values: Annotated[Sequence[float] | Floats, _VALUES] = (0.0, 1.0)
 
-    def __post_init__(self) -> None:
-        why = "the value goes from point to point."
-        try_ = "give times = [0, 1] and values = [0, 2]."
-        t = numbers("Program.times", self.times, per="point", why=why, try_=try_)
-        v = numbers("Program.values", self.values, per="point", why=why, try_=try_)
-        if t.shape != v.shape or t.ndim != 1 or t.size == 0 or not (np.diff(t) > 0.0).all():
-            got = f"{t.size} times and {v.size} values"
-            needs = "as many values as rising times"
-            raise ModelError("Program.times", got, needs, why, try_)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", v)
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many values there are."""
+        return {"time": math.prod(shape_of(self.times))}
 
     def at(self, t: float) -> float:
         """Return the value at time t."""
@@ -71,7 +90,7 @@ class Program(Record):
         return np.asarray(self.times)
 
 
-class Where(Record, abc.ABC):
+class Where(Declared, abc.ABC):
     """Base of places that a condition may refer to."""
 
 
@@ -87,14 +106,8 @@ class Nearest(Where):
     point : [m]
     """
 
-    body: int = 0
-    point: Sequence[float] | Floats = (0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        why = "bodies are counted from 0."
-        whole("Nearest.body", self.body, least=0, why=why, try_="give the place in the list.")
-        point = point_of("Nearest.point", self.point, "a node is near.", (2, 3))
-        object.__setattr__(self, "point", point)
+    body: Annotated[int, BODY] = 0
+    point: Annotated[Sequence[float] | Floats, _POINT] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,14 +119,10 @@ class Rigid(Where):
     contact : number of the contact, from 0 in the order of `Solid.contacts`
     """
 
-    contact: int = 0
-
-    def __post_init__(self) -> None:
-        why = "contacts are counted from 0."
-        whole("Rigid.contact", self.contact, least=0, why=why, try_="give the place in the list.")
+    contact: Annotated[int, _CONTACT] = 0
 
 
-class Condition(Record, abc.ABC):
+class Condition(Declared, abc.ABC):
     """Base of what is done to bodies and rigid partners.
 
     Attributes
@@ -122,27 +131,6 @@ class Condition(Record, abc.ABC):
     """
 
     where: Where | Boundary
-
-
-def check_where(name: str, where: object) -> None:
-    """Refuse what is no place."""
-    if not isinstance(where, (Boundary, Where)):
-        raise ModelError(
-            f"{name}.where",
-            repr(where),
-            "a Boundary, a Nearest node or a Rigid partner",
-            "a condition acts somewhere.",
-            "for example Boundary(0, 'bottom').",
-        )
-
-
-def check_component(where: str, value: object, most: int = _DEPTH) -> int:
-    """Return 0, 1 or 2, or refuse; bodies of the plane, and loads of them, have no third one."""
-    why = "0 is x, 1 is y."
-    whole(where, value, least=0, why=why, try_="give 0 or 1.")
-    if value not in range(most + 1):
-        raise ModelError(where, value, "0 or 1", why, "give 1 for the vertical.")
-    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,18 +143,15 @@ class Fixed(Condition):
     components : which of them, 0 for x and 1 for y
     """
 
-    where: Where | Boundary = field(default_factory=Boundary)
+    where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
     components: Sequence[int] = (0, 1)
 
     def __post_init__(self) -> None:
-        check_where("Fixed", self.where)
-        try:
-            given = list(self.components)
-        except TypeError:
-            given = [self.components]  # type: ignore[list-item]
-        object.__setattr__(
-            self, "components", tuple(check_component("Fixed.components", c) for c in given)
-        )
+        super().__post_init__()
+        given: object = self.components
+        listed = given if isinstance(given, Iterable) else (given,)
+        clean = [COMPONENT.clean("Fixed.components", one, self, int) for one in listed]
+        object.__setattr__(self, "components", tuple(clean))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,14 +165,9 @@ class Driven(Condition):
     program : displacement over time [m]
     """
 
-    where: Where | Boundary = field(default_factory=Boundary)
-    component: int = 1
-    program: Program = field(default_factory=Program)
-
-    def __post_init__(self) -> None:
-        check_where("Driven", self.where)
-        object.__setattr__(self, "component", check_component("Driven.component", self.component))
-        check_program("Driven", self.program)
+    where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
+    component: Annotated[int, COMPONENT] = 1
+    program: Annotated[Program, PROGRAM] = field(default_factory=Program)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,25 +181,9 @@ class Loaded(Condition):
     program : force over time [N/m]
     """
 
-    where: Where = field(default_factory=Rigid)
-    component: int = 1
-    program: Program = field(default_factory=Program)
-
-    def __post_init__(self) -> None:
-        where: object = self.where
-        if not isinstance(where, Where):
-            why = "a force acts on a node or on a rigid partner."
-            try_ = "give Nearest(...) or Rigid(...)."
-            raise ModelError("Loaded.where", repr(self.where), "a Where", why, try_)
-        object.__setattr__(self, "component", check_component("Loaded.component", self.component))
-        check_program("Loaded", self.program)
-
-
-def check_program(name: str, program: object) -> None:
-    """Refuse what is no program."""
-    if not isinstance(program, Program):
-        why, try_ = "it follows a program over time.", "give Program([0, 1], [0, 2])."
-        raise ModelError(f"{name}.program", repr(program), "a Program", why, try_)
+    where: Annotated[Where, _LOADED] = field(default_factory=Rigid)
+    component: Annotated[int, COMPONENT] = 1
+    program: Annotated[Program, PROGRAM] = field(default_factory=Program)
 
 
 def told_place(where: object) -> str:
@@ -251,7 +215,7 @@ def bodies_named(conditions: Iterable[object]) -> set[int]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reaction(Record):
+class Reaction(Declared):
     """A place at which forces of supports are told, with their moment about a point.
 
     Parameters
@@ -262,19 +226,12 @@ class Reaction(Record):
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
     """
 
-    where: Where | Boundary = field(default_factory=Boundary)
-    about: Sequence[float] | Floats | None = None
-
-    def __post_init__(self) -> None:
-        check_where("Reaction", self.where)
-        if self.about is not None:
-            why = "moments are told about it."
-            about = point_of("Reaction.about", self.about, why, (2, 3))
-            object.__setattr__(self, "about", about)
+    where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
+    about: Annotated[Sequence[float] | Floats | None, _ABOUT] = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stage(Record):
+class Stage(Declared):
     """A part of the program with conditions of its own, beside those of the whole solid.
 
     What no condition holds is free. `Fixed` holds where a place is when the stage begins, and
@@ -292,27 +249,10 @@ class Stage(Record):
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_preload_shear_hold
     """
 
-    until: float = 1.0
-    conditions: Sequence[Condition] = ()
-    steps: int | None = None
-    rows: int | None = None
-
-    def __post_init__(self) -> None:
-        why, try_ = "it is when the stage ends.", "give the time at which the next one begins."
-        object.__setattr__(self, "until", number("Stage.until", self.until, why=why, try_=try_))
-        given: object = self.conditions
-        found = (given,) if isinstance(given, Condition) else tuple(self.conditions)
-        wrong: list[object] = [c for c in found if not issubclass(type(c), Condition)]
-        if wrong:
-            why, try_ = "it says what is done meanwhile.", "give Driven, Loaded, Fixed or others."
-            needs = "Condition objects"
-            raise ModelError("Stage.conditions", repr(wrong[0]), needs, why, try_)
-        object.__setattr__(self, "conditions", found)
-        why, try_ = "the stage is divided into them.", "leave it out, or give 20."
-        for name in ("steps", "rows"):
-            value = getattr(self, name)
-            if value is not None:
-                whole(f"Stage.{name}", value, least=1, most=10_000_000, why=why, try_=try_)
+    until: Annotated[float, _UNTIL] = 1.0
+    conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
+    steps: Annotated[int | None, _STEPS] = None
+    rows: Annotated[int | None, _STEPS] = None
 
 
 def ramp(value: float) -> Program:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
-import numpy as np
-
+from stiction.core.fields import Components, Declared, Finite, Part, Parts
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers
-from stiction.solids.conditions import (
-    Condition,
-    Program,
-    Where,
-    check_component,
-    check_program,
-    check_where,
-)
+from stiction.solids.conditions import COMPONENT, PROGRAM, WHERE, Condition, Program, Where
 from stiction.solids.contact.partners import Boundary
 
 __all__ = ["Linear", "Symmetry", "Term", "Tied"]
 
-# components of a direction in space
-_SPACE = 3
+_STRAIGHT = Part("a boundary lies in the plane.", "for example Boundary(0, 'left').")
+_NORMAL = Components(
+    "1",
+    "the plane is across it.",
+    "give (1, 0) for an upright plane.",
+    counts=(2, 3),
+    direction=True,
+)
+_TIED = Part("a boundary moves as one.", "for example Boundary(0, 'top').")
+_FACTOR = Finite("1", "the displacement counts this much.", "give 1, or -1.")
+_TERMS = Parts(
+    "it says which displacements are summed, and with which factors.",
+    "for example [Term(Rigid(0), 1, 1.0), Term(Boundary(0, 'top'), 1, -1.0)].",
+    "a list of Term objects",
+    least=1,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,24 +45,14 @@ class Symmetry(Condition):
     Verified by: tests/unit/solids/equilibria/test_constraining.py::test_symmetry_in_any_direction
     """
 
-    where: Boundary = field(default_factory=Boundary)
-    normal: Sequence[float] | None = None
+    where: Annotated[Boundary, _STRAIGHT] = field(default_factory=Boundary)
+    normal: Annotated[Sequence[float] | None, _NORMAL] = None
 
     def __post_init__(self) -> None:
-        where: object = self.where
-        if not isinstance(where, Boundary):
-            why, try_ = "a boundary lies in the plane.", "for example Boundary(0, 'left')."
-            raise ModelError("Symmetry.where", repr(where), "a Boundary", why, try_)
-        if self.normal is None:
-            return
-        why, try_ = "the plane is across it.", "give (1, 0) for an upright plane."
-        plane = np.size(self.normal) != _SPACE
-        wide = 2 if plane else _SPACE
-        n = numbers("Symmetry.normal", self.normal, size=wide, why=why, try_=try_)
-        size = math.hypot(*n)
-        if not size > 0.0:
-            raise ModelError("Symmetry.normal", "(0, 0)", "a direction", why, try_)
-        object.__setattr__(self, "normal", tuple(float(x / size) for x in n))
+        super().__post_init__()
+        if self.normal is not None:
+            size = math.hypot(*self.normal)
+            object.__setattr__(self, "normal", tuple(float(x / size) for x in self.normal))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,20 +67,12 @@ class Tied(Condition):
     Verified by: tests/unit/solids/equilibria/test_constraining.py::test_a_tied_boundary
     """
 
-    where: Boundary = field(default_factory=Boundary)
-    component: int = 1
-
-    def __post_init__(self) -> None:
-        where: object = self.where
-        if not isinstance(where, Boundary):
-            why, try_ = "a boundary moves as one.", "for example Boundary(0, 'top')."
-            raise ModelError("Tied.where", repr(where), "a Boundary", why, try_)
-        component = check_component("Tied.component", self.component)
-        object.__setattr__(self, "component", component)
+    where: Annotated[Boundary, _TIED] = field(default_factory=Boundary)
+    component: Annotated[int, COMPONENT] = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Term(Record):
+class Term(Declared):
     """One displacement in a linear constraint, with its factor.
 
     Parameters
@@ -100,16 +88,9 @@ class Term(Record):
     -0.5
     """
 
-    where: Where | Boundary = field(default_factory=Boundary)
-    component: int = 1
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_where("Term", self.where)
-        object.__setattr__(self, "component", check_component("Term.component", self.component))
-        why, try_ = "the displacement counts this much.", "give 1, or -1."
-        value = number("Term.factor", self.factor, why=why, try_=try_)
-        object.__setattr__(self, "factor", value)
+    where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
+    component: Annotated[int, COMPONENT] = 1
+    factor: Annotated[float, _FACTOR] = 1.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,20 +114,11 @@ class Linear(Condition):
     [-1.0, 1.0]
     """
 
-    terms: Sequence[Term] = ()
-    program: Program = field(default_factory=lambda: Program((0.0,), (0.0,)))
+    terms: Annotated[Sequence[Term], _TERMS] = ()
+    program: Annotated[Program, PROGRAM] = field(default_factory=lambda: Program((0.0,), (0.0,)))
 
     def __post_init__(self) -> None:
-        given: object = self.terms
-        terms = (given,) if isinstance(given, Term) else tuple(self.terms)
-        wrong: list[object] = [t for t in terms if not issubclass(type(t), Term)]
-        if wrong or not terms:
-            got = repr(wrong[0]) if wrong else "none"
-            why = "it says which displacements are summed, and with which factors."
-            try_ = "for example [Term(Rigid(0), 1, 1.0), Term(Boundary(0, 'top'), 1, -1.0)]."
-            raise ModelError("Linear.terms", got, "a list of Term objects", why, try_)
-        if not any(t.factor for t in terms):
+        super().__post_init__()
+        if not any(term.factor for term in self.terms):
             why, try_ = "it would hold nothing.", "give 1, or -1."
             raise ModelError("Linear.terms", "factors of 0", "others than 0", why, try_)
-        object.__setattr__(self, "terms", terms)
-        check_program("Linear", self.program)

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from stiction.errors import ModelError
-from stiction.numerics.checks import number
+from stiction.core.fields import Part, Positive
 from stiction.solids.conditions import (
+    PLANE_COMPONENT,
+    PROGRAM,
+    WHERE,
     Condition,
     Program,
     Rigid,
     Where,
-    check_component,
-    check_program,
-    check_where,
 )
 from stiction.solids.contact.partners import Boundary
 
 __all__ = ["Pressure", "Spring", "Traction", "Turned"]
 
-
-def _check_boundary(name: str, where: object, does: str) -> None:
-    """Refuse what is no boundary."""
-    if not isinstance(where, Boundary):
-        try_ = "for example Boundary(0, 'top')."
-        raise ModelError(f"{name}.where", repr(where), "a Boundary", does, try_)
+_TRY = "for example Boundary(0, 'top')."
+_PULLED = Part("a traction acts on a boundary.", _TRY)
+_PRESSED = Part("a pressure acts on a boundary.", _TRY)
+_STIFFNESS = Positive(
+    "Pa", "it is force per width over displacement.", "use Driven where nothing gives way."
+)
+_TURNED = Part(
+    "rigid circles turn.", "give Rigid(0) for the partner of contact 0.", "a Rigid partner"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,15 +50,9 @@ class Traction(Condition):
     'right'
     """
 
-    where: Boundary = field(default_factory=Boundary)
-    component: int = 1
-    program: Program = field(default_factory=Program)
-
-    def __post_init__(self) -> None:
-        _check_boundary("Traction", self.where, "a traction acts on a boundary.")
-        component = check_component("Traction.component", self.component, 1)
-        object.__setattr__(self, "component", component)
-        check_program("Traction", self.program)
+    where: Annotated[Boundary, _PULLED] = field(default_factory=Boundary)
+    component: Annotated[int, PLANE_COMPONENT] = 1
+    program: Annotated[Program, PROGRAM] = field(default_factory=Program)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,12 +74,8 @@ class Pressure(Condition):
     'top'
     """
 
-    where: Boundary = field(default_factory=Boundary)
-    program: Program = field(default_factory=Program)
-
-    def __post_init__(self) -> None:
-        _check_boundary("Pressure", self.where, "a pressure acts on a boundary.")
-        check_program("Pressure", self.program)
+    where: Annotated[Boundary, _PRESSED] = field(default_factory=Boundary)
+    program: Annotated[Program, PROGRAM] = field(default_factory=Program)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,25 +95,10 @@ class Spring(Condition):
     Verified by: tests/unit/solids/equilibria/test_springs.py::test_stiff_springs_are_drives
     """
 
-    where: Where | Boundary = field(default_factory=Boundary)
-    component: int = 1
-    stiffness: float = 1.0
-    program: Program = field(default_factory=lambda: Program((0.0,), (0.0,)))
-
-    def __post_init__(self) -> None:
-        check_where("Spring", self.where)
-        component = check_component("Spring.component", self.component, 1)
-        object.__setattr__(self, "component", component)
-        value = number(
-            "Spring.stiffness",
-            self.stiffness,
-            rule="positive",
-            unit="Pa",
-            why="it is force per width over displacement.",
-            try_="use Driven where nothing gives way.",
-        )
-        object.__setattr__(self, "stiffness", value)
-        check_program("Spring", self.program)
+    where: Annotated[Where | Boundary, WHERE] = field(default_factory=Boundary)
+    component: Annotated[int, PLANE_COMPONENT] = 1
+    stiffness: Annotated[float, _STIFFNESS] = 1.0
+    program: Annotated[Program, PROGRAM] = field(default_factory=lambda: Program((0.0,), (0.0,)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,12 +116,5 @@ class Turned(Condition):
     Verified by: tests/unit/solids/contact/test_turning.py::test_a_drum_drags_a_block
     """
 
-    where: Rigid = field(default_factory=Rigid)
-    program: Program = field(default_factory=Program)
-
-    def __post_init__(self) -> None:
-        where: object = self.where
-        if not isinstance(where, Rigid):
-            why, try_ = "rigid circles turn.", "give Rigid(0) for the partner of contact 0."
-            raise ModelError("Turned.where", repr(where), "a Rigid partner", why, try_)
-        check_program("Turned", self.program)
+    where: Annotated[Rigid, _TURNED] = field(default_factory=Rigid)
+    program: Annotated[Program, PROGRAM] = field(default_factory=Program)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
 
 __all__ = [
     "LinearElastic",
@@ -30,10 +31,32 @@ Floats = npt.NDArray[np.float64]
 _LEAST = 1e-100
 _WHY_YOUNG = "a body without stiffness has no rest shape."
 _WHY_POISSON = "outside these bounds the body would gain energy when it is deformed."
-_WHY_BULK = "it resists a change of volume."
+
+YOUNG = Positive(
+    "Pa",
+    f"{_WHY_YOUNG[:-1]}, and moduli are multiplied.",
+    "give Young's modulus, such as 2e6, or choose another unit of stress.",
+    least=_LEAST,
+    most=1.0 / _LEAST,
+)
+POISSON = Finite(
+    "1",
+    _WHY_POISSON,
+    "give 0.3; 0.49 with reduced=True elements stands for nearly incompressible bodies.",
+    above=-1.0,
+    below=0.5,
+    needs="a number between -1 and 0.5, both excluded",
+)
+_CONSTANT = NonNegative("Pa", _WHY_POISSON, "give a positive number.")
+_BULK = Positive(
+    "Pa",
+    "it resists a change of volume.",
+    "give a hundred times the shear modulus for a nearly incompressible body.",
+)
+_STIFF, _STIFFENING = Positive("Pa", _WHY_YOUNG), Finite("Pa", "it says how the law stiffens.")
 
 
-class Material(Record, abc.ABC):
+class Material(Declared, abc.ABC):
     """Base of materials: an energy per reference volume, with its moduli at small strain."""
 
     @abc.abstractmethod
@@ -53,31 +76,6 @@ class Material(Record, abc.ABC):
         """Return E* [Pa]: E / (1 - nu^2) in plane strain, E in plane stress."""
         e, nu = self.elastic_constants()
         return e if plane_stress else e / (1.0 - nu * nu)
-
-
-def _moduli(material: Material, young: object, poisson: object) -> tuple[float, float]:
-    name = type(material).__name__
-    e = number(
-        f"{name}.young",
-        young,
-        rule="positive",
-        unit="Pa",
-        why=_WHY_YOUNG,
-        try_="give Young's modulus, such as 2e6.",
-    )
-    if not _LEAST <= e <= 1.0 / _LEAST:
-        needs, why = f"a number from {_LEAST:g} to {1.0 / _LEAST:g} Pa", "moduli are multiplied."
-        raise ModelError(f"{name}.young", e, needs, why, "choose another unit of stress.")
-    nu = number(f"{name}.poisson", poisson, unit="1", why=_WHY_POISSON, try_="give 0.3.")
-    if not -1.0 < nu < 0.5:
-        raise ModelError(
-            f"{name}.poisson",
-            nu,
-            "a number between -1 and 0.5, both excluded",
-            _WHY_POISSON,
-            "0.49 with reduced=True elements stands for nearly incompressible bodies.",
-        )
-    return e, nu
 
 
 def _table(kind: int, plane_stress: bool, **entries: float) -> Floats:
@@ -109,13 +107,8 @@ class NeoHookean(Material):
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
 
-    young: float = 1.0
-    poisson: float = 0.3
-
-    def __post_init__(self) -> None:
-        e, nu = _moduli(self, self.young, self.poisson)
-        object.__setattr__(self, "young", e)
-        object.__setattr__(self, "poisson", nu)
+    young: Annotated[float, YOUNG] = 1.0
+    poisson: Annotated[float, POISSON] = 0.3
 
     def moduli(self) -> tuple[float, float]:
         """Return shear modulus and bulk modulus at small strain [Pa]."""
@@ -163,20 +156,16 @@ class MooneyRivlin(Material):
     Verified by: tests/unit/solids/test_materials.py::test_uniaxial_tension
     """
 
-    c10: float = 0.1
-    c01: float = 0.05
-    bulk: float = 10.0
+    c10: Annotated[float, _CONSTANT] = 0.1
+    c01: Annotated[float, _CONSTANT] = 0.05
+    bulk: Annotated[float, _BULK] = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("c10", "c01"):
-            rule = {"rule": "nonnegative", "why": _WHY_POISSON, "try_": "give a positive number."}
-            value = number(f"MooneyRivlin.{name}", getattr(self, name), unit="Pa", **rule)
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         if self.c10 + self.c01 == 0.0:
             got = "both c10 and c01 zero"
             needs, try_ = "one positive constant [Pa]", "give c10 = 0.1."
             raise ModelError("MooneyRivlin.c10", got, needs, _WHY_YOUNG, try_)
-        object.__setattr__(self, "bulk", _bulk(self, self.bulk))
 
     def moduli(self) -> tuple[float, float]:
         """Return shear modulus and bulk modulus at small strain [Pa]."""
@@ -207,20 +196,10 @@ class Yeoh(Material):
     0.4
     """
 
-    c1: float = 0.15
-    c2: float = 0.0
-    c3: float = 0.0
-    bulk: float = 10.0
-
-    def __post_init__(self) -> None:
-        try_ = "leave it out for the default."
-        for name, rule in (("c1", "positive"), ("c2", "finite"), ("c3", "finite")):
-            where = f"Yeoh.{name}"
-            value = number(
-                where, getattr(self, name), rule=rule, unit="Pa", why=_WHY_YOUNG, try_=try_
-            )
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "bulk", _bulk(self, self.bulk))
+    c1: Annotated[float, _STIFF] = 0.15
+    c2: Annotated[float, _STIFFENING] = 0.0
+    c3: Annotated[float, _STIFFENING] = 0.0
+    bulk: Annotated[float, _BULK] = 10.0
 
     def moduli(self) -> tuple[float, float]:
         """Return shear modulus and bulk modulus at small strain [Pa]."""
@@ -248,9 +227,3 @@ class LinearElastic(NeoHookean):
         """Return the constants as kernels read them."""
         lam, mu = _lame(self.young, self.poisson)
         return _table(4, plane_stress, mu=mu, lam=lam, bulk=lam + 2.0 * mu / 3.0)
-
-
-def _bulk(material: Material, value: object) -> float:
-    name = type(material).__name__
-    try_ = "give a hundred times the shear modulus for a nearly incompressible body."
-    return number(f"{name}.bulk", value, rule="positive", unit="Pa", why=_WHY_BULK, try_=try_)

@@ -6,11 +6,10 @@ Each holds its numbers and imports its engine where it runs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from stiction.core.fields import Flag, Limit, NonNegative, Part, Positive
 from stiction.core.method import BranchPolicy, Method
-from stiction.errors import ModelError
-from stiction.numerics.checks import MOST_WORK, check_counts, number
 from stiction.numerics.linear_solvers import LinearSolver
 from stiction.solids.model import SolidSystem
 from stiction.solids.motion.model import MovingSolid
@@ -20,6 +19,25 @@ if TYPE_CHECKING:
     from stiction.core.run import Request, Run
 
 __all__ = ["Continuation", "GeneralisedAlpha", "Quasistatic"]
+
+_STEPS, _CUTS, _ITERATIONS = Limit(most=10_000_000), Limit(0, 60), Limit(2, 10_000)
+_NEWTON = Positive(
+    "1", "forces balance to this part of their size.", "use 1e-9.", least=1e-13, most=1e-3
+)
+_SOLVER = Part("it solves the linear systems of Newton's method.", "leave it out.")
+_BRANCH = Part(
+    "another path may leave the one that is followed.",
+    "StayOnPath(), FollowBranch() or StopThere().",
+)
+_WORK = Positive("1", "the ledger closes to it.", "use 1e-7.", least=1e-13, most=1e-3)
+_LONGEST = Positive("1", "arcs may grow by this.", "give 2.")
+_SIGNS = Flag("signs are told or not.", "give True.")
+_RADIUS = NonNegative(
+    "1", "it is what is left of the highest frequencies after a step.", "give 0.8.", most=1.0
+)
+_ERROR = Positive("1", "steps are as long as it allows.", "give 1e-3, or None.")
+_LUMPED = Flag("masses are diagonal or they are not.", "give False.")
+_UNSTABLE = Flag("unstable ways are counted or not.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,30 +66,14 @@ class Quasistatic(Method):
 
     solves: ClassVar[tuple[type, ...]] = (SolidSystem,)
 
-    steps: int = 100
-    max_steps: int = 2_000_000
-    max_cuts: int = 12
-    newton_tolerance: float = 1e-9
-    max_iterations: int = 30
-    solver: LinearSolver | None = None
-    on_bifurcation: BranchPolicy | None = None
-    work_tolerance: float = 1e-7
-
-    def __post_init__(self) -> None:
-        _check_branch_policy("Quasistatic", self.on_bifurcation)
-        where, why, try_ = "Quasistatic.work_tolerance", "the ledger closes to it.", "use 1e-7."
-        value = number(where, self.work_tolerance, rule="positive", why=why, try_=try_)
-        if not 1e-13 <= value <= 1e-3:
-            needs = "a number between 1e-13 and 1e-3"
-            raise ModelError(where, value, needs, why, try_)
-        check_counts(
-            self,
-            ("steps", 1, 10_000_000, 0),
-            ("max_steps", 1, MOST_WORK, 0),
-            ("max_cuts", 0, 60, 0),
-            ("max_iterations", 2, 10_000, 0),
-        )
-        _check_newton("Quasistatic", self.newton_tolerance, self.solver)
+    steps: Annotated[int, _STEPS] = 100
+    max_steps: Annotated[int, Limit()] = 2_000_000
+    max_cuts: Annotated[int, _CUTS] = 12
+    newton_tolerance: Annotated[float, _NEWTON] = 1e-9
+    max_iterations: Annotated[int, _ITERATIONS] = 30
+    solver: Annotated[LinearSolver | None, _SOLVER] = None
+    on_bifurcation: Annotated[BranchPolicy | None, _BRANCH] = None
+    work_tolerance: Annotated[float, _WORK] = 1e-7
 
     def solve(self, system: SolidSystem, request: Request) -> Run:
         """Return the run of `system`."""
@@ -111,35 +113,15 @@ class Continuation(Method):
 
     solves: ClassVar[tuple[type, ...]] = (SolidSystem,)
 
-    steps: int = 100
-    longest: float = 2.0
-    max_steps: int = 5000
-    max_cuts: int = 14
-    newton_tolerance: float = 1e-9
-    max_iterations: int = 25
-    stability: bool = True
-    solver: LinearSolver | None = None
-    on_bifurcation: BranchPolicy | None = None
-
-    def __post_init__(self) -> None:
-        _check_branch_policy("Continuation", self.on_bifurcation)
-        check_counts(
-            self,
-            ("steps", 1, 10_000_000, 0),
-            ("max_steps", 1, 10_000_000, 0),
-            ("max_cuts", 0, 60, 0),
-            ("max_iterations", 2, 10_000, 0),
-        )
-        why = "arcs may grow by this."
-        longest = number(
-            "Continuation.longest", self.longest, rule="positive", why=why, try_="give 2."
-        )
-        object.__setattr__(self, "longest", longest)
-        _check_newton("Continuation", self.newton_tolerance, self.solver)
-        stability: object = self.stability
-        if not isinstance(stability, bool):
-            where, why = "Continuation.stability", "signs are told or not."
-            raise ModelError(where, repr(stability), "True or False", why, "give True.")
+    steps: Annotated[int, _STEPS] = 100
+    longest: Annotated[float, _LONGEST] = 2.0
+    max_steps: Annotated[int, _STEPS] = 5000
+    max_cuts: Annotated[int, _CUTS] = 14
+    newton_tolerance: Annotated[float, _NEWTON] = 1e-9
+    max_iterations: Annotated[int, _ITERATIONS] = 25
+    stability: Annotated[bool, _SIGNS] = True
+    solver: Annotated[LinearSolver | None, _SOLVER] = None
+    on_bifurcation: Annotated[BranchPolicy | None, _BRANCH] = None
 
     def load_steps(self, part: float) -> Quasistatic:
         """Return the load steps that lead to where arcs begin, after this part of the program."""
@@ -189,43 +171,16 @@ class GeneralisedAlpha(Method):
 
     solves: ClassVar[tuple[type, ...]] = (MovingSolid,)
 
-    spectral_radius: float = 0.8
-    steps: int = 200
-    tolerance: float | None = 1e-3
-    lumped: bool = False
-    stability: bool = True
-    max_steps: int = 100_000
-    max_cuts: int = 24
-    newton_tolerance: float = 1e-9
-    max_iterations: int = 20
-    solver: LinearSolver | None = None
-
-    def __post_init__(self) -> None:
-        where, try_ = "GeneralisedAlpha.spectral_radius", "give 0.8."
-        why = "it is what is left of the highest frequencies after a step."
-        value = number(where, self.spectral_radius, rule="nonnegative", why=why, try_=try_)
-        if value > 1.0:
-            raise ModelError(where, value, "a number from 0 to 1", why, try_)
-        object.__setattr__(self, "spectral_radius", value)
-        if self.tolerance is not None:
-            where, why = "GeneralisedAlpha.tolerance", "steps are as long as it allows."
-            number(where, self.tolerance, rule="positive", why=why, try_="give 1e-3, or None.")
-        lumped: object = self.lumped
-        if not isinstance(lumped, bool):
-            where, why = "GeneralisedAlpha.lumped", "masses are diagonal or they are not."
-            raise ModelError(where, repr(lumped), "True or False", why, "give False.")
-        stability: object = self.stability
-        if not isinstance(stability, bool):
-            where, why = "GeneralisedAlpha.stability", "unstable ways are counted or not."
-            raise ModelError(where, repr(stability), "True or False", why, "give True.")
-        check_counts(
-            self,
-            ("steps", 1, 10_000_000, 0),
-            ("max_steps", 1, 100_000_000, 0),
-            ("max_cuts", 0, 60, 0),
-            ("max_iterations", 2, 10_000, 0),
-        )
-        _check_newton("GeneralisedAlpha", self.newton_tolerance, self.solver)
+    spectral_radius: Annotated[float, _RADIUS] = 0.8
+    steps: Annotated[int, _STEPS] = 200
+    tolerance: Annotated[float | None, _ERROR] = 1e-3
+    lumped: Annotated[bool, _LUMPED] = False
+    stability: Annotated[bool, _UNSTABLE] = True
+    max_steps: Annotated[int, Limit(most=100_000_000)] = 100_000
+    max_cuts: Annotated[int, _CUTS] = 24
+    newton_tolerance: Annotated[float, _NEWTON] = 1e-9
+    max_iterations: Annotated[int, _ITERATIONS] = 20
+    solver: Annotated[LinearSolver | None, _SOLVER] = None
 
     def weights(self) -> Weights:
         """Return the weights of the scheme.
@@ -241,30 +196,3 @@ class GeneralisedAlpha(Method):
         from stiction.solids.run import run_motion
 
         return run_motion(system, self, request)
-
-
-def _check_branch_policy(name: str, policy: object) -> None:
-    """Refuse what is no policy at bifurcations; None stands for the default."""
-    if policy is not None and not isinstance(policy, BranchPolicy):
-        needs, why = "a BranchPolicy", "another path may leave the one that is followed."
-        try_ = "StayOnPath(), FollowBranch() or StopThere()."
-        raise ModelError(f"{name}.on_bifurcation", repr(policy), needs, why, try_)
-
-
-def _check_newton(name: str, tolerance: object, solver: object) -> None:
-    """Refuse a tolerance of Newton's method or a solver that make no sense.
-
-    Parameters
-    ----------
-    name : of the method, for messages
-    tolerance : residual over the forces in balance [1], between 1e-13 and 1e-3
-    solver : a LinearSolver, or None
-    """
-    why, try_ = "forces balance to this part of their size.", "use 1e-9."
-    where = f"{name}.newton_tolerance"
-    value = number(where, tolerance, rule="positive", why=why, try_=try_)
-    if not 1e-13 <= value <= 1e-3:
-        raise ModelError(where, value, "a number between 1e-13 and 1e-3", why, try_)
-    if solver is not None and not isinstance(solver, LinearSolver):
-        why, try_ = "it solves the linear systems of Newton's method.", "leave it out."
-        raise ModelError(f"{name}.solver", repr(solver), "a LinearSolver", why, try_)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import abc
+import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
+from stiction.core.fields import Count, Declared, Finite, Flag, Part, Parts
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.conditions import Condition, Driven, Program, Reaction, Stage
 from stiction.solids.constraints import Linear
@@ -24,14 +25,29 @@ from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
 from stiction.solids.space.model import SweptBody
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
+
+_OF_BODY = Part("a body is made of these.", "see the docstring of Body.")
+_PLANE_STRESS = Flag("it is plane stress or plane strain.", "give False for plane strain.")
+
+_WHY_READ = "it says which curves are reported."
+_NUMBER, _YES = Count(0, _WHY_READ), Flag(_WHY_READ)
+_START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
+
+_WHY = "a solid is made of these."
+_BODIES = Parts(_WHY, "give a list of Body objects.", "Body, Membrane or SweptBody objects", 1)
+_CONTACTS = Parts(_WHY, "give a list of Contact or Among objects.")
+_CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
+_STAGES = Parts(_WHY, "give a list of Stage objects.")
+_OF_SOLID = Part(_WHY)
+_RATIOS = Flag("units are ratios or they are not.", "give True.")
+
+# a factor of one at all times
+_one = functools.partial(Program, (0.0,), (1.0,))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Body(Record):
+class Body(Declared):
     """A deformable body in the plane.
 
     Parameters
@@ -42,21 +58,13 @@ class Body(Record):
     plane_stress : free to become thinner; else it cannot, plane strain
     """
 
-    mesh: Mesh = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
-    element: Element = field(default_factory=Q1)
-    material: Material = field(default_factory=NeoHookean)
-    plane_stress: bool = False
+    mesh: Annotated[Mesh, _OF_BODY] = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
+    element: Annotated[Element, _OF_BODY] = field(default_factory=Q1)
+    material: Annotated[Material, _OF_BODY] = field(default_factory=NeoHookean)
+    plane_stress: Annotated[bool, _PLANE_STRESS] = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("mesh", Mesh), ("element", Element), ("material", Material)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                why, try_ = "a body is made of these.", "see the docstring of Body."
-                raise ModelError(f"Body.{name}", repr(value), f"a {kind.__name__}", why, try_)
-        plane: object = self.plane_stress
-        if not isinstance(plane, bool):
-            why, try_ = "it is plane stress or plane strain.", "give False for plane strain."
-            raise ModelError("Body.plane_stress", repr(plane), "True or False", why, try_)
+        super().__post_init__()
         if self.plane_stress and getattr(self.element, "reduced", False):
             why = "in plane stress the volume is free, and its part has nothing to lock."
             needs, try_ = "elements with full integration", "give reduced=False."
@@ -72,14 +80,8 @@ class Body(Record):
         return discretise(self.mesh, self.element, contact=boundaries)
 
 
-def yes_or_no(where: str, value: object, why: str) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool):
-        raise ModelError(where, repr(value), "True or False", why, "give True.")
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Readings(Record):
+class Readings(Declared):
     """Which curves a run reports.
 
     Parameters
@@ -94,35 +96,17 @@ class Readings(Record):
     reactions : places whose forces of supports are told, with moments
     """
 
-    displacement: int | None = None
-    contact: int = 0
-    support: bool = False
-    body: int = 0
-    nominal: bool = False
-    start: float = 0.0
-    reactions: Sequence[Reaction] = ()
-
-    def __post_init__(self) -> None:
-        why, try_ = "it says which curves are reported.", "leave it out for the default."
-        given: object = self.reactions
-        reactions = (given,) if isinstance(given, Reaction) else tuple(self.reactions)
-        wrong: list[object] = [r for r in reactions if not issubclass(type(r), Reaction)]
-        if wrong:
-            needs = "Reaction objects"
-            raise ModelError("Readings.reactions", repr(wrong[0]), needs, why, try_)
-        object.__setattr__(self, "reactions", reactions)
-        if self.displacement is not None:
-            whole("Readings.displacement", self.displacement, least=0, why=why, try_=try_)
-        whole("Readings.contact", self.contact, least=0, why=why, try_=try_)
-        whole("Readings.body", self.body, least=0, why=why, try_=try_)
-        for name in ("support", "nominal"):
-            yes_or_no(f"Readings.{name}", getattr(self, name), why)
-        start = number("Readings.start", self.start, why=why, try_=try_)
-        object.__setattr__(self, "start", start)
+    displacement: Annotated[int | None, _NUMBER] = None
+    contact: Annotated[int, _NUMBER] = 0
+    support: Annotated[bool, _YES] = False
+    body: Annotated[int, _NUMBER] = 0
+    nominal: Annotated[bool, _YES] = False
+    start: Annotated[float, _START] = 0.0
+    reactions: Annotated[Sequence[Reaction], _REACTIONS] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assembled(Record):
+class Assembled(Declared):
     """A solid in its parts: what presets are made into.
 
     Parameters
@@ -137,44 +121,18 @@ class Assembled(Record):
     watched : the pairs of each contact among many, and what makes one
     """
 
-    bodies: Sequence[Body | Membrane | SweptBody]
-    contacts: Sequence[Contact | Among] = ()
-    conditions: Sequence[Condition] = ()
-    attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
-    readings: Readings = field(default_factory=Readings)
-    dimensionless: bool = False
-    stages: Sequence[Stage] = ()
+    bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
+    contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
+    conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
+    attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
+    readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
+    dimensionless: Annotated[bool, _RATIOS] = False
+    stages: Annotated[Sequence[Stage], _STAGES] = ()
     watched: Sequence[Near] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("bodies", (Body, Membrane, SweptBody)),
-            ("contacts", (Contact, Among)),
-            ("conditions", Condition),
-            ("stages", Stage),
-        ):
-            given = getattr(self, name)
-            if isinstance(given, kind):
-                given = [given]
-            try:
-                values = tuple(given)
-            except TypeError:
-                values = (given,)
-            wrong = [v for v in values if not isinstance(v, kind)]
-            told = (kind[0] if isinstance(kind, tuple) else kind).__name__ + " objects"
-            if wrong or (name == "bodies" and not values):
-                got = repr(wrong[0]) if wrong else "none"
-                why, try_ = "a solid is made of these.", f"give a list of {told}."
-                raise ModelError(f"Solid.{name}", got, told, why, try_)
-            object.__setattr__(self, name, values)
+        super().__post_init__()
         self._write_out_contacts()
-        for name, part in (("attraction", Program), ("readings", Readings)):
-            value: object = getattr(self, name)
-            if not isinstance(value, part):
-                why, try_ = "a solid is made of these.", "leave it out for the default."
-                needs = f"a {part.__name__}"
-                raise ModelError(f"Solid.{name}", repr(value), needs, why, try_)
-        yes_or_no("Solid.dimensionless", self.dimensionless, "units are ratios or they are not.")
         ends = [stage.until for stage in self.stages]
         if any(b <= a for a, b in itertools.pairwise(ends)):
             why, try_ = "one stage follows the other.", "let `until` rise from stage to stage."
@@ -268,7 +226,7 @@ class Assembled(Record):
         return tuple(dict.fromkeys(mine))
 
 
-class SolidSystem(Record, abc.ABC):
+class SolidSystem(Declared, abc.ABC):
     """Base of every system of deformable bodies; presets make themselves a plain one.
 
     Examples
@@ -326,22 +284,17 @@ class Solid(SolidSystem):
     Verified by: tests/unit/solids/test_model.py::test_a_block_in_tension
     """
 
-    bodies: Sequence[Body | Membrane | SweptBody] = ()
-    contacts: Sequence[Contact | Among] = ()
-    boundary_conditions: Sequence[Condition] = ()
-    attraction: Program = field(default_factory=lambda: Program((0.0,), (1.0,)))
-    readings: Readings = field(default_factory=Readings)
-    dimensionless: bool = False
-    stages: Sequence[Stage] = ()
+    bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES] = ()
+    contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
+    boundary_conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
+    attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
+    readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
+    dimensionless: Annotated[bool, _RATIOS] = False
+    stages: Annotated[Sequence[Stage], _STAGES] = ()
 
     def __post_init__(self) -> None:
-        made = self.assembled()
-        object.__setattr__(self, "bodies", made.bodies)
-        given = self.contacts
-        listed = (given,) if isinstance(given, (Contact, Among)) else tuple(given)
-        object.__setattr__(self, "contacts", listed)
-        object.__setattr__(self, "stages", made.stages)
-        object.__setattr__(self, "boundary_conditions", made.conditions)
+        super().__post_init__()
+        self.assembled()
 
     def assembled(self) -> Assembled:
         """Return the parts of the system."""

@@ -11,6 +11,7 @@ import pytest
 
 from stiction.core.fields import (
     Choice,
+    Components,
     Count,
     Declared,
     Finite,
@@ -40,7 +41,12 @@ class Cart(Declared):
     places: Annotated[Sequence[float], Finite("m", "boxes stand there.", per="box")] = (0.0, 1.0)
     axis: Annotated[Sequence[float], Finite("", "it points there.", per="axis", size=3)] = (1, 0, 0)
     ratios: Annotated[Numbers, Finite("", "as many as you like.", per="thing", most=5.0)] = 1.0
+    times: Annotated[Numbers, Finite("s", "later.", per="time", fewest=0, rising=True)] = ()
+    levels: Annotated[Sequence[float], Finite("", "some.", per="level", fewest=2)] = (0.0, 0.0)
+    pull: Annotated[Sequence[float], Components("N", "it is pulled.")] = (0.0, 0.0, 0.0)
+    up: Annotated[Sequence[float], Components("", "it is.", counts=(2, 3), direction=True)] = (0, 1)
     n: Annotated[int, Count(1, "boxes are counted.", most=10)] = 2
+    grid: Annotated[tuple[int, int], Count(1, "it has cells.", each=1e9, size=2)] = (1, 2)
     steps: Annotated[int, Limit(each=1e9)] = 1
     loud: Annotated[bool, Flag("it rings or not.")] = False
     side: Annotated[str | float, Choice(("left", "right", 2.0), "one of these.")] = "left"
@@ -63,6 +69,13 @@ def test_fields_hold_clean_values():
     assert Cart(mass=3).mass == 3.0
     assert cart.axis.tolist() == [1.0, 0.0, 0.0]
     assert Cart(ratios=[1, 2, 3]).ratios.size == 3
+    assert cart.times == ()
+    assert Cart(times=[]).times == ()
+    assert Cart(times=[1, 2]).times.tolist() == [1.0, 2.0]
+    assert cart.pull.tolist() == [0.0, 0.0, 0.0]
+    assert not cart.pull.flags.writeable
+    assert Cart(up=[0, 0, 2]).up.tolist() == [0.0, 0.0, 2.0]
+    assert Cart(grid=[np.int64(2), 1]).grid == (2, 1)
     wheel = Wheel()
     assert Cart(wheels=wheel).wheels == (wheel,)
     assert Cart(wheels=[wheel, wheel]).wheels == (wheel, wheel)
@@ -94,6 +107,26 @@ def test_fields_hold_clean_values():
         ({"places": [1.0]}, "needs 2 values"),
         ({"axis": [1.0, 2.0]}, "needs 3 values"),
         ({"ratios": [1.0, 6.0]}, "Cart.ratios: got 6.0; needs at most 5"),
+        ({"times": [2.0, 1.0]}, "Cart.times: got [2.0, 1.0]; needs numbers [s] that rise strictly"),
+        ({"times": np.zeros(20)}, "Cart.times: got 20 numbers that do not; needs numbers [s]"),
+        ({"levels": [1.0]}, "Cart.levels: got 1 values; needs at least 2 numbers.\nWhy"),
+        ({"levels": []}, "Cart.levels: got 0 values; needs at least one value"),
+        (
+            {"pull": 9.81},
+            "Cart.pull: got 9.81; needs 3 finite numbers [N], one per component.\nWhy: it is "
+            "pulled.\nTry: give [x, y, z].",
+        ),
+        ({"pull": [1.0, 2.0]}, "Cart.pull: got 2 values"),
+        ({"pull": [[1.0, 2.0, 3.0]]}, "Cart.pull: got an array of shape (1, 3)"),
+        ({"pull": [1.0, 2.0, None]}, "Cart.pull: got [1.0, 2.0, None]"),
+        ({"pull": [1.0, 2.0, np.nan]}, "nan at position 3"),
+        ({"up": [0.0, 0.0]}, "Cart.up: got a vector of length 0; needs a direction"),
+        ({"up": [1e200, 0.0]}, "Cart.up: got a vector of length inf"),
+        ({"up": [1.0]}, "Try: give [x, y] or [x, y, z]."),
+        ({"grid": 3}, "Cart.grid: got 3; needs 2 whole numbers"),
+        ({"grid": [3]}, "needs 2 whole numbers"),
+        ({"grid": [3, 0]}, "Cart.grid: got 0; needs a whole number >= 1"),
+        ({"grid": [3, 2]}, "at most 4"),
         ({"n": 0}, "a whole number >= 1"),
         ({"n": 11}, "a whole number from 1 to 10"),
         ({"n": 1.5}, "Cart.n: got 1.5"),

@@ -81,7 +81,7 @@ def test_bottom_means_all_control_points_of_the_layer():
     ("make", "name"),
     [
         (lambda: Program([0.0, 0.0], [1.0, 2.0]), "times"),
-        (lambda: Program([0.0, 1.0], [1.0]), "times"),
+        (lambda: Program([0.0, 1.0], [1.0]), "values"),
         (lambda: Program([0.0, float("nan")], [1.0, 2.0]), "times"),
         (lambda: Nearest(-1), "body"),
         (lambda: problem(Fixed(Nearest(0, (1.0, 2.0, 3.0)))), "point"),

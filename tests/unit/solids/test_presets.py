@@ -97,7 +97,7 @@ def test_numbers_given_beside_the_model():
         (lambda: st.solids.TwoCylinders(max_tension=float("nan")), "max_tension"),
         (lambda: st.CapSliding(adhesive=False), "normal_force"),
         (lambda: st.CapSliding(adhesive=1), "adhesive"),
-        (lambda: st.CapSliding(nu=0.5), "poisson"),
+        (lambda: st.CapSliding(nu=0.5), "nu: got 0.5"),
         (lambda: st.CapSliding(material="rubber"), "material"),
     ],
 )

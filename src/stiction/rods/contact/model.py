@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from stiction.core.fields import Count, Declared, Finite, Flag, NonNegative, Part, Positive
 from stiction.errors import ModelError
-from stiction.laws.coulomb import Coulomb, Friction
-from stiction.numerics.checks import Record, number, whole
+from stiction.laws.coulomb import Coulomb
 
-__all__ = ["ContactSearch", "RodTouch", "RollingContact"]
+__all__ = ["FRICTION", "RESTITUTION", "ContactSearch", "RodTouch", "RollingContact"]
+
+RESTITUTION = NonNegative(
+    "1",
+    "it is the part of the velocity that comes back after an impact; "
+    "more than 1 would create energy.",
+    "give a number between 0 and 1.",
+    most=1.0,
+)
+FRICTION = Part(
+    "the contact solver has the exact solution of Coulomb's law.",
+    "give the coefficient of stick as Coulomb(mu).",
+    "Coulomb(mu), or None for no slip",
+)
+_PLACE = Finite("m", "it is a place on the rod.", "for example 0.5.")
+_ROD = Count(1, "rods are numbered from 1.", "give 1.")
+_OPENS = Flag("a contact lets go in tension or holds.", "leave it out.")
+_PROJECT = Flag("the second rod is moved to the first or not.", "give True.")
+_MARGIN = Positive("1", "pairs nearer than this are watched between two searches.", "give 1.0.")
+_SELF = Flag("a rod can touch itself or not.", "give True.")
+_MOST = Count(1, "memory for contacts is set aside at the start.", "give 256.", each=4000)
 
 
-class RodTouch(Record):
+class RodTouch(Declared):
     """Base of descriptions of contact between rods."""
-
-
-def _check_law(touch: RollingContact | ContactSearch) -> None:
-    name = type(touch).__name__
-    for field in ("restitution", "tangential_restitution"):
-        value = number(
-            f"{name}.{field}",
-            getattr(touch, field),
-            rule="nonnegative",
-            unit="1",
-            why="it is the part of the velocity that comes back after an impact.",
-            try_="give a number between 0 and 1.",
-        )
-        if value > 1.0:
-            why = "more would create energy in every impact."
-            try_ = "give a number between 0 and 1."
-            raise ModelError(f"{name}.{field}", value, "at most 1", why, try_)
-    if touch.friction is not None and not isinstance(touch.friction, Coulomb):
-        raise ModelError(
-            f"{name}.friction",
-            repr(touch.friction),
-            "Coulomb(mu), or None for perfect rolling",
-            "the contact solver has the exact solution of Coulomb's law.",
-            "give the coefficient of stick as Coulomb(mu).",
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,24 +59,18 @@ class RollingContact(RodTouch):
     Verified by: tests/exact/test_crossed_rods.py::test_reference_case
     """
 
-    s1: float
-    s2: float
-    first: int = 1
-    second: int = 2
-    friction: Friction | None = None
-    opens: bool | None = None
-    restitution: float = 0.0
-    tangential_restitution: float = 0.0
-    project: bool = False
+    s1: Annotated[float, _PLACE]
+    s2: Annotated[float, _PLACE]
+    first: Annotated[int, _ROD] = 1
+    second: Annotated[int, _ROD] = 2
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    opens: Annotated[bool | None, _OPENS] = None
+    restitution: Annotated[float, RESTITUTION] = 0.0
+    tangential_restitution: Annotated[float, RESTITUTION] = 0.0
+    project: Annotated[bool, _PROJECT] = False
 
     def __post_init__(self) -> None:
-        for name in ("s1", "s2"):
-            why = "it is a place on the rod."
-            number(f"RollingContact.{name}", getattr(self, name), unit="m", why=why, try_="0.5.")
-        for name in ("first", "second"):
-            why = "rods are numbered from 1."
-            whole(f"RollingContact.{name}", getattr(self, name), least=1, why=why, try_="give 1.")
-        _check_law(self)
+        super().__post_init__()
         if self.friction is not None and self.opens is False:
             raise ModelError(
                 "RollingContact.opens",
@@ -111,16 +101,9 @@ class ContactSearch(RodTouch):
     Verified by: tests/unit/rods/contact/test_many_contacts.py::test_a_net_finds_its_crossings
     """
 
-    friction: Friction | None = None
-    restitution: float = 0.0
-    tangential_restitution: float = 0.0
-    margin: float = 1.0
-    self_contact: bool = True
-    most: int = 256
-
-    def __post_init__(self) -> None:
-        _check_law(self)
-        why = "pairs nearer than this are watched between two searches."
-        number("ContactSearch.margin", self.margin, rule="positive", unit="1", why=why, try_="1.0.")
-        why = "memory for contacts is set aside at the start."
-        whole("ContactSearch.most", self.most, least=1, each=4000, why=why, try_="give 256.")
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    restitution: Annotated[float, RESTITUTION] = 0.0
+    tangential_restitution: Annotated[float, RESTITUTION] = 0.0
+    margin: Annotated[float, _MARGIN] = 1.0
+    self_contact: Annotated[bool, _SELF] = True
+    most: Annotated[int, _MOST] = 256

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Components, Declared, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
-from stiction.rods.centreline import vector
+from stiction.rods.rod import RISE
 
 __all__ = ["CylinderPartner", "PlanePartner", "RodPartner", "SpherePartner"]
 
@@ -21,32 +22,21 @@ Vector = Sequence[float] | Floats
 _MOST_PIECES = 400
 _LEAST_PIECES = 4
 
+_WHY = "a rigid partner stays or moves as it is told."
+_VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
+_RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
+_END = Components("m", "the axis joins two points.")
+_CENTRE = Components("m", "it is the middle of the sphere.")
+_POINT = Components("m", "it is a point of the plane.")
+_NORMAL = Components("1", "it points to the side of the rods.", "give [0, 0, 1].", direction=True)
 
-class RodPartner(Record):
+
+class RodPartner(Declared):
     """Base of rigid bodies: they move as told, whatever rods do to them."""
 
     velocity: Vector
     angular_velocity: Vector
     rise: float
-
-    def _check_motion(self) -> None:
-        name = type(self).__name__
-        why = "a rigid partner stays or moves as it is told."
-        for field, unit in (("velocity", "m/s"), ("angular_velocity", "rad/s")):
-            value = vector(f"{name}.{field}", getattr(self, field), unit=unit, why=why)
-            object.__setattr__(self, field, value)
-        why = "the motion grows from zero in this time."
-        number(f"{name}.rise", self.rise, rule="nonnegative", unit="s", why=why, try_="give 0.")
-
-    def _check_vector(self, field: str, why: str) -> None:
-        where = f"{type(self).__name__}.{field}"
-        value = vector(where, getattr(self, field), unit="m", why=why)
-        object.__setattr__(self, field, value)
-
-    def _check_radius(self, radius: float) -> None:
-        why = "without thickness it has no surface to roll on."
-        where = f"{type(self).__name__}.radius"
-        number(where, radius, rule="positive", unit="m", why=why, try_="give 0.02.")
 
     @property
     def moves(self) -> bool:
@@ -75,22 +65,19 @@ class CylinderPartner(RodPartner):
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_stiff_rod_rolls_down_a_cylinder
     """
 
-    start: Vector
-    end: Vector
-    radius: float
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-    rise: float = 0.0
+    start: Annotated[Vector, _END]
+    end: Annotated[Vector, _END]
+    radius: Annotated[float, _RADIUS]
+    velocity: Annotated[Vector, _VELOCITY] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, _SPIN] = (0.0, 0.0, 0.0)
+    rise: Annotated[float, RISE] = 0.0
 
     def __post_init__(self) -> None:
-        for field in ("start", "end"):
-            self._check_vector(field, "the axis joins two points.")
+        super().__post_init__()
         if not np.linalg.norm(np.subtract(self.end, self.start)) > 0.0:
             why, try_ = "the axis has a direction.", "give an end away from the start."
             got = "the start itself"
             raise ModelError("CylinderPartner.end", got, "another point", why, try_)
-        self._check_radius(self.radius)
-        self._check_motion()
 
     @property
     def points(self) -> Floats:
@@ -122,16 +109,11 @@ class SpherePartner(RodPartner):
     0.04
     """
 
-    centre: Vector
-    radius: float
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-    rise: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check_vector("centre", "it is the middle of the sphere.")
-        self._check_radius(self.radius)
-        self._check_motion()
+    centre: Annotated[Vector, _CENTRE]
+    radius: Annotated[float, _RADIUS]
+    velocity: Annotated[Vector, _VELOCITY] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, _SPIN] = (0.0, 0.0, 0.0)
+    rise: Annotated[float, RISE] = 0.0
 
     @property
     def points(self) -> Floats:
@@ -154,19 +136,11 @@ class PlanePartner(RodPartner):
     Verified by: tests/unit/rods/contact/test_partners.py::test_a_rod_rolls_down_a_plane
     """
 
-    point: Vector = (0.0, 0.0, 0.0)
-    normal: Vector = (0.0, 0.0, 1.0)
-    velocity: Vector = (0.0, 0.0, 0.0)
-    angular_velocity: Vector = (0.0, 0.0, 0.0)
-    rise: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._check_vector("point", "it is a point of the plane.")
-        where, why = "PlanePartner.normal", "it points to the side of the rods."
-        object.__setattr__(self, "normal", vector(where, self.normal, unit="1", why=why))
-        if not np.linalg.norm(self.normal) > 0.0:
-            raise ModelError(where, "zero", "a direction", why, "give [0, 0, 1].")
-        self._check_motion()
+    point: Annotated[Vector, _POINT] = (0.0, 0.0, 0.0)
+    normal: Annotated[Vector, _NORMAL] = (0.0, 0.0, 1.0)
+    velocity: Annotated[Vector, _VELOCITY] = (0.0, 0.0, 0.0)
+    angular_velocity: Annotated[Vector, _SPIN] = (0.0, 0.0, 0.0)
+    rise: Annotated[float, RISE] = 0.0
 
     @property
     def points(self) -> Floats:

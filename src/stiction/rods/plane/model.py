@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Components, Declared, Part
 from stiction.errors import ModelError
-from stiction.laws.coulomb import Coulomb, Friction
-from stiction.numerics.checks import Record, number
-from stiction.rods.centreline import vector
-from stiction.rods.rod import CosseratRod, Driven, Turned
+from stiction.laws.coulomb import Coulomb
+from stiction.rods.contact.model import FRICTION, RESTITUTION
+from stiction.rods.rod import GRAVITY, CosseratRod, Driven, Turned
 from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["RodOnPlane"]
 
@@ -27,9 +24,13 @@ Vector = Sequence[float] | Floats
 # deeper than this part of the radius, a node is refused at the start
 _TOUCHING = 1e-7
 
+_ROD = Part("it is what moves.", "give one rod.")
+_POINT = Components("m", "it is a point of the plane.")
+_NORMAL = Components("1", "it points to the side of the rod.", "give [0, 0, 1].", direction=True)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RodOnPlane(Record):
+class RodOnPlane(Declared):
     """One rod above a rigid plane, which every node can touch at the point below it.
 
     A contact is open, rolls or slips by Coulomb's law, and closes with an impact. The surface
@@ -52,37 +53,16 @@ class RodOnPlane(Record):
 
     default_method: ClassVar[str] = "PlaneLeapfrog"
 
-    rod: CosseratRod
-    point: Vector = (0.0, 0.0, 0.0)
-    normal: Vector = (0.0, 0.0, 1.0)
-    friction: Friction | None = None
-    restitution: float = 0.0
-    tangential_restitution: float = 0.0
-    gravity: Vector = (0.0, 0.0, -9.81)
+    rod: Annotated[CosseratRod, _ROD]
+    point: Annotated[Vector, _POINT] = (0.0, 0.0, 0.0)
+    normal: Annotated[Vector, _NORMAL] = (0.0, 0.0, 1.0)
+    friction: Annotated[Coulomb | None, FRICTION] = None
+    restitution: Annotated[float, RESTITUTION] = 0.0
+    tangential_restitution: Annotated[float, RESTITUTION] = 0.0
+    gravity: Annotated[Vector, GRAVITY] = (0.0, 0.0, -9.81)
 
     def __post_init__(self) -> None:
-        rod: object = self.rod
-        if not isinstance(rod, CosseratRod):
-            _refuse("rod", repr(rod), "a CosseratRod", "it is what moves.", "give one rod.")
-        for name, unit in (("point", "m"), ("normal", "1"), ("gravity", "m/s^2")):
-            why = "it has three components."
-            value = vector(f"RodOnPlane.{name}", getattr(self, name), unit=unit, why=why)
-            object.__setattr__(self, name, value)
-        with np.errstate(over="ignore"):
-            size = float(np.linalg.norm(self.normal))
-        if not 0.0 < size < np.inf:
-            why, got = "it points to the side of the rod.", f"a vector of length {size}"
-            _refuse("normal", got, "a direction", why, "give [0, 0, 1].")
-        for name in ("restitution", "tangential_restitution"):
-            where, why = f"RodOnPlane.{name}", "it is the part of the velocity that comes back."
-            part = number(where, getattr(self, name), rule="nonnegative", why=why, try_="0.5.")
-            if part > 1.0:
-                why = "more would create energy in every impact."
-                _refuse(name, part, "at most 1", why, "give a number between 0 and 1.")
-        if self.friction is not None and not isinstance(self.friction, Coulomb):
-            why = "the contact solver has the exact solution of Coulomb's law."
-            try_ = "give the coefficient of stick as Coulomb(mu)."
-            _refuse("friction", repr(self.friction), "Coulomb(mu), or None", why, try_)
+        super().__post_init__()
         self._check_rod()
 
     def _check_rod(self) -> None:

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Choice, Count, Declared, Finite, NonNegative, Part, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Numbers, Record, number, numbers, whole
+from stiction.numerics.checks import Numbers, shape_of
 from stiction.rods.strings.shapes import Shape
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["RollingStrings"]
 
 Floats = npt.NDArray[np.float64]
 
 _SHAPES = ("u0", "v0", "u_t0", "v_t0")
-_TRY = "give a finite number."
 
 # cells of each strand that touches through a bump
 MOST_CELLS = 200_000
 
+_PAIR = Positive(
+    "1",
+    "waves run along strings of a finite length at a finite speed.",
+    "give one positive number, or one per string.",
+    per="string",
+    size=2,
+)
+_ENDS = Choice(
+    ("fixed", "periodic"),
+    "a string is held at its ends or closed to a circle.",
+    "for example ends = 'fixed'.",
+)
+_CONTACT = Finite("1", "it is a number of the contact.", "give a finite number.")
+_TRY_SHAPE = "for example Sine(2, 1.0), from stiction.rods."
+_SHAPE = Part("a string starts from a shape and a velocity.", _TRY_SHAPE, "a shape or None")
+_RESISTANCE = NonNegative("1", "a resistance takes energy out.", "leave it out for ideal strings.")
+# four fields at two saved times at the least, and what is read from them
+_NODES = Count(2, "the fields are kept at this many points of each string.", each=1000)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RollingStrings(Record):
+class RollingStrings(Declared):
     """Two strings that roll on each other without slip at the places s1 and s2.
 
     u_tt + k u_t - c^2 u_xx = -lam delta(x - s1),
@@ -58,60 +74,28 @@ class RollingStrings(Record):
 
     default_method: ClassVar[str] = "Characteristics"
 
-    # what a study may solve many of at once
-
-    speed: Numbers = 1.0
-    length: Numbers = 2.0 * np.pi
-    ends: str = "fixed"
-    F: float = 1.0
-    G1: float = 1.0
-    G2: float = 1.0
-    s1: float = 2.0
-    s2: float = 2.5
-    u0: Shape | None = None
-    v0: Shape | None = None
-    u_t0: Shape | None = None
-    v_t0: Shape | None = None
-    drag: float = 0.0
-    rolling_resistance: float = 0.0
-    nodes: int = 201
+    speed: Annotated[Numbers, _PAIR] = 1.0
+    length: Annotated[Numbers, _PAIR] = 2.0 * np.pi
+    ends: Annotated[str, _ENDS] = "fixed"
+    F: Annotated[float, _CONTACT] = 1.0
+    G1: Annotated[float, _CONTACT] = 1.0
+    G2: Annotated[float, _CONTACT] = 1.0
+    s1: Annotated[float, _CONTACT] = 2.0
+    s2: Annotated[float, _CONTACT] = 2.5
+    u0: Annotated[Shape | None, _SHAPE] = None
+    v0: Annotated[Shape | None, _SHAPE] = None
+    u_t0: Annotated[Shape | None, _SHAPE] = None
+    v_t0: Annotated[Shape | None, _SHAPE] = None
+    drag: Annotated[float, _RESISTANCE] = 0.0
+    rolling_resistance: Annotated[float, _RESISTANCE] = 0.0
+    nodes: Annotated[int, _NODES] = 201
 
     def __post_init__(self) -> None:
-        why = "waves run along strings of a finite length at a finite speed."
         for name in ("speed", "length"):
-            pair = numbers(
-                f"RollingStrings.{name}",
-                getattr(self, name),
-                size=2,
-                per="string",
-                rule="positive",
-                why=why,
-                try_="give one positive number, or one per string.",
-            )
-            object.__setattr__(self, name, pair)
-        if self.ends not in ("fixed", "periodic"):
-            raise ModelError(
-                "RollingStrings.ends",
-                repr(self.ends),
-                "'fixed' or 'periodic'",
-                "a string is held at its ends or closed to a circle.",
-                "for example ends = 'fixed'.",
-            )
-        for name in ("F", "G1", "G2", "s1", "s2"):
-            why = "it is a number of the contact."
-            number(f"RollingStrings.{name}", getattr(self, name), why=why, try_=_TRY)
-        for name in ("drag", "rolling_resistance"):
-            number(
-                f"RollingStrings.{name}",
-                getattr(self, name),
-                rule="nonnegative",
-                why="a resistance takes energy out.",
-                try_="leave it out for ideal strings.",
-            )
-        why = "the fields are kept at this many points of each string."
-        # four fields at two saved times at the least, and what is read from them
-        where, try_ = "RollingStrings.nodes", "leave the default."
-        whole(where, self.nodes, least=2, each=1000, why=why, try_=try_)
+            given = getattr(self, name)
+            if shape_of(given) == ():
+                object.__setattr__(self, name, (given, given))
+        super().__post_init__()
         for i, name in enumerate(("s1", "s2")):
             self._check_inside(name, getattr(self, name), self.lengths[i])
         for i, name in enumerate(_SHAPES):
@@ -128,20 +112,17 @@ class RollingStrings(Record):
                 "move the contact point between the ends.",
             )
 
-    def _check_shape(self, name: str, shape: object, length: float) -> None:
+    def _check_shape(self, name: str, shape: Shape | None, length: float) -> None:
         if shape is None:
             return
-        where, try_ = f"RollingStrings.{name}", "for example Sine(2, 1.0), from stiction.rods."
-        if not isinstance(shape, Shape):
-            why = "a string starts from a shape and a velocity."
-            raise ModelError(where, repr(shape), "a shape or None", why, try_)
+        where = f"RollingStrings.{name}"
         x = np.linspace(0.0, length, 65)
         values = [shape.value(x, length, self.ends)]
         if name in ("u0", "v0"):
             values.append(shape.slope(x, length, self.ends))
         if any(y.shape != x.shape or not np.isfinite(y).all() for y in values):
             why = "it has one finite value at every point of the string."
-            raise ModelError(where, "values that are not finite", "numbers", why, try_)
+            raise ModelError(where, "values that are not finite", "numbers", why, _TRY_SHAPE)
         y = values[0]
         near = 1e-9 * max(float(np.abs(y).max()), 1e-300)
         if self.ends == "fixed" and max(abs(y[0]), abs(y[-1])) > near:
@@ -197,7 +178,7 @@ class RollingStrings(Record):
         return _pair(self.speed)
 
     @property
-    def lengths(self) -> tuple[float, float]:
+    def lengths(self) -> tuple[float, float]:  # type: ignore[override]
         """Lengths of u and v [1]."""
         return _pair(self.length)
 

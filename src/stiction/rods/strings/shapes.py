@@ -10,22 +10,53 @@ import abc
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, Declared, Finite, Parts, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Numbers, Record, number, numbers, whole
 
 __all__ = ["Bump", "Pluck", "Samples", "Shape", "Sine", "Sum", "UserShape"]
 
 Floats = npt.NDArray[np.float64]
 
 _TRY = "give a finite number."
+_MODE = Count(
+    1,
+    "it counts the half waves on fixed ends, the waves on a circle.",
+    "give 1, 2, 3, ...",
+    most=1_000_000,
+)
+_AMPLITUDE = Finite("1", "it is the height of the wave.", _TRY)
+_PHASE = Finite("rad", "it shifts the wave on a circle.", _TRY)
+_MIDDLE = Finite("1", "it is the middle of the hump.", _TRY)
+_WIDTH = Positive(
+    "1", "the hump lives between at - width and at + width.", "give a positive width."
+)
+_HEIGHT = Finite("1", "it is the value in the middle.", _TRY)
+_PULLED = Finite("1", "it is where the string is pulled.", _TRY)
+_ASIDE = Finite("1", "it is how far the string is pulled.", _TRY)
+_VALUES = Finite(
+    "1",
+    "a spline of degree 5, with six coefficients or more, goes through them.",
+    "give a list of at least 6 numbers.",
+    per="place",
+    fewest=6,
+)
+_PARTS = Parts(
+    "their values are added.",
+    "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
+    "a list of shapes",
+    least=1,
+)
+_KINKS = Finite(
+    "1", "a derivative jumps at these places.", "for example [0.5].", per="kink", fewest=0
+)
 
 
-class Shape(Record, abc.ABC):
+class Shape(Declared, abc.ABC):
     """A function of the place along a string.
 
     Examples
@@ -70,16 +101,9 @@ class Sine(Shape):
     Verified by: tests/unit/rods/strings/test_shapes.py::test_sine_on_both_ends
     """
 
-    mode_number: int
-    amplitude: float
-    phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        why = "it counts the half waves on fixed ends, the waves on a circle."
-        where, try_ = "Sine.mode_number", "give 1, 2, 3, ..."
-        whole(where, self.mode_number, least=1, most=1_000_000, why=why, try_=try_)
-        number("Sine.amplitude", self.amplitude, why="it is the height of the wave.", try_=_TRY)
-        number("Sine.phase", self.phase, why="it shifts the wave on a circle.", try_=_TRY)
+    mode_number: Annotated[int, _MODE]
+    amplitude: Annotated[float, _AMPLITUDE]
+    phase: Annotated[float, _PHASE] = 0.0
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the wave."""
@@ -128,15 +152,9 @@ class Bump(Shape):
     [0.0, 0.2]
     """
 
-    at: float
-    width: float
-    height: float
-
-    def __post_init__(self) -> None:
-        number("Bump.at", self.at, why="it is the middle of the hump.", try_=_TRY)
-        why = "the hump lives between at - width and at + width."
-        number("Bump.width", self.width, rule="positive", why=why, try_="give a positive width.")
-        number("Bump.height", self.height, why="it is the value in the middle.", try_=_TRY)
+    at: Annotated[float, _MIDDLE]
+    width: Annotated[float, _WIDTH]
+    height: Annotated[float, _HEIGHT]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the hump."""
@@ -186,12 +204,8 @@ class Pluck(Shape):
     [0.05, 0.1, 0.06666666666666667]
     """
 
-    at: float
-    height: float
-
-    def __post_init__(self) -> None:
-        number("Pluck.at", self.at, why="it is where the string is pulled.", try_=_TRY)
-        number("Pluck.height", self.height, why="it is how far the string is pulled.", try_=_TRY)
+    at: Annotated[float, _PULLED]
+    height: Annotated[float, _ASIDE]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the two lines."""
@@ -256,20 +270,7 @@ class Samples(Shape):
     True
     """
 
-    values: Numbers
-
-    def __post_init__(self) -> None:
-        why = "the spline goes through them."
-        array = numbers("Samples.values", self.values, why=why, try_="give a list of numbers.")
-        if array.size < 6:
-            raise ModelError(
-                "Samples.values",
-                f"{array.size} values",
-                "at least 6",
-                "a spline of degree 5 has six coefficients.",
-                "give more values.",
-            )
-        object.__setattr__(self, "values", array)
+    values: Annotated[Sequence[float] | Floats, _VALUES]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the spline."""
@@ -314,19 +315,7 @@ class Sum(Shape):
     [0.5, 1.5]
     """
 
-    parts: Sequence[Shape]
-
-    def __post_init__(self) -> None:
-        is_list = isinstance(self.parts, (list, tuple))
-        if not is_list or not self.parts or not all(isinstance(p, Shape) for p in self.parts):
-            raise ModelError(
-                "Sum.parts",
-                repr(self.parts),
-                "a list of shapes",
-                "their values are added.",
-                "for example Sum([Sine(1, 1.0), Sine(3, 0.2)]).",
-            )
-        object.__setattr__(self, "parts", tuple(self.parts))
+    parts: Annotated[Sequence[Shape], _PARTS]
 
     def value(self, x: Floats, length: float, ends: str) -> Floats:
         """Return the sum."""
@@ -364,9 +353,10 @@ class UserShape(Shape):
 
     function: Callable[[Floats], Floats]
     derivative: Callable[[Floats], Floats] | None = None
-    kinks: Sequence[float] = ()
+    kinks: Annotated[Sequence[float] | Floats, _KINKS] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("function", "derivative"):
             given = getattr(self, name)
             if not callable(given) and not (given is None and name == "derivative"):

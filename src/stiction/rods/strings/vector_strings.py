@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Positive
 from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import Record, number
 
@@ -31,9 +33,13 @@ _TAIL = 6.0
 _MOST_MODES = 20_000
 _MOST_STEPS = 2_000_000
 
+_EXTENT = Positive("m", "a rod has a size.", "give a positive number.")
+_ANGLE = Finite("rad", "the rods cross at it.", "give pi / 2.")
+_PLACE = Finite("m", "the contact is between the ends.", "give the middle.")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorStrings(Record):
+class VectorStrings(Declared):
     """Two equal strings that cross at a fixed angle and roll on each other.
 
     The third axis of the frame of a rod is along it, the second points from rod 1 to rod 2, so
@@ -69,28 +75,20 @@ class VectorStrings(Record):
 
     inertia: Floats
     stiffness: Floats
-    length: float = 1.0
-    radius: float = 0.01
-    angle: float = np.pi / 2.0
-    s1: float = 0.5
-    s2: float = 0.5
+    length: Annotated[float, _EXTENT] = 1.0
+    radius: Annotated[float, _EXTENT] = 0.01
+    angle: Annotated[float, _ANGLE] = np.pi / 2.0
+    s1: Annotated[float, _PLACE] = 0.5
+    s2: Annotated[float, _PLACE] = 0.5
     shape1: Floats | None = None
     shape2: Floats | None = None
     rate1: Floats | None = None
     rate2: Floats | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("inertia", "stiffness"):
             _check_positive(name, np.asarray(getattr(self, name), dtype=np.float64))
-        for name in ("length", "radius"):
-            number(
-                f"VectorStrings.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit="m",
-                why="a rod has a size.",
-                try_="give a positive number.",
-            )
         if not abs(np.sin(self.angle)) >= np.sin(np.radians(10.0)) - 1e-12:
             why = "nearly parallel rods have no single contact point."
             _refuse("angle", self.angle, "between 10 and 170 degrees [rad]", why, "give pi / 2.")

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core import fields
+from stiction.core.fields import Choice, Declared, Finite, Flag, Positive
 from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless, UserThreshold
 from stiction.laws.interface_tractions import DECIDE
-from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
@@ -40,14 +41,29 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# how two bodies load each other
-PASSES = ("half", "mortar")
 # the penalty, in units of the stiffness of the normal law where its traction vanishes
 _PENALTY = 10.0
 
+_PART = fields.Part("a contact is made of these.", "see the docstring of Contact.")
+PENALTY = Positive(
+    "Pa/m",
+    "it is the tangential stiffness of the interface in stick.",
+    "leave it out for ten times the stiffness of the normal law.",
+)
+_STRETCH = Flag("tractions thin with the partner or they do not.", "give True.")
+_STICK_RATIO = Positive(
+    "1", "stick cannot end below the resistance of sliding.", "give 1, or 1.2.", least=1.0
+)
+_FROM = Finite("", "friction acts from then on.", "give 0.")
+_PASSES = Choice(
+    ("half", "mortar"),
+    "it says how two bodies load each other.",
+    'give "half", as the paper does.',
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contact(Record):
+class Contact(Declared):
     """A boundary that adheres to, presses on and rubs against a partner.
 
     Parameters
@@ -72,62 +88,22 @@ class Contact(Record):
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
 
-    boundary: Boundary = field(default_factory=Boundary)
-    partner: Partner = field(default_factory=lambda: Boundary(1, "top"))
-    adhesion: Adhesion = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
-    friction: AdhesiveFriction = field(default_factory=Frictionless)
-    penalty: float | None = None
-    stretch: bool = True
-    stick_ratio: float = 1.0
-    friction_from: float = 0.0
-    passes: str = "half"
+    boundary: Annotated[Boundary, _PART] = field(default_factory=Boundary)
+    partner: Annotated[Partner, _PART] = field(default_factory=lambda: Boundary(1, "top"))
+    adhesion: Annotated[Adhesion, _PART] = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
+    friction: Annotated[AdhesiveFriction, _PART] = field(default_factory=Frictionless)
+    penalty: Annotated[float | None, PENALTY] = None
+    stretch: Annotated[bool, _STRETCH] = True
+    stick_ratio: Annotated[float, _STICK_RATIO] = 1.0
+    friction_from: Annotated[float, _FROM] = 0.0
+    passes: Annotated[str, _PASSES] = "half"
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("boundary", Boundary),
-            ("partner", Partner),
-            ("adhesion", Adhesion),
-            ("friction", AdhesiveFriction),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                why = "a contact is made of these."
-                try_ = "see the docstring of Contact."
-                raise ModelError(f"Contact.{name}", repr(value), f"a {kind.__name__}", why, try_)
-        if self.penalty is not None:
-            value = number(
-                "Contact.penalty",
-                self.penalty,
-                rule="positive",
-                unit="Pa/m",
-                why="it is the tangential stiffness of the interface in stick.",
-                try_="leave it out for ten times the stiffness of the normal law.",
-            )
-            object.__setattr__(self, "penalty", value)
-        ratio = number(
-            "Contact.stick_ratio",
-            self.stick_ratio,
-            rule="positive",
-            why="it takes at least as much to start sliding as to keep sliding.",
-            try_="give 1.",
-        )
-        if ratio < 1.0:
-            why = "stick cannot end below the resistance of sliding."
-            raise ModelError("Contact.stick_ratio", ratio, "at least 1", why, "give 1, or 1.2.")
-        stretch: object = self.stretch
-        if not isinstance(stretch, bool):
-            why, try_ = "tractions thin with the partner or they do not.", "give True."
-            raise ModelError("Contact.stretch", repr(stretch), "True or False", why, try_)
-        if self.passes not in PASSES:
-            why = "it says how two bodies load each other."
-            needs, try_ = " or ".join(map(repr, PASSES)), 'give "half", as the paper does.'
-            raise ModelError("Contact.passes", repr(self.passes), needs, why, try_)
+        super().__post_init__()
         if self.passes == "mortar" and not isinstance(self.partner, Boundary):
             why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
             got = "'mortar' with a rigid partner"
             raise ModelError("Contact.passes", got, "two bodies", why, try_)
-        why, try_ = "friction acts from then on.", "give 0."
-        number("Contact.friction_from", self.friction_from, why=why, try_=try_)
 
     @property
     def tangential_stiffness(self) -> float:

@@ -6,20 +6,32 @@ import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Components, Count, Declared, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.dimensions import frame
 
 __all__ = ["Boundary", "Partner", "RigidCircle", "RigidPlane", "RigidSphere"]
 
 Floats = npt.NDArray[np.float64]
+Vector = Sequence[float] | Floats
+
+_WHY_SIDE = "the body lies on this side."
+_POINT = Components("m", "the plane goes through it.", counts=(2, 3))
+_NORMAL = Components(
+    "1", _WHY_SIDE, "give (0, 1) for a plane below the body.", counts=(2, 3), direction=True
+)
+_AXIS = Components("m", "it is the axis of the cylinder.", counts=(2,))
+_CENTRE = Components("m", "it is the middle of the ball.")
+_RADIUS = Positive("m", "bodies touch it from outside.", "use RigidPlane for a flat partner.")
+BODY = Count(0, "bodies are counted from 0.", "give the place of the body in the list.")
 
 
-class Partner(Record, abc.ABC):
+class Partner(Declared, abc.ABC):
     """Base of what a boundary may touch."""
 
 
@@ -44,27 +56,6 @@ class RigidShape(Partner):
         """Return points (k, d) along the shape for drawing, `reach` to each side [m]."""
 
 
-# how points are written, by their number of components
-_WRITTEN = {2: ("two coordinates", "(x, y)"), 3: ("three coordinates", "(x, y, z)")}
-
-
-def point_of(
-    where: str, value: Sequence[float] | Floats, why: str, components: Sequence[int] = (2,)
-) -> Floats:
-    """Return a point of the plane or of space, checked.
-
-    Parameters
-    ----------
-    components : how many it may have
-    """
-    try_ = f"give {' or '.join(_WRITTEN[d][1] for d in components)}."
-    found = numbers(where, value, unit="m", per="component", why=why, try_=try_)
-    if found.shape not in {(d,) for d in components}:
-        needs = " or ".join(_WRITTEN[d][0] for d in components) + " [m]"
-        raise ModelError(where, f"{found.size} values", needs, why, try_)
-    return found
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidPlane(RigidShape):
     """A flat rigid surface, in the plane or in space.
@@ -77,19 +68,16 @@ class RigidPlane(RigidShape):
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
     """
 
-    point: Sequence[float] | Floats = (0.0, 0.0)
-    normal: Sequence[float] | Floats = (0.0, 1.0)
+    point: Annotated[Vector, _POINT] = (0.0, 0.0)
+    normal: Annotated[Vector, _NORMAL] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        why = "the body lies on this side."
-        n = point_of("RigidPlane.normal", self.normal, why, (2, 3))
-        point = point_of("RigidPlane.point", self.point, "it is there.", (n.size,))
-        object.__setattr__(self, "point", point)
-        size = math.hypot(*n)
-        if not size > 0.0:
-            try_ = "give (0, 1) for a plane below the body."
-            raise ModelError("RigidPlane.normal", "(0, 0)", "a direction", why, try_)
-        object.__setattr__(self, "normal", n / size)
+        super().__post_init__()
+        if len(self.point) != len(self.normal):
+            got, needs = f"{len(self.point)} coordinates", f"{len(self.normal)}, as the normal has"
+            try_ = "give both in the plane, or both in space."
+            raise ModelError("RigidPlane.point", got, needs, _WHY_SIDE, try_)
+        object.__setattr__(self, "normal", np.asarray(self.normal) / math.hypot(*self.normal))
 
     @property
     def components(self) -> int:
@@ -110,22 +98,6 @@ class RigidPlane(RigidShape):
         return np.asarray(np.asarray(self.point) + np.concatenate(lines))
 
 
-def _ball(shape: RigidCircle | RigidSphere, why: str, components: int) -> None:
-    """Check centre and radius of a round shape."""
-    name = type(shape).__name__
-    centre = point_of(f"{name}.centre", shape.centre, why, (components,))
-    object.__setattr__(shape, "centre", centre)
-    value = number(
-        f"{name}.radius",
-        shape.radius,
-        rule="positive",
-        unit="m",
-        why="bodies touch it from outside.",
-        try_="use RigidPlane for a flat partner.",
-    )
-    object.__setattr__(shape, "radius", value)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidCircle(RigidShape):
     """A rigid cylinder, touched from outside.
@@ -138,11 +110,8 @@ class RigidCircle(RigidShape):
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
     """
 
-    centre: Sequence[float] | Floats = (0.0, -1.0)
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        _ball(self, "it is the axis of the cylinder.", 2)
+    centre: Annotated[Vector, _AXIS] = (0.0, -1.0)
+    radius: Annotated[float, _RADIUS] = 1.0
 
     @property
     def components(self) -> int:
@@ -187,11 +156,8 @@ class RigidSphere(RigidShape):
     2.0
     """
 
-    centre: Sequence[float] | Floats = (0.0, 0.0, -1.0)
-    radius: float = 1.0
-
-    def __post_init__(self) -> None:
-        _ball(self, "it is the middle of the ball.", 3)
+    centre: Annotated[Vector, _CENTRE] = (0.0, 0.0, -1.0)
+    radius: Annotated[float, _RADIUS] = 1.0
 
     @property
     def components(self) -> int:
@@ -223,17 +189,11 @@ class Boundary(Partner):
     name : of the boundary in the body's mesh
     """
 
-    body: int = 0
+    body: Annotated[int, BODY] = 0
     name: str = "bottom"
 
     def __post_init__(self) -> None:
-        whole(
-            "Boundary.body",
-            self.body,
-            least=0,
-            why="bodies are counted from 0.",
-            try_="give the place of the body in the list.",
-        )
+        super().__post_init__()
         name: object = self.name
         if not isinstance(name, str) or not name:
             why, try_ = "boundaries have names.", "give a name of the mesh, such as 'bottom'."

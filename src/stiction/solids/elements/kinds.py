@@ -16,13 +16,13 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, Declared, Flag
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, whole
 from stiction.solids.arrays import Discretisation, Elements, Places, Surface
 from stiction.solids.elements.layers import (
     Layer,
@@ -55,9 +55,13 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_REDUCED = Flag("the volumetric part is integrated so or so.", "give False.")
+_POINTS = Count(1, "tractions are integrated along the boundary.", "give 5.", most=64)
+_ARC = Flag("curves are rational or not.", "give False.")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Element(Record, abc.ABC):
+class Element(Declared, abc.ABC):
     """Base of elements.
 
     Parameters
@@ -69,31 +73,20 @@ class Element(Record, abc.ABC):
         rational functions; only elements with a layer of splines can
     """
 
-    reduced: bool = False
-    contact_points: int = 5
-    exact_arc: bool = False
+    reduced: Annotated[bool, _REDUCED] = False
+    contact_points: Annotated[int, _POINTS] = 5
+    exact_arc: Annotated[bool, _ARC] = False
 
     ORDER = 1  # of the Lagrange functions inside
     SPLINE = 0  # degree of the curve on a contact boundary, 0 where it has Lagrange functions
     BENDS = False  # whether linear cells have incompatible modes
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        for field, does in (
-            ("reduced", "the volumetric part is integrated so or so."),
-            ("exact_arc", "curves are rational or not."),
-        ):
-            given: object = getattr(self, field)
-            if not isinstance(given, bool):
-                needs, try_ = "True or False", "give False."
-                raise ModelError(f"{name}.{field}", repr(given), needs, does, try_)
+        super().__post_init__()
         if self.exact_arc and not self.SPLINE:
             why = "polynomials follow no circle, and this element has no layer of splines."
             needs, try_ = "False", "use Q1N2, Q2N2 or Q1H."
-            raise ModelError(f"{name}.exact_arc", "True", needs, why, try_)
-        why = "tractions are integrated along the boundary."
-        where, points = f"{name}.contact_points", self.contact_points
-        whole(where, points, least=1, most=64, why=why, try_="give 5.")
+            raise ModelError(f"{type(self).__name__}.exact_arc", "True", needs, why, try_)
 
 
 class Q1(Element):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, NonNegative, Parts
 from stiction.errors import ModelError
 from stiction.laws.adhesion import Adhesion, LennardJones
 from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
-from stiction.numerics.checks import Record, number
 from stiction.solids.arrays import Surface
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
@@ -28,6 +28,10 @@ _FAINT = 1e-4
 _MOVES = 0.5
 # of the length of a piece: how far a curve may go beyond the box of its nodes
 _BULGE = 0.25
+
+_WHY_SIDES = "it is a contact among several bodies."
+_SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
+_REACH = NonNegative("m", "boxes farther apart at the start are no pair.", "leave it out.")
 
 
 class Near(NamedTuple):
@@ -55,7 +59,7 @@ class Near(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Among(Record):
+class Among(Declared):
     """A contact among many bodies, each pair of which may touch; it stands for one contact a pair.
 
     Pairs are the boundaries whose boxes, along the axes, begin within `reach` of each other, or the
@@ -100,7 +104,7 @@ class Among(Record):
     [(0, 1), (1, 2), (2, 3), (3, 4)]
     """
 
-    boundaries: Sequence[Boundary] = ()
+    boundaries: Annotated[Sequence[Boundary], _SIDES] = ()
     adhesion: Adhesion = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
     friction: AdhesiveFriction = field(default_factory=Frictionless)
     penalty: float | None = None
@@ -108,22 +112,15 @@ class Among(Record):
     stick_ratio: float = 1.0
     friction_from: float = 0.0
     passes: str = "half"
-    reach: float | None = None
+    reach: Annotated[float | None, _REACH] = None
 
     def __post_init__(self) -> None:
-        given: object = self.boundaries
-        alone = isinstance(given, Boundary) or not isinstance(given, Sequence)
-        listed: tuple[object, ...] = (given,) if alone else tuple(self.boundaries)
-        where, why = "Among.boundaries", "it is a contact among several bodies."
-        try_ = "give a list of Boundary, one of each body."
-        wrong = [b for b in listed if not isinstance(b, Boundary)]
-        if wrong:
-            raise ModelError(where, repr(wrong[0]), "Boundary objects", why, try_)
-        if len(listed) < 2:
-            got = f"{len(listed)} boundaries" if len(listed) != 1 else "one boundary"
+        super().__post_init__()
+        count = len(self.boundaries)
+        if count < 2:
+            got = f"{count} boundaries" if count != 1 else "one boundary"
             more = "name more; one that touches itself is Contact(side, side, passes='mortar')."
-            raise ModelError(where, got, "two or more", why, more)
-        object.__setattr__(self, "boundaries", listed)
+            raise ModelError("Among.boundaries", got, "two or more", _WHY_SIDES, more)
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
             if boundary.body in seen:
@@ -132,12 +129,6 @@ class Among(Record):
         # whatever is wrong with the laws is wrong with the contact of the first pair
         made = self.between(0, 1)
         object.__setattr__(self, "penalty", made.penalty)
-        if self.reach is not None:
-            why, try_ = "boxes farther apart at the start are no pair.", "leave it out."
-            reach = number(
-                "Among.reach", self.reach, rule="nonnegative", unit="m", why=why, try_=try_
-            )
-            object.__setattr__(self, "reach", reach)
 
     def between(self, i: int, j: int) -> Contact:
         """Return the contact of a pair, by the numbers of its boundaries."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Count, Declared, Finite, Part, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number, numbers, whole
 from stiction.solids.arrays import Discretisation
 from stiction.solids.membranes.kinematics import Sheet
 from stiction.solids.membranes.patch import FACE, Patch, flat_patch
@@ -22,9 +23,23 @@ Floats = npt.NDArray[np.float64]
 # points along each coordinate at which stresses are integrated
 _POINTS = 3
 
+_PATCH = Part("it is the shape of the membrane.", "see flat_patch.")
+_TRY = "give 1 where the product of Young's modulus and thickness is known."
+_YOUNG = Positive("Pa", "a sheet without stiffness has no shape.", _TRY)
+_THICKNESS = Positive("m", "forces are stresses times the thickness.", _TRY)
+PRESTRETCH = Finite(
+    "1",
+    "the sheet is attached stretched by it; below one it would wrinkle at once.",
+    "give 1, or 1.001.",
+    per="coordinate",
+    size=2,
+    least=1.0,
+)
+_CONTACT_POINTS = Count(1, "tractions are integrated over the surface.", "give 3.", most=16)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Membrane(Record):
+class Membrane(Declared):
     """A sheet in space, incompressible and Neo-Hookean, in plane stress and without bending.
 
     Its one surface, the boundary "face", is what deforms and what touches. It is attached as its
@@ -55,41 +70,16 @@ class Membrane(Record):
     (1.1, 1.1)
     """
 
-    patch: Patch = field(default_factory=flat_patch)
-    young: float = 1.0
-    thickness: float = 1.0
-    prestretch: float | Sequence[float] = 1.0
-    contact_points: int = 3
+    patch: Annotated[Patch, _PATCH] = field(default_factory=flat_patch)
+    young: Annotated[float, _YOUNG] = 1.0
+    thickness: Annotated[float, _THICKNESS] = 1.0
+    prestretch: Annotated[float | Sequence[float], PRESTRETCH] = 1.0
+    contact_points: Annotated[int, _CONTACT_POINTS] = 3
 
     def __post_init__(self) -> None:
-        patch: object = self.patch
-        if not isinstance(patch, Patch):
-            why, try_ = "it is the shape of the membrane.", "see flat_patch."
-            raise ModelError("Membrane.patch", repr(patch), "a Patch", why, try_)
-        for name, unit, why in (
-            ("young", "Pa", "a sheet without stiffness has no shape."),
-            ("thickness", "m", "forces are stresses times the thickness."),
-        ):
-            value = number(
-                f"Membrane.{name}",
-                getattr(self, name),
-                rule="positive",
-                unit=unit,
-                why=why,
-                try_="give 1 where the product of both is known.",
-            )
-            object.__setattr__(self, name, value)
-        why = "the sheet is attached stretched by it; below one it would wrinkle at once."
-        both = np.broadcast_to(np.asarray(self.prestretch, dtype=object), (2,)).tolist()
-        given = numbers("Membrane.prestretch", both, size=2, why=why, try_="give 1.")
-        if not (given >= 1.0).all():
-            needs = "numbers of at least 1"
-            where = "Membrane.prestretch"
-            raise ModelError(where, float(given.min()), needs, why, "give 1.001.")
-        object.__setattr__(self, "prestretch", (float(given[0]), float(given[1])))
-        why = "tractions are integrated over the surface."
-        points = self.contact_points
-        whole("Membrane.contact_points", points, least=1, most=16, why=why, try_="give 3.")
+        super().__post_init__()
+        both = np.broadcast_to(np.asarray(self.prestretch), 2)
+        object.__setattr__(self, "prestretch", tuple(both.tolist()))
 
     @property
     def mesh(self) -> Patch:

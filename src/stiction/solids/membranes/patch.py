@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite
 from stiction.errors import ModelError, nearest
 from stiction.numerics.bsplines import bernstein, bezier_extraction, greville, open_knots
-from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.checks import number, numbers, whole
 from stiction.solids.arrays import Surface
 
 __all__ = ["FACE", "Patch", "flat_patch"]
@@ -23,9 +25,13 @@ FACE = "face"
 _EDGES = ("left", "right", "front", "back")
 _DEGREE = 2
 
+_WHY = "a quadratic spline of s elements has s + 2 control points."
+_TRY = "see flat_patch."
+_BREAKS = Finite("1", _WHY, _TRY, per="end of an element", fewest=2, rising=True)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Patch(Record):
+class Patch(Declared):
     """A biquadratic NURBS patch in space; with weights of one it is a B-spline.
 
     Its edges are "left" and "right", where the first coordinate begins and ends, "front" and
@@ -50,20 +56,17 @@ class Patch(Record):
     """
 
     points: Floats
-    along: Sequence[float] | Floats = (0.0, 1.0)
-    across: Sequence[float] | Floats = (0.0, 1.0)
+    along: Annotated[Sequence[float] | Floats, _BREAKS] = (0.0, 1.0)
+    across: Annotated[Sequence[float] | Floats, _BREAKS] = (0.0, 1.0)
     weights: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        why, try_ = "a quadratic spline of s elements has s + 2 control points.", "see flat_patch."
-        for name in ("along", "across"):
-            value = _table(f"Patch.{name}", getattr(self, name), (-1,), "finite", why, try_)
-            object.__setattr__(self, name, value)
+        super().__post_init__()
         shape = tuple(open_knots(b, _DEGREE).size - _DEGREE - 1 for b in self.breaks)[::-1]
-        points = _table("Patch.points", self.points, (*shape, 3), "finite", why, try_)
+        points = _table("Patch.points", self.points, (*shape, 3), "finite", "m", _WHY, _TRY)
         given = self.weights if np.size(self.weights) else np.ones(shape)
         why = "a point that counts for nothing, or less, makes functions without a bound."
-        weights = _table("Patch.weights", given, shape, "positive", why, "leave them out.")
+        weights = _table("Patch.weights", given, shape, "positive", "1", why, "leave them out.")
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "weights", weights)
 
@@ -149,18 +152,18 @@ class Patch(Record):
 
 
 def _table(
-    where: str, value: object, shape: tuple[int, ...], rule: str, why: str, try_: str
+    where: str, value: object, shape: tuple[int, ...], rule: str, unit: str, why: str, try_: str
 ) -> Floats:
     """Return numbers of a known shape, checked."""
     try:
         given = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         given = np.zeros(0)
-    if given.ndim != len(shape) or (given.shape != shape and shape != (-1,)):
+    if given.shape != shape:
         needs = "an array " + " x ".join(str(n) for n in shape)
         got = f"an array of shape {given.shape}"
         raise ModelError(where, got, needs, why, try_)
-    flat = numbers(where, given.ravel(), rule=rule, per="entry", why=why, try_=try_)
+    flat = numbers(where, given.ravel(), rule=rule, unit=unit, why=why, try_=try_)
     return flat.reshape(given.shape)
 
 

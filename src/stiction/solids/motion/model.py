@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import NonNegative, Part, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import number, numbers
 from stiction.solids.model import Assembled, Body, SolidSystem
 from stiction.solids.presets.plane import StripPeeling
 
 __all__ = ["MovingSolid"]
 
 Floats = npt.NDArray[np.float64]
+
+_WHY_SOLID, _TRY_SOLID = "it is given mass.", "give a Solid, StripPeeling, ..."
+_NEEDS_SOLID = "a solid without mass"
+_SOLID = Part(_WHY_SOLID, _TRY_SOLID, _NEEDS_SOLID)
+_DENSITY = Positive(
+    "kg/m^3", "a body without mass has no inertia.", "give one number for each body.", per="body"
+)
+_WHY_DAMPER = "dampers take energy out."
+_VISCOSITY = NonNegative("Pa s/m", _WHY_DAMPER, "give 0.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,45 +58,32 @@ class MovingSolid(SolidSystem):
     Verified by: tests/unit/solids/motion/test_motion.py::test_a_rod_hit_at_its_end
     """
 
-    solid: SolidSystem = field(default_factory=StripPeeling)
-    density: Sequence[float] | float = 1.0
-    drag: float = 0.0
-    retardation: float = 0.0
-    normal_viscosity: float = 0.0
-    tangential_viscosity: float = 0.0
+    solid: Annotated[SolidSystem, _SOLID] = field(default_factory=StripPeeling)
+    density: Annotated[Sequence[float] | float, _DENSITY] = 1.0
+    drag: Annotated[float, NonNegative("1/s", _WHY_DAMPER, "give 0.")] = 0.0
+    retardation: Annotated[float, NonNegative("s", _WHY_DAMPER, "give 0.")] = 0.0
+    normal_viscosity: Annotated[float, _VISCOSITY] = 0.0
+    tangential_viscosity: Annotated[float, _VISCOSITY] = 0.0
     velocity: Sequence[Sequence[float]] | None = None
 
     default_method: ClassVar[str] = "GeneralisedAlpha"
 
     def __post_init__(self) -> None:
-        solid: object = self.solid
-        if not isinstance(solid, SolidSystem) or isinstance(solid, MovingSolid):
-            why, try_ = "it is given mass.", "give a Solid, StripPeeling, ..."
-            needs = "a solid without mass"
-            raise ModelError("MovingSolid.solid", repr(solid), needs, why, try_)
-        for body in solid.assembled().bodies:
+        super().__post_init__()
+        if isinstance(self.solid, MovingSolid):
+            raise ModelError(
+                "MovingSolid.solid", repr(self.solid), _NEEDS_SOLID, _WHY_SOLID, _TRY_SOLID
+            )
+        bodies = self.assembled().bodies
+        for body in bodies:
             self._check_body(body)
-        count = len(solid.assembled().bodies)
-        why, try_ = "a body without mass has no inertia.", "give one number for each body."
-        density = numbers(
-            "MovingSolid.density",
-            self.density,
-            size=count,
-            per="body",
-            rule="positive",
-            unit="kg/m^3",
-            why=why,
-            try_=try_,
-        )
-        if density.shape != (count,):
-            needs = f"{count} numbers"
-            raise ModelError("MovingSolid.density", density.size, needs, why, try_)
-        object.__setattr__(self, "density", density)
-        for name in ("drag", "retardation", "normal_viscosity", "tangential_viscosity"):
-            where, why = f"MovingSolid.{name}", "dampers take energy out."
-            value = number(where, getattr(self, name), rule="nonnegative", why=why, try_="give 0.")
-            object.__setattr__(self, name, value)
-        self._check_velocity(count)
+        object.__setattr__(self, "density", np.broadcast_to(self.density, len(bodies)))
+        self._check_velocity(len(bodies))
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many bodies there are."""
+        return {"body": len(self.assembled().bodies)}
 
     def _check_body(self, body: object) -> None:
         """Refuse viscous interfaces of bodies in space."""

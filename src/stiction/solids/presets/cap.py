@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from stiction.core.fields import Count
 from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, AdhesiveFriction
-from stiction.numerics.checks import number
-from stiction.numerics.checks import whole as whole_number
 from stiction.solids.conditions import Driven, Fixed, Loaded, Program, Rigid
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.elements.kinds import Q1N2
-from stiction.solids.materials import NearlyIncompressible
+from stiction.solids.materials import POISSON, NearlyIncompressible
 from stiction.solids.mesh.gradings import dense_between, graded
 from stiction.solids.mesh.model import rectangle
-from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
+from stiction.solids.model import Assembled, Readings, SolidSystem
 from stiction.solids.presets.plane import (
-    check_model,
-    check_penalty,
-    check_positive,
-    check_size,
+    ADHESIVE,
+    EXTENT,
+    FORCE,
+    IN_PRELOAD,
+    MODEL,
+    MU,
+    PENALTY,
+    S_CUT,
+    SIZE,
     with_numbers,
 )
 from stiction.solids.space.model import SweptBody
@@ -40,6 +45,14 @@ _INSIDE, _SMALLER = 0.24, 3.0
 _FIRST, _LEAST = 0.05, 0.2
 # how deep the plate lies in the wall of the law before that, over the gap of equilibrium
 _DEPTH = 0.1
+
+_NUMBERS = Count(
+    1,
+    "the cap is made of this many elements along, over its height, and across.",
+    "give [16, 3, 8].",
+    most=10_000,
+    size=3,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,56 +101,32 @@ class CapSliding3D(SolidSystem):
     ['SweptBody']
     """
 
-    normal_force: float = 10.0
-    nu: float = 0.45
-    adhesive: bool = False
-    model: AdhesiveFriction = field(default_factory=lambda: DI(mu=1.0))
-    mu: float | None = None
-    size: str = "quick"
-    u_end: float = 2.5
-    s_cut: float | None = None
-    radius: float = 40.65
-    height: float = 10.0
-    half_width: float = 16.0
-    max_tension: float = 0.165
-    work: float = 0.0135
-    cells: Sequence[int] | None = None
-    friction_in_preload: bool = True
-    penalty: float | None = None
+    normal_force: Annotated[float, FORCE] = 10.0
+    nu: Annotated[float, POISSON] = 0.45
+    adhesive: Annotated[bool, ADHESIVE] = False
+    model: Annotated[AdhesiveFriction, MODEL] = field(default_factory=lambda: DI(mu=1.0))
+    mu: Annotated[float | None, MU] = None
+    size: Annotated[str, SIZE] = "quick"
+    u_end: Annotated[float, EXTENT] = 2.5
+    s_cut: Annotated[float | None, S_CUT] = None
+    radius: Annotated[float, EXTENT] = 40.65
+    height: Annotated[float, EXTENT] = 10.0
+    half_width: Annotated[float, EXTENT] = 16.0
+    max_tension: Annotated[float, EXTENT] = 0.165
+    work: Annotated[float, EXTENT] = 0.0135
+    cells: Annotated[Sequence[int] | None, _NUMBERS] = None
+    friction_in_preload: Annotated[bool, IN_PRELOAD] = True
+    penalty: Annotated[float | None, PENALTY] = None
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        check_model(name, self.model)
-        check_size(name, self.size)
+        super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        names = ("u_end", "radius", "height", "half_width", "max_tension", "work")
-        check_positive(self, names)
-        why = "the plate is pressed on or pulled by it."
-        force = number(f"{name}.normal_force", self.normal_force, why=why, try_="give 10.")
-        object.__setattr__(self, "normal_force", force)
-        for flag in ("adhesive", "friction_in_preload"):
-            yes_or_no(f"{name}.{flag}", getattr(self, flag), "it is so or it is not.")
-        if not self.adhesive and not force > 0.0:
+        if not self.adhesive and not self.normal_force > 0.0:
             why = "without adhesion nothing but pressure keeps the plate on the cap."
             needs, try_ = "a number > 0 [E L0^2]", "give 10, or adhesive = True."
-            raise ModelError(f"{name}.normal_force", force, needs, why, try_)
-        NearlyIncompressible(1.0, self.nu)
-        self._check_cells()
-        check_penalty(self)
+            where = f"{type(self).__name__}.normal_force"
+            raise ModelError(where, self.normal_force, needs, why, try_)
         self.cap()
-
-    def _check_cells(self) -> None:
-        if self.cells is None:
-            return
-        why = "the cap is made of this many elements along, over its height, and across."
-        given: object = self.cells
-        if not isinstance(given, (tuple, list)) or len(given) != len(_CELLS["quick"]):
-            where, needs = f"{type(self).__name__}.cells", "three whole numbers"
-            raise ModelError(where, repr(given), needs, why, "give [16, 3, 8].")
-        for value in given:
-            where = f"{type(self).__name__}.cells"
-            whole_number(where, value, least=1, most=10_000, why=why, try_="give [16, 3, 8].")
-        object.__setattr__(self, "cells", tuple(int(value) for value in given))
 
     def cap(self) -> SweptBody:
         """Return one half of the cap."""

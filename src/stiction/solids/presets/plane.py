@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
+from stiction.core.fields import (
+    Choice,
+    Count,
+    Finite,
+    Flag,
+    NonNegative,
+    Part,
+    Positive,
+)
 from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import DI, EA, AdhesiveFriction, Frictionless
-from stiction.numerics.checks import fits, number, whole
 from stiction.solids.conditions import Driven, Fixed, Loaded, Nearest, Program, Rigid
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.elements.kinds import Q1H, Q1N2, Q2N2
-from stiction.solids.materials import Material, NearlyIncompressible, NeoHookean
+from stiction.solids.materials import POISSON, Material, NearlyIncompressible, NeoHookean
 from stiction.solids.mesh.model import (
     BYTES_OF_CELL,
     cap,
@@ -26,29 +35,41 @@ from stiction.solids.mesh.model import (
     rotated,
     uniform,
 )
-from stiction.solids.model import Assembled, Body, Readings, SolidSystem, yes_or_no
+from stiction.solids.model import Assembled, Body, Readings, SolidSystem
 
 __all__ = ["CapSliding", "StripPeeling", "TwoCylinders"]
 
-TRY = "leave it out for the default."
+_WHY_EXTENT = "it is an extent, a strength or an end of the program."
+MODEL = Part(
+    "it says how much tangential traction the interface carries.",
+    "for example EA(mu=0.01) or DI(mu=0.5).",
+    "DI, EA or Frictionless",
+)
+MU = NonNegative("1", "friction resists slip; it replaces that of the model.")
+S_CUT = Finite("1", "friction ends there; it replaces that of the model.")
+SIZE = Choice(
+    ("quick", "paper"),
+    "the quick size takes seconds, the other is that of the paper.",
+    "give 'quick'.",
+)
+EXTENT = Positive("1", _WHY_EXTENT)
+PENALTY = Positive("1", "it is the tangential stiffness of the interface in stick.")
+WHY_CELLS = "the body is made of this many elements along and across."
+_CELLS = Count(2, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
+FORCE = Finite("1", "the plate is pressed on or pulled by it.", "give 10.")
+ADHESIVE = Flag("tension acts or it does not.")
+IN_PRELOAD = Flag("friction acts from the first touch on or from the shear on.")
 
-_SIZES = ("quick", "paper")
-
-
-def check_size(name: str, size: object) -> None:
-    """Refuse a size that is none of the known ones."""
-    if size not in _SIZES:
-        why = "the quick size takes seconds, the other is that of the paper."
-        needs = " or ".join(repr(s) for s in _SIZES)
-        raise ModelError(f"{name}.size", repr(size), needs, why, "give 'quick'.")
-
-
-def check_model(name: str, model: object) -> None:
-    """Refuse what is no law of friction under adhesion."""
-    if not isinstance(model, AdhesiveFriction):
-        why = "it says how much tangential traction the interface carries."
-        try_ = "for example EA(mu=0.01) or DI(mu=0.5)."
-        raise ModelError(f"{name}.model", repr(model), "DI, EA or Frictionless", why, try_)
+_HORIZONTAL = Flag("it is pulled along or away.", "give True.")
+_MOST_OVERLAP = 2.0 - math.sqrt(3.0)
+_OVERLAP = Positive(
+    "1",
+    f"{_WHY_EXTENT[:-1]}; cylinders R beside each other must not touch at the start.",
+    below=_MOST_OVERLAP,
+    needs=f"less than 2 - sqrt(3) = {_MOST_OVERLAP:.6g} [R]",
+)
+_THINNING = Flag("tractions thin or they do not.", "give True.")
+_MATERIAL = Part("the cap is made of it.", "leave it out.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,35 +103,28 @@ class StripPeeling(SolidSystem):
     Verified by: tests/unit/solids/test_presets.py::test_strip_peels
     """
 
-    model: AdhesiveFriction = field(default_factory=lambda: EA(mu=0.01))
-    mu: float | None = None
-    s_cut: float | None = None
-    size: str = "quick"
-    u_end: float = 100.0
-    poisson: float = 0.2
-    max_tension: float = 0.0617849
-    work: float = 0.0153324
-    length: float = 200.0
-    height: float = 10.0
-    adhering: float = 150.0
-    cells: tuple[int, int] | None = None
-    horizontal: bool = False
-    penalty: float | None = None
+    model: Annotated[AdhesiveFriction, MODEL] = field(default_factory=lambda: EA(mu=0.01))
+    mu: Annotated[float | None, MU] = None
+    s_cut: Annotated[float | None, S_CUT] = None
+    size: Annotated[str, SIZE] = "quick"
+    u_end: Annotated[float, EXTENT] = 100.0
+    poisson: Annotated[float, POISSON] = 0.2
+    max_tension: Annotated[float, EXTENT] = 0.0617849
+    work: Annotated[float, EXTENT] = 0.0153324
+    length: Annotated[float, EXTENT] = 200.0
+    height: Annotated[float, EXTENT] = 10.0
+    adhering: Annotated[float, EXTENT] = 150.0
+    cells: Annotated[tuple[int, int] | None, _CELLS] = None
+    horizontal: Annotated[bool, _HORIZONTAL] = False
+    penalty: Annotated[float | None, PENALTY] = None
 
     def __post_init__(self) -> None:
-        check_model("StripPeeling", self.model)
-        check_size("StripPeeling", self.size)
+        super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        names = ("u_end", "max_tension", "work", "length", "height", "adhering")
-        check_positive(self, names)
         if self.adhering > self.length:
             why = "the strip adheres with a part of its lower side."
-            needs = f"at most the length {self.length}"
-            raise ModelError("StripPeeling.adhering", self.adhering, needs, why, TRY)
-        yes_or_no("StripPeeling.horizontal", self.horizontal, "it is pulled along or away.")
-        check_cells("StripPeeling", self.cells)
-        NeoHookean(1.0, self.poisson)
-        check_penalty(self)
+            needs, try_ = f"at most the length {self.length}", "leave it out for the default."
+            raise ModelError("StripPeeling.adhering", self.adhering, needs, why, try_)
 
     def assembled(self) -> Assembled:
         """Return the strip, the plane below it, and the drive of its end."""
@@ -170,31 +184,21 @@ class TwoCylinders(SolidSystem):
     Verified by: tests/unit/solids/test_presets.py::test_cylinders_are_symmetric
     """
 
-    model: AdhesiveFriction = field(default_factory=Frictionless)
-    mu: float | None = None
-    overlap: float = 0.25
-    size: str = "quick"
-    u_end: float = 2.0
-    s_cut: float | None = None
-    stretch: bool = False
-    poisson: float = 0.3
-    max_tension: float = 0.0313868
-    work: float = 1.94722e-4
-    penalty: float | None = None
+    model: Annotated[AdhesiveFriction, MODEL] = field(default_factory=Frictionless)
+    mu: Annotated[float | None, MU] = None
+    overlap: Annotated[float, _OVERLAP] = 0.25
+    size: Annotated[str, SIZE] = "quick"
+    u_end: Annotated[float, EXTENT] = 2.0
+    s_cut: Annotated[float | None, S_CUT] = None
+    stretch: Annotated[bool, _THINNING] = False
+    poisson: Annotated[float, POISSON] = 0.3
+    max_tension: Annotated[float, EXTENT] = 0.0313868
+    work: Annotated[float, EXTENT] = 1.94722e-4
+    penalty: Annotated[float | None, PENALTY] = None
 
     def __post_init__(self) -> None:
-        check_model("TwoCylinders", self.model)
-        check_size("TwoCylinders", self.size)
+        super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        check_positive(self, ("u_end", "overlap", "max_tension", "work"))
-        yes_or_no("TwoCylinders.stretch", self.stretch, "tractions thin or they do not.")
-        most = 2.0 - np.sqrt(3.0)
-        if self.overlap >= most:
-            why = "the cylinders, R beside each other, must not touch at the start."
-            needs = f"less than 2 - sqrt(3) = {most:.6g} [R]"
-            raise ModelError("TwoCylinders.overlap", self.overlap, needs, why, TRY)
-        NeoHookean(1.0, self.poisson)
-        check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the two cylinders, their contact, and what moves."""
@@ -265,50 +269,31 @@ class CapSliding(SolidSystem):
     Verified by: tests/unit/solids/test_presets.py::test_cap_slides
     """
 
-    normal_force: float = 0.0
-    nu: float = 0.49
-    adhesive: bool = True
-    model: AdhesiveFriction = field(default_factory=lambda: DI(mu=1.0))
-    mu: float | None = None
-    size: str = "quick"
-    u_end: float = 5.0
-    s_cut: float | None = None
-    radius: float = 40.65
-    height: float = 10.0
-    half_width: float = 20.0
-    max_tension: float = 0.165
-    work: float = 0.0135
-    material: Material | None = None
-    cells: tuple[int, int] | None = None
-    friction_in_preload: bool = True
-    penalty: float | None = None
+    normal_force: Annotated[float, FORCE] = 0.0
+    nu: Annotated[float, POISSON] = 0.49
+    adhesive: Annotated[bool, ADHESIVE] = True
+    model: Annotated[AdhesiveFriction, MODEL] = field(default_factory=lambda: DI(mu=1.0))
+    mu: Annotated[float | None, MU] = None
+    size: Annotated[str, SIZE] = "quick"
+    u_end: Annotated[float, EXTENT] = 5.0
+    s_cut: Annotated[float | None, S_CUT] = None
+    radius: Annotated[float, EXTENT] = 40.65
+    height: Annotated[float, EXTENT] = 10.0
+    half_width: Annotated[float, EXTENT] = 20.0
+    max_tension: Annotated[float, EXTENT] = 0.165
+    work: Annotated[float, EXTENT] = 0.0135
+    material: Annotated[Material | None, _MATERIAL] = None
+    cells: Annotated[tuple[int, int] | None, _CELLS] = None
+    friction_in_preload: Annotated[bool, IN_PRELOAD] = True
+    penalty: Annotated[float | None, PENALTY] = None
 
     def __post_init__(self) -> None:
-        check_model("CapSliding", self.model)
-        check_size("CapSliding", self.size)
+        super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        names = ("u_end", "radius", "height", "half_width", "max_tension", "work")
-        check_positive(self, names)
-        why = "the plate is pressed on or pulled by it."
-        force = number("CapSliding.normal_force", self.normal_force, why=why, try_="give 0.")
-        object.__setattr__(self, "normal_force", force)
-        for name in ("adhesive", "friction_in_preload"):
-            value: object = getattr(self, name)
-            if not isinstance(value, bool):
-                why = "it is so or it is not."
-                raise ModelError(f"CapSliding.{name}", repr(value), "a bool", why, TRY)
         if not self.adhesive and not self.normal_force > 0.0:
             why = "without adhesion nothing but pressure keeps the plate on the cap."
             needs, try_ = "a number > 0 [E L0]", "give 0.5, or adhesive = True."
             raise ModelError("CapSliding.normal_force", self.normal_force, needs, why, try_)
-        NearlyIncompressible(1.0, self.nu)
-        material: object = self.material
-        if material is not None and not isinstance(material, Material):
-            why, try_ = "the cap is made of it.", "leave it out."
-            where = "CapSliding.material"
-            raise ModelError(where, repr(material), "a Material", why, try_)
-        check_cells("CapSliding", self.cells)
-        check_penalty(self)
 
     def assembled(self) -> Assembled:
         """Return the cap, the plate above it, its force and its path."""
@@ -349,38 +334,6 @@ class CapSliding(SolidSystem):
             readings=Readings(displacement=0, start=_LOADED),
             dimensionless=True,
         )
-
-
-def check_positive(system: SolidSystem, names: tuple[str, ...]) -> None:
-    """Refuse fields that are no positive numbers."""
-    for name in names:
-        where = f"{type(system).__name__}.{name}"
-        why = "it is an extent, a strength or an end of the program."
-        value = number(where, getattr(system, name), rule="positive", why=why, try_=TRY)
-        object.__setattr__(system, name, value)
-
-
-def check_penalty(system: SolidSystem) -> None:
-    """Refuse a penalty that is no positive number."""
-    value = getattr(system, "penalty", None)
-    if value is not None:
-        where = f"{type(system).__name__}.penalty"
-        why = "it is the tangential stiffness of the interface in stick."
-        number(where, value, rule="positive", why=why, try_=TRY)
-
-
-def check_cells(name: str, cells: object, least: int = 2) -> None:
-    """Refuse what is no number of elements along and across."""
-    if cells is None:
-        return
-    why = "the body is made of this many elements along and across."
-    good = isinstance(cells, (tuple, list)) and len(cells) == 2
-    if not good:
-        needs, try_ = "two whole numbers", "give [100, 2]."
-        raise ModelError(f"{name}.cells", repr(cells), needs, why, try_)
-    for value in cells:  # type: ignore[attr-defined]
-        whole(f"{name}.cells", value, least=least, why=why, try_="give [100, 2].")
-    fits(f"{name}.cells", math.prod(cells), BYTES_OF_CELL, "give [100, 2].")  # type: ignore[call-overload]
 
 
 def with_numbers(

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from stiction.core.fields import Count, Finite, Flag, Positive
 from stiction.errors import ModelError
 from stiction.laws.adhesion import LennardJones
 from stiction.laws.adhesive_friction import EA, AdhesiveFriction
-from stiction.numerics.checks import number
 from stiction.solids.conditions import Condition, Driven, Fixed, Program
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.patch import FACE, flat_patch
-from stiction.solids.model import Assembled, Readings, SolidSystem, yes_or_no
+from stiction.solids.mesh.model import BYTES_OF_CELL
+from stiction.solids.model import Assembled, Readings, SolidSystem
 from stiction.solids.presets.plane import (
-    TRY,
-    check_cells,
-    check_model,
-    check_penalty,
-    check_positive,
-    check_size,
+    EXTENT,
+    MODEL,
+    MU,
+    PENALTY,
+    S_CUT,
+    SIZE,
+    WHY_CELLS,
     with_numbers,
 )
 
@@ -29,6 +32,13 @@ __all__ = ["TapePeeling"]
 
 # friction holds the stretched tape from before the start
 _ALWAYS = -1.0
+
+_ANGLE = Positive("degrees", "the end is peeled off, not pushed in.", below=180.0)
+_PRESTRETCH = Finite(
+    "1", "the tape is attached stretched by it; below one it would wrinkle at once.", least=1.0
+)
+_CELLS = Count(1, WHY_CELLS, "give [100, 2].", each=BYTES_OF_CELL, size=2)
+_WIDTH = Flag("the width is kept or it is not.", "give True.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,39 +76,25 @@ class TapePeeling(SolidSystem):
     Verified by: tests/unit/solids/membranes/test_tape.py::test_tape_peels
     """
 
-    model: AdhesiveFriction = field(default_factory=lambda: EA(mu=0.05))
-    mu: float | None = None
-    s_cut: float | None = None
-    size: str = "quick"
-    u_end: float = 14.0
-    angle: float = 45.0
-    length: float = 24.0
-    width: float = 8.0
-    prestretch: float = 1.001
-    max_tension: float = 0.617849
-    work: float = 0.153324
-    cells: tuple[int, int] | None = None
-    held_sideways: bool = False
-    clamped: bool = True
-    penalty: float | None = None
+    model: Annotated[AdhesiveFriction, MODEL] = field(default_factory=lambda: EA(mu=0.05))
+    mu: Annotated[float | None, MU] = None
+    s_cut: Annotated[float | None, S_CUT] = None
+    size: Annotated[str, SIZE] = "quick"
+    u_end: Annotated[float, EXTENT] = 14.0
+    angle: Annotated[float, _ANGLE] = 45.0
+    length: Annotated[float, EXTENT] = 24.0
+    width: Annotated[float, EXTENT] = 8.0
+    prestretch: Annotated[float, _PRESTRETCH] = 1.001
+    max_tension: Annotated[float, EXTENT] = 0.617849
+    work: Annotated[float, EXTENT] = 0.153324
+    cells: Annotated[tuple[int, int] | None, _CELLS] = None
+    held_sideways: Annotated[bool, _WIDTH] = False
+    clamped: Annotated[bool, _WIDTH] = True
+    penalty: Annotated[float | None, PENALTY] = None
 
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        check_model(name, self.model)
-        check_size(name, self.size)
+        super().__post_init__()
         object.__setattr__(self, "model", with_numbers(self.model, self.mu, self.s_cut))
-        check_positive(self, ("u_end", "length", "width", "max_tension", "work", "angle"))
-        if not self.angle < 180.0:
-            why, needs = "the end is peeled off, not pushed in.", "an angle below 180 [degrees]"
-            raise ModelError(f"{name}.angle", self.angle, needs, why, TRY)
-        why = "it is the stretch of the attached tape."
-        value = number(f"{name}.prestretch", self.prestretch, why=why, try_=TRY)
-        object.__setattr__(self, "prestretch", value)
-        Membrane(prestretch=value)
-        for field_ in ("held_sideways", "clamped"):
-            yes_or_no(f"{name}.{field_}", getattr(self, field_), "the width is kept or it is not.")
-        check_cells(name, self.cells, least=1)
-        check_penalty(self)
         self._check_friction()
 
     def _check_friction(self) -> None:

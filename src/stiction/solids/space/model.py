@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Declared, Finite, Part
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, fits, memory_of_machine, numbers
+from stiction.numerics.checks import fits, memory_of_machine
 from stiction.solids.arrays import Discretisation
 from stiction.solids.elements.kinds import Q1, Element
 from stiction.solids.elements.swept import Swept, sweep
@@ -27,9 +29,15 @@ Floats = npt.NDArray[np.float64]
 _BYTES_OF_HEXAHEDRON = 115_000
 ENDS = ("back", "front")
 
+_PART = Part("a body is made of these.", "see the docstring of SweptBody.")
+_BREAKS = Finite(
+    "m", "they are the ends of its layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
+)
+_SHAPE = Part("it says where places go.", "leave it out, or give Dome(...).")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SweptBody(Record):
+class SweptBody(Declared):
     """A deformable body in space: hexahedra in layers, swept from a mesh of the plane.
 
     The section lies in the first two coordinates and is swept along the third one. Boundaries of
@@ -57,32 +65,17 @@ class SweptBody(Record):
     3
     """
 
-    mesh: Mesh = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
-    breaks: Sequence[float] | Floats = (0.0, 0.5, 1.0)
-    element: Element = field(default_factory=Q1)
-    material: Material = field(default_factory=NeoHookean)
-    shape: BodyShape | None = None
+    mesh: Annotated[Mesh, _PART] = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
+    breaks: Annotated[Sequence[float] | Floats, _BREAKS] = (0.0, 0.5, 1.0)
+    element: Annotated[Element, _PART] = field(default_factory=Q1)
+    material: Annotated[Material, _PART] = field(default_factory=NeoHookean)
+    shape: Annotated[BodyShape | None, _SHAPE] = None
 
     # of space: nothing is thin
     plane_stress = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("mesh", Mesh), ("element", Element), ("material", Material)):
-            value = getattr(self, name)
-            if not isinstance(value, kind):
-                why, try_ = "a body is made of these.", "see the docstring of SweptBody."
-                got, needs = repr(value), f"a {kind.__name__}"
-                raise ModelError(f"SweptBody.{name}", got, needs, why, try_)
-        shape: object = self.shape
-        if shape is not None and not isinstance(shape, BodyShape):
-            why, try_ = "it says where places go.", "leave it out, or give Dome(...)."
-            raise ModelError("SweptBody.shape", repr(shape), "a BodyShape", why, try_)
-        why, try_ = "they are the ends of its layers.", "give (0, 0.5, 1)."
-        breaks = numbers("SweptBody.breaks", self.breaks, unit="m", why=why, try_=try_)
-        if breaks.ndim != 1 or breaks.size < 2 or not (np.diff(breaks) > 0.0).all():
-            needs = "at least two rising numbers [m]"
-            raise ModelError("SweptBody.breaks", breaks.tolist(), needs, why, try_)
-        object.__setattr__(self, "breaks", breaks)
+        super().__post_init__()
         if self.element.reduced and self.element.ORDER == 1 and self.mesh.triangles.all():
             got = f"{type(self.element).__name__}(reduced=True) on triangles"
             why = "wedges with one point in their section have no fewer: they would lock."
@@ -93,7 +86,7 @@ class SweptBody(Record):
             got, needs = f"a boundary {taken[0]!r}", "other names"
             why, try_ = "the ends of the sweep are called so.", "name the boundary otherwise."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
-        count = self.mesh.cells.shape[0] * (breaks.size - 1) * self.element.ORDER**3
+        count = self.mesh.cells.shape[0] * self.layers * self.element.ORDER**3
         most = memory_of_machine()
         fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.", most)
 

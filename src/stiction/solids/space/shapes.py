@@ -6,20 +6,26 @@ import abc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.fields import Components, Declared, Finite, Positive
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record, number
-from stiction.solids.contact.partners import point_of
 
 __all__ = ["BodyShape", "Dome"]
 
 Floats = npt.NDArray[np.float64]
 
+_TIP = Components("m", "the sphere touches there first.")
+_RADIUS = Positive(
+    "m", "the face becomes a part of a sphere.", "leave `shape` out for a flat face."
+)
+_WHY_BASE, _TRY_BASE = "this level stays flat.", "give the level of the other face."
 
-class BodyShape(Record, abc.ABC):
+
+class BodyShape(Declared, abc.ABC):
     """Base of shapes; one of your own gives `moved`.
 
     Examples
@@ -63,22 +69,15 @@ class Dome(BodyShape):
     [[0.0, 3.0, 0.0], [3.0, 2.0, 0.0], [3.0, 0.0, 0.0]]
     """
 
-    tip: Sequence[float] | Floats = (0.0, 1.0, 0.0)
-    radius: float = 10.0
-    base: float = 0.0
+    tip: Annotated[Sequence[float] | Floats, _TIP] = (0.0, 1.0, 0.0)
+    radius: Annotated[float, _RADIUS] = 10.0
+    base: Annotated[float, Finite("m", _WHY_BASE, _TRY_BASE)] = 0.0
 
     def __post_init__(self) -> None:
-        tip = point_of("Dome.tip", self.tip, "the sphere touches there first.", (3,))
-        object.__setattr__(self, "tip", tip)
-        why, try_ = "the face becomes a part of a sphere.", "leave `shape` out for a flat face."
-        value = number("Dome.radius", self.radius, rule="positive", unit="m", why=why, try_=try_)
-        object.__setattr__(self, "radius", value)
-        why, try_ = "this level stays flat.", "give the level of the other face."
-        value = number("Dome.base", self.base, unit="m", why=why, try_=try_)
-        object.__setattr__(self, "base", value)
-        if value == float(tip[1]):
+        super().__post_init__()
+        if self.base == float(self.tip[1]):
             needs = "a number other than the second coordinate of the tip [m]"
-            raise ModelError("Dome.base", value, needs, why, try_)
+            raise ModelError("Dome.base", self.base, needs, _WHY_BASE, _TRY_BASE)
 
     def moved(self, places: Floats) -> Floats:
         """Return where places (n, 3) lie: drops are free of cancellation near the tip."""

@@ -20,7 +20,7 @@ from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserS
         ({"speed": 0.0}, "positive"),
         ({"length": (1.0, -2.0)}, "position 2"),
         ({"length": (1.0, 2.0, 3.0)}, "2 values"),
-        ({"ends": "free"}, "'fixed' or 'periodic'"),
+        ({"ends": "free"}, "'fixed', 'periodic'"),
         ({"F": "one"}, "finite number"),
         ({"drag": -0.1}, ">= 0"),
         ({"rolling_resistance": -1.0}, ">= 0"),

@@ -57,7 +57,7 @@ def test_arcs_have_the_knots_that_are_asked_for():
         (lambda: Patch(np.zeros((3, 4, 3))), "points"),
         (lambda: Patch([[1.0, 2.0], [1.0]]), "points"),
         (lambda: Patch(np.full((3, 3, 3), np.nan)), "points"),
-        (lambda: Patch(np.zeros((3, 3, 3)), (0.0, 1.0), (1.0, 0.0)), "breaks"),
+        (lambda: Patch(np.zeros((3, 3, 3)), (0.0, 1.0), (1.0, 0.0)), "across"),
         (lambda: Patch(np.zeros((3, 3, 3)), "no"), "along"),
         (lambda: Patch(np.zeros((3, 3, 3)), weights=np.zeros((3, 3))), "weights"),
         (lambda: Patch(np.zeros((3, 3, 3)), weights=-np.ones((3, 3))), "weights"),

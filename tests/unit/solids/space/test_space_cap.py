@@ -70,7 +70,7 @@ def test_tangents_of_points_that_act_are_all(monkeypatch):
 
 
 BAD = [
-    ({"cells": (3, 3)}, "three whole numbers"),
+    ({"cells": (3, 3)}, "3 whole numbers"),
     ({"cells": (0, 3, 3)}, "cells"),
     ({"normal_force": -1.0}, "normal_force"),
     ({"model": 1.0}, "model"),
