@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.replay_kernels import Second, replay
+from stiction.chains.blocks.told import Kinds
 from stiction.chains.event_driven.state import (
     Events,
     Problem,
@@ -20,15 +21,13 @@ from stiction.chains.event_driven.state import (
     State,
 )
 from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 __all__ = ["Many", "Told", "solve_motions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-# kinds of events in the order of `Told.kinds`
-_SLIP, _STICK, _REVERSE = 0, 1, 2
 
 
 class Many(NamedTuple):
@@ -66,7 +65,7 @@ class Told(NamedTuple):
     onset : (m, n) time of the first event in which each mass slips, NaN for none
     rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
         where something moves at the end
-    kinds : (m, 3) numbers of events slip, stick, reverse
+    kinds : (m,) numbers of events
     counts : (m, 3) steps, expansions, touches
     replayed : (m, 2) by how much a second look differs, and the limit; zero without one
     """
@@ -81,7 +80,7 @@ class Told(NamedTuple):
     given: Floats
     onset: Floats
     rest: Floats
-    kinds: Ints
+    kinds: Table[Kinds]
     counts: Ints
     replayed: Floats
 
@@ -236,18 +235,19 @@ def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> Non
         told.sums[b, row, 0], told.sums[b, row, 1] = saved.kinetic[row], saved.stored[row]
         told.sums[b, row, 2], told.sums[b, row, 3] = saved.work[row], saved.viscous[row]
     told.given[b] = now.given
-    told.kinds[b, :] = 0
+    kinds = told.kinds[b]
+    kinds.slip = kinds.stick = kinds.reverse = 0
     told.onset[b, :] = np.nan
     for e in range(now.events):
         i = events.mass[e]
         if events.before[e] == 0:
-            told.kinds[b, _SLIP] += 1
+            kinds.slip += 1
             if np.isnan(told.onset[b, i]):
                 told.onset[b, i] = events.time[e]
         elif events.after[e] == 0:
-            told.kinds[b, _STICK] += 1
+            kinds.stick += 1
         else:
-            told.kinds[b, _REVERSE] += 1
+            kinds.reverse += 1
     told.counts[b, 0] = now.steps
     told.counts[b, 1] = now.expansions
     told.counts[b, 2] = now.touches

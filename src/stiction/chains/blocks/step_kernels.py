@@ -19,6 +19,7 @@ from stiction.chains.blocks.lane_kernels import (
     put_lane,
     solve_lanes,
 )
+from stiction.chains.blocks.told import Kinds
 from stiction.chains.theta.event_kernels import NEAR
 from stiction.chains.theta.exact_kernels import advance_exact, prepare
 from stiction.chains.theta.state import (
@@ -46,8 +47,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
-# kinds of events in the order of `Lot.kinds`
-_SLIP, _STICK, _REVERSE = 0, 1, 2
 # why a chain is no longer stepped, beside the codes of `theta.step_kernels`
 RUNNING, RESTED, ENDED, LEFT = 0, 1, 2, 3
 
@@ -65,7 +64,7 @@ class Lot(NamedTuple):
     sums : (m, N_SUMS) the ledger there
     seen : (m, n, 3) of the last event of each mass: its time, the modes before and after; mode 0
         before where it was joined to another
-    onset : (m, n); kinds : (m, 3); loud : (m,) steps that were not quiet
+    onset : (m, n); kinds : (m,); loud : (m,) steps that were not quiet
     values, marks, lists : room for the events of one step, and work space
     """
 
@@ -83,7 +82,7 @@ class Lot(NamedTuple):
     sums: Floats
     seen: Floats
     onset: Floats
-    kinds: Ints
+    kinds: Table[Kinds]
     loud: Ints
     values: Floats
     marks: npt.NDArray[np.int32]
@@ -238,23 +237,27 @@ def _keep(p: Problem, lot: Lot, b: int) -> None:
 @kernel(borrows=True)
 def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
     """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
+    kinds = lot.kinds[b]
     time, old, new = lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2]
     if old != 0.0 and t - time < NEAR * h:
         turned = new == 0.0 and after == -old
         arrested = new == -old and after == 0.0
         if turned or arrested:
             # the two are one event, which ends as the second does
-            lot.kinds[b, _STICK if new == 0.0 else _REVERSE] -= 1
-            lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+            gain = 1 if turned else -1
+            kinds.reverse += gain
+            kinds.stick -= gain
             lot.seen[b, i, 1] = 0.0
             return
     lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2] = t, before, after
     if before == 0.0:
-        lot.kinds[b, _SLIP] += 1
+        kinds.slip += 1
         if np.isnan(lot.onset[b, i]):
             lot.onset[b, i] = t
+    elif after == 0.0:
+        kinds.stick += 1
     else:
-        lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+        kinds.reverse += 1
 
 
 @kernel(borrows=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, named, onsets
+from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.theta.run import scheme_of
@@ -205,7 +205,7 @@ class _Lot:
         within = now["events"] < self.method.max_events
         sound = stack.sound & self.alike & done & within & holds
         results = told.results() | {f"audit.{name}": values for name, values in checks.items()}
-        events = lot.kinds.sum(axis=1) + stops
+        events = told.events + stops
         return Block(sound, np.full(m, t_end), events, told.energy.imbalance_rel, results)
 
     def _stats(self) -> dict[str, Array]:
@@ -282,7 +282,7 @@ def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
         sums=np.zeros((m, state.N_SUMS)),
         seen=np.zeros((m, n, 3)),
         onset=np.full((m, n), np.nan),
-        kinds=np.zeros((m, 3), np.int64),
+        kinds=Kinds.table(m),
         loud=np.zeros(m, np.int64),
         values=np.zeros((n, 5)),
         marks=np.zeros((n, 3), np.int32),

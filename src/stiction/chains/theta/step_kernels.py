@@ -330,10 +330,10 @@ def keep_old(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
         trial.slip_rate_before[i] = motion.slip_rate[i]
     now.kinetic_before, now.stored_before, now.work_before = now.kinetic, now.stored, now.work
     now.viscous_before, now.algorithmic_before = now.viscous, now.algorithmic
+    old = p.first_state + OLD * p.n_state
     for i in range(p.n if p.n_state > 0 else 0):
         for j in range(p.n_state):
-            at = p.first_state + j
-            law[i, at + OLD * p.n_state] = law[i, at]
+            law[i, old + j] = law[i, p.first_state + j]
 
 
 @kernel(borrows=True)
@@ -347,7 +347,7 @@ def save_rows(
 ) -> None:
     """Write the save times inside the step just made, on straight lines between its ends."""
     masses, motion, trial, modes = masses_of(f), motion_of(f), trial_of(f), modes_of(m)
-    t = time_after(p, now.step - 1)
+    t, old = time_after(p, now.step - 1), p.first_state + OLD * p.n_state
     row = now.saved
     while row < saved.time.size and saved.time[row] <= t + _SAME * p.h:
         back = (t - saved.time[row]) / p.h
@@ -361,8 +361,7 @@ def save_rows(
             saved.friction[row, i] = trial.friction[i]
             saved.mode[row, i] = modes.trial[i]
             for j in range(p.n_state):
-                at = p.first_state + j
-                saved.state[row, i, j] = rest * law[i, at + OLD * p.n_state] + part * law[i, at]
+                saved.state[row, i, j] = rest * law[i, old + j] + part * law[i, p.first_state + j]
             if p.n_state > 0:
                 saved.state[row, i, p.n_state] = masses.stick_bound[i]
         sums = saved.sums[row]
