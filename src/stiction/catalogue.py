@@ -570,7 +570,8 @@ def method_homes() -> list[tuple[str, type]]:
 
 def _room(kind: str, module: str) -> str:
     """Return the room in which users find a name of this kind from this module."""
-    part = module.split(".")[1]
+    # a module of a user's own is in no room
+    part = module.partition(".")[2].partition(".")[0]
     return CATALOGUE[kind].room or ("" if part == "methods" else part)
 
 

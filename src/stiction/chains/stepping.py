@@ -88,7 +88,7 @@ class ChainStepper:
     @property
     def time(self) -> float:
         """Where it stands [s]."""
-        return float(self._solver.state.clock[self._solver.er.TIME])
+        return float(self._solver.now.time)
 
     @property
     def x(self) -> Floats:
@@ -134,7 +134,7 @@ class ChainStepper:
             return
         self._force, solver = float(force), self._solver
         solver.problem = solver.problem._replace(piece_offset=self._offset + self._force)
-        solver.state.counter[solver.er.REST_SEEN] = 0
+        solver.now.rest_seen = 0
         solver.ek.first_modes(solver.problem, solver.state)
 
     def go_to(self, t: float) -> None:
@@ -149,11 +149,10 @@ class ChainStepper:
             why, try_ = "a chain does not run backwards.", "begin anew."
             needs = f"a time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
-        solver, er = self._solver, self._solver.er
+        solver = self._solver
         solver.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
         solver.saved.time[0] = t
-        counter = solver.state.counter
-        counter[er.NEXT_SAVE] = counter[er.STEPS] = 0
+        solver.now.saved = solver.now.steps = 0
         solver.log, solver.n_logged, solver.touches = [], 0, []
         solver.judged[:] = self.time, 0.0
         status = solver.advance()

@@ -49,17 +49,22 @@ class Kernel:
     ----------
     py_func : the function as it is written, which is what Numba compiles
     plain : what runs without a compiler; the same, unless another body was given
+    views : whether Python always runs the plain one
     options : more for ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
     """
 
     def __init__(
-        self, function: Callable[..., Any], plain: Callable[..., Any] | None, **options: Any
+        self,
+        function: Callable[..., Any],
+        plain: Callable[..., Any] | None,
+        views: bool = False,
+        **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.plain = function, plain or function
-        self.options = options
+        self.views, self.options = views, options
         self._run: Callable[..., Any] = self._first
         KERNELS.append(self)
         self.set_mode(_now)
@@ -73,7 +78,7 @@ class Kernel:
 
     def set_mode(self, mode: Mode) -> None:
         """Run compiled or plain from now on."""
-        self._run = self.plain if mode == "plain" else self._first
+        self._run = self.plain if self.views or mode == "plain" else self._first
 
     def _first(self, *arguments: Any) -> Any:
         self._run = self.compiled
@@ -131,6 +136,7 @@ def kernel(
     nogil: bool = False,
     borrows: bool = False,
     within: bool = False,
+    views: bool = False,
     apart: bool = False,
 ) -> Callable[[F], F]: ...
 def kernel(
@@ -141,6 +147,7 @@ def kernel(
     nogil: bool = False,
     borrows: bool = False,
     within: bool = False,
+    views: bool = False,
     apart: bool = False,
 ) -> Any:
     """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
@@ -149,23 +156,25 @@ def kernel(
     ----------
     plain : another body for runs without a compiler, to the same answer
     nogil : whether compiled code lets other threads run
-    borrows : whether it neither makes nor returns an array. Called by kernels, such a one need
-        not count who holds its arrays, which can take longer than its work
+    borrows : whether it neither makes nor returns an array. Such a one need not count who holds
+        its arrays, which can take longer than its work
     within : whether its code is put into every kernel that calls it: for a few lines in a loop
         that take less time than a call
+    views : whether it returns parts of the arrays it is given, for kernels that borrow: neither
+        counts who holds them. Its code is put into these; Python runs it as it is written
     apart : whether it is made into machine code once and all that call it jump there: for what
         several kernels reach and takes long to compile
     """
     options = {"nogil": True} if nogil else {}
-    if borrows:
+    if borrows or views:
         options["_nrt"] = False
-    if within:
+    if within or views:
         options["forceinline"] = True
     if apart:
         options["apart"] = True
     if function is None:
-        return lambda inner: Kernel(inner, plain, **options)
-    return Kernel(function, plain, **options)
+        return lambda inner: Kernel(inner, plain, views, **options)
+    return Kernel(function, plain, views, **options)
 
 
 def native(name: str) -> Callable[[G], G]:

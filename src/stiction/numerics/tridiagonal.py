@@ -8,79 +8,93 @@ with w = 0 beyond both ends and in rows that are pinned. The elimination then wo
 springs in series: only sums, products and quotients of positive numbers, so a stiff
 coupling costs no digits of a small excess, which a stored diagonal would.
 
-A system is a table of six rows with at least n + 1 columns; the rows are named below. One
+A system is the first six rows of a table with at least n + 1 columns, which `system_of` names. One
 table instead of six arrays, because handing over arrays costs more than solving for three
 unknowns.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.jit import kernel
 
-__all__ = [
-    "COUPLING",
-    "EXCESS",
-    "INVERSE",
-    "LOWER",
-    "RHS",
-    "ROWS",
-    "SOLUTION",
-    "factorise",
-    "solve_factored",
-]
+__all__ = ["System", "factorise", "solve_factored", "system_of"]
 
 Floats = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.int8]
 
-# given: row sums > 0; couplings >= 0 to the row before, n + 1 of them; right-hand side
-EXCESS, COUPLING, RHS = 0, 1, 2
-# found: inverse pivots (0 in pinned rows), multipliers of the row before, the solution
-INVERSE, LOWER, SOLUTION = 3, 4, 5
-ROWS = 6
+
+class System(NamedTuple):
+    """The rows of a system.
+
+    Attributes
+    ----------
+    excess : row sums > 0
+    coupling : (n + 1,) >= 0, to the unknown before
+    rhs : right-hand side
+    inverse, lower : inverse pivots, 0 where pinned, and multipliers of the unknown before
+    solution : w
+    """
+
+    excess: Floats
+    coupling: Floats
+    rhs: Floats
+    inverse: Floats
+    lower: Floats
+    solution: Floats
+
+
+@kernel(views=True)
+def system_of(table: Floats) -> System:
+    """Return the rows of a table that are a system."""
+    return System(table[0], table[1], table[2], table[3], table[4], table[5])
 
 
 @kernel(borrows=True)
-def factorise(n: int, table: Floats, free: Marks, row: int) -> None:
-    """Write the factors of A; unknown i is pinned at zero where `free[row, i]` is zero.
+def factorise(n: int, table: Floats, free: Marks) -> None:
+    """Write the factors of A; unknown i is pinned at zero where `free[i]` is zero.
 
     Parameters
     ----------
     n : number of unknowns
-    table : the system; rows INVERSE and LOWER are written
-    free : (rows, n) marks, of which `row` is read
+    table : its rows; `inverse` and `lower` are written
+    free : (n,) or more
 
     Source: Grassmann, Taksar, Heyman 1985 (elimination without subtraction), for a
     tridiagonal matrix.
     Verified by: tests/unit/numerics/test_tridiagonal.py::test_solves_like_a_dense_matrix
     """
-    ground, before = table[COUPLING, 0], 0.0
+    system = system_of(table)
+    ground, before = system.coupling[0], 0.0
     for i in range(n):
-        table[LOWER, i] = table[COUPLING, i] * before
-        held = table[EXCESS, i] + ground
-        after = table[COUPLING, i + 1]
-        if free[row, i] != 0:
+        system.lower[i] = system.coupling[i] * before
+        held = system.excess[i] + ground
+        after = system.coupling[i + 1]
+        if free[i] != 0:
             before = 1.0 / (held + after)
             ground = after * held * before
         else:
             before = 0.0
             ground = after
-        table[INVERSE, i] = before
+        system.inverse[i] = before
 
 
 @kernel(borrows=True)
 def solve_factored(n: int, table: Floats) -> None:
-    """Write the solution of A w = rhs to row SOLUTION; pinned unknowns are 0.
+    """Write the solution of A w = rhs to row `solution`; pinned unknowns are 0.
 
     Verified by: tests/unit/numerics/test_tridiagonal.py::test_solves_like_a_dense_matrix
     """
+    system = system_of(table)
     value = 0.0
     for i in range(n):
-        value = table[RHS, i] + table[LOWER, i] * value
-        table[SOLUTION, i] = value
+        value = system.rhs[i] + system.lower[i] * value
+        system.solution[i] = value
     value = 0.0
     for i in range(n - 1, -1, -1):
-        value = (table[SOLUTION, i] + table[COUPLING, i + 1] * value) * table[INVERSE, i]
-        table[SOLUTION, i] = value
+        value = (system.solution[i] + system.coupling[i + 1] * value) * system.inverse[i]
+        system.solution[i] = value

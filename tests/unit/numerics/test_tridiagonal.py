@@ -11,19 +11,19 @@ from stiction.numerics import tridiagonal as tri
 def system(excess, coupling, rhs, free):
     """Return the table of a system and its marks."""
     n = len(excess)
-    table, marks = np.zeros((tri.ROWS, n + 1)), np.zeros((2, n), np.int64)
-    table[tri.EXCESS, :n], table[tri.COUPLING], table[tri.RHS, :n] = excess, coupling, rhs
-    marks[1] = free
-    return table, marks
+    table = np.zeros((6, n + 1))
+    rows = tri.system_of(table)
+    rows.excess[:n], rows.coupling[:], rows.rhs[:n] = excess, coupling, rhs
+    return table, np.array(free, np.int64)
 
 
 def solution(excess, coupling, rhs, free):
     """Return the solution by the kernels."""
     n = len(excess)
     table, marks = system(excess, coupling, rhs, free)
-    tri.factorise(n, table, marks, 1)
+    tri.factorise(n, table, marks)
     tri.solve_factored(n, table)
-    return table[tri.SOLUTION, :n]
+    return tri.system_of(table).solution[:n]
 
 
 def dense(excess, coupling):
@@ -84,6 +84,6 @@ def test_kernels_are_the_same_in_python():
     rng = np.random.default_rng(3)
     args = rng.uniform(0.1, 1.0, 6), rng.uniform(0.1, 1.0, 7), rng.normal(size=6), np.ones(6, int)
     table, marks = system(*args)
-    tri.factorise.py_func(6, table, marks, 1)
+    tri.factorise.py_func(6, table, marks)
     tri.solve_factored.py_func(6, table)
-    assert np.array_equal(table[tri.SOLUTION, :6], solution(*args))
+    assert np.array_equal(tri.system_of(table).solution[:6], solution(*args))

@@ -8,7 +8,8 @@ to the kernels of one chain.
 The chains stand on a surface at rest. A table has a row for each mass and one more at both ends,
 zero but for the last link: a mass that does not move, which is what a wall is. In a row every
 quantity has `WIDTH` lanes, some vectors that the processor can work on by turns. What a chain has
-once stands in a table of one row, `c`.
+once stands in a table of one row, `c`. Places in these rows are known here alone: vectors begin
+at them, so they are numbers.
 """
 
 from __future__ import annotations
@@ -17,14 +18,29 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import LARGEST
-from stiction.chains.theta.step_kernels import Problem
+from stiction.chains.theta.state import Problem, Progress, masses_of, modes_of, motion_of, trial_of
 from stiction.numerics.compiling.lanes import LANES, Lanes, count, full, load, store, where
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import system_of
 
-__all__ = ["OF_CHAIN", "OF_MASS", "WIDTH", "move_lanes", "pull_lanes", "solve_lanes"]
+__all__ = [
+    "OF_CHAIN",
+    "OF_MASS",
+    "WIDTH",
+    "clear_lane",
+    "fetch_lane",
+    "fill_lane",
+    "fits",
+    "leave",
+    "move_lanes",
+    "pull_lanes",
+    "put_lane",
+    "solve_lanes",
+]
 
 Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.int8]
 
 WIDTH = 32
 _W = WIDTH
@@ -39,8 +55,95 @@ PIECE_TIME, PIECE_OFFSET, PIECE_RATE, PIECE_ENDS = 0, _W, 2 * _W, 3 * _W
 LOAD, NEW_LOAD, PULL, FITS = 4 * _W, 5 * _W, 6 * _W, 7 * _W
 KINETIC, STORED, SCALE, WORST = 8 * _W, 9 * _W, 10 * _W, 11 * _W
 # each sum is followed by what its last addition lost
-WORK, VISCOUS, ALGORITHMIC, SUM_HEAT = 12 * _W, 14 * _W, 16 * _W, 18 * _W
+WORK, WORK_LOW, VISCOUS, VISCOUS_LOW = 12 * _W, 13 * _W, 14 * _W, 15 * _W
+ALGORITHMIC, ALGORITHMIC_LOW, SUM_HEAT, SUM_HEAT_LOW = 16 * _W, 17 * _W, 18 * _W, 19 * _W
 OF_CHAIN = 20 * _W
+
+
+# ---- one chain and its lane
+
+
+@kernel(borrows=True)
+def fill_lane(n: int, f: Floats, a: Floats, j: int) -> None:
+    """Write what is constant of a chain to lane j; the last row is a wall: nothing but a link."""
+    masses, coupling = masses_of(f), system_of(f).coupling
+    for i in range(n + 1):
+        row = a[i + 1]
+        row[LINK_K + j], row[LINK_C + j] = masses.stiffness[i], masses.damping[i]
+        row[COUPLING + j] = coupling[i]
+        if i < n:
+            row[MASS + j], row[INERTIA + j] = masses.mass[i], masses.inertia[i]
+            row[SHARE + j], row[PLATE_K + j] = masses.share[i], masses.plate_stiffness[i]
+
+
+@kernel(borrows=True)
+def put_lane(
+    n: int, f: Floats, m: Marks, now: Progress, pieces: Floats, a: Floats, c: Floats, j: int
+) -> None:
+    """Write the state of a chain to lane j."""
+    motion, trial, system, modes = motion_of(f), trial_of(f), system_of(f), modes_of(m)
+    for i in range(n):
+        row = a[i + 1]
+        row[X + j], row[X_LOW + j], row[U + j] = motion.x[i], motion.x_low[i], motion.slip_rate[i]
+        row[HEAT + j], row[HEAT_LOW + j] = motion.heat[i], motion.heat_low[i]
+        row[RESIST + j], row[HOLD + j] = trial.resistance[i], trial.hold[i]
+        row[INVERSE + j], row[LOWER + j] = system.inverse[i], system.lower[i]
+        row[SOLUTION + j], row[MODE + j] = system.solution[i], modes.now[i]
+    row = c[0]
+    row[KINETIC + j], row[STORED + j] = now.kinetic, now.stored
+    row[SCALE + j], row[WORST + j] = now.scale, now.worst
+    row[WORK + j], row[WORK_LOW + j] = now.work, now.work_low
+    row[VISCOUS + j], row[VISCOUS_LOW + j] = now.viscous, now.viscous_low
+    row[ALGORITHMIC + j], row[ALGORITHMIC_LOW + j] = now.algorithmic, now.algorithmic_low
+    row[SUM_HEAT + j], row[SUM_HEAT_LOW + j] = now.heat, now.heat_low
+    # a load that does not vary is what a step sees of it
+    row[LOAD + j] = row[PULL + j] = row[NEW_LOAD + j] = now.load
+    piece, last = now.piece, pieces.shape[1] - 1
+    row[PIECE_TIME + j], row[PIECE_OFFSET + j] = pieces[0, piece], pieces[1, piece]
+    row[PIECE_RATE + j] = pieces[2, piece]
+    row[PIECE_ENDS + j] = pieces[0, piece + 1] if piece < last else np.inf
+
+
+@kernel(borrows=True)
+def fetch_lane(n: int, a: Floats, c: Floats, j: int, f: Floats, now: Progress) -> None:
+    """Read the state of a chain from lane j."""
+    motion, solution = motion_of(f), system_of(f).solution
+    for i in range(n):
+        row = a[i + 1]
+        motion.x[i], motion.x_low[i], motion.slip_rate[i] = row[X + j], row[X_LOW + j], row[U + j]
+        motion.heat[i], motion.heat_low[i] = row[HEAT + j], row[HEAT_LOW + j]
+        solution[i] = row[SOLUTION + j]
+    row = c[0]
+    now.load, now.kinetic, now.stored = row[LOAD + j], row[KINETIC + j], row[STORED + j]
+    now.scale, now.worst = row[SCALE + j], row[WORST + j]
+    now.work, now.work_low = row[WORK + j], row[WORK_LOW + j]
+    now.viscous, now.viscous_low = row[VISCOUS + j], row[VISCOUS_LOW + j]
+    now.algorithmic, now.algorithmic_low = row[ALGORITHMIC + j], row[ALGORITHMIC_LOW + j]
+    now.heat, now.heat_low = row[SUM_HEAT + j], row[SUM_HEAT_LOW + j]
+
+
+@kernel(borrows=True)
+def clear_lane(a: Floats, c: Floats, j: int) -> None:
+    """Make lane j a chain at rest that nothing moves: its steps are quiet for ever."""
+    for i in range(a.shape[0]):
+        for at in (X, X_LOW, U, SHARE, MODE, SOLUTION, INVERSE):
+            a[i, at + j] = 0.0
+    c[0, PIECE_ENDS + j] = np.inf
+
+
+@kernel(borrows=True)
+def fits(c: Floats, j: int) -> bool:
+    """Return whether the last step of lane j was quiet."""
+    return bool(c[0, FITS + j] != 0.0)
+
+
+@kernel(borrows=True)
+def leave(c: Floats, j: int) -> None:
+    """Leave the step of lane j to the kernels of one chain."""
+    c[0, FITS + j] = 0.0
+
+
+# ---- all lanes at once
 
 
 @kernel(borrows=True)

@@ -12,18 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.replay_kernels import Second, replay
+from stiction.chains.blocks.told import Kinds
 from stiction.chains.event_driven.state import (
-    EXPANSIONS,
-    GAP,
-    GIVEN,
-    N_EVENTS,
-    N_TOUCH,
-    NEXT_SAVE,
-    REST_SEEN,
-    STEPS,
-    TAU,
-    TIME,
-    TOUCHES,
     Events,
     Problem,
     Saved,
@@ -31,15 +21,13 @@ from stiction.chains.event_driven.state import (
     State,
 )
 from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
 __all__ = ["Many", "Told", "solve_motions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-# kinds of events in the order of `Told.kinds`
-_SLIP, _STICK, _REVERSE = 0, 1, 2
 
 
 class Many(NamedTuple):
@@ -77,7 +65,7 @@ class Told(NamedTuple):
     onset : (m, n) time of the first event in which each mass slips, NaN for none
     rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
         where something moves at the end
-    kinds : (m, 3) numbers of events slip, stick, reverse
+    kinds : (m,) numbers of events
     counts : (m, 3) steps, expansions, touches
     replayed : (m, 2) by how much a second look differs, and the limit; zero without one
     """
@@ -92,7 +80,7 @@ class Told(NamedTuple):
     given: Floats
     onset: Floats
     rest: Floats
-    kinds: Ints
+    kinds: Table[Kinds]
     counts: Ints
     replayed: Floats
 
@@ -121,6 +109,7 @@ def solve_motions(
 
     Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
     """
+    now = state.progress[0]
     for b in range(many.mass.shape[0]):
         q = _problem(p, many, b)
         _start(q, many, b, state, saved, events, s, span)
@@ -128,17 +117,17 @@ def solve_motions(
         told.rest[b, :] = np.nan
         at_rest = -1
         code = ALL_STUCK
-        while code == ALL_STUCK and state.counter[STEPS] < most[0]:
-            left = most[0] - state.counter[STEPS]
+        while code == ALL_STUCK and now.steps < most[0]:
+            left = most[0] - now.steps
             code = advance(q, state, saved, events, s, span[1], left, most[1])
             if code == ALL_STUCK:
-                state.counter[REST_SEEN] = 1
-                at_rest = state.counter[N_EVENTS]
+                now.rest_seen = 1
+                at_rest = now.events
                 _note_rest(state, told.rest, b)
-        if at_rest != state.counter[N_EVENTS]:
+        if at_rest != now.events:
             # what moved afterwards did not rest for good
             told.rest[b, :] = np.nan
-        good = code == DONE and (state.counter[N_TOUCH] == 0)
+        good = code == DONE and (now.touch_rows == 0)
         told.done[b] = 1 if good else 0
         if good:
             _tell(state, saved, events, told, b)
@@ -198,10 +187,12 @@ def _start(
     span: tuple[float, float],
 ) -> None:
     """Stand at the start of chain b, with all work space as it was made."""
+    now = state.progress[0]
     n = p.mass.size
-    state.clock[:] = 0.0
-    state.clock[TIME], state.clock[TAU], state.clock[GAP] = span[0], 0.25, 1.0
-    state.counter[:] = 0
+    now.time, now.tau, now.gap = span[0], 0.25, 1.0
+    now.work = now.viscous = now.given = now.given_time = 0.0
+    now.piece = now.saved = now.events = now.touch_rows = now.still = 0
+    now.steps = now.expansions = now.touches = now.rest_seen = 0
     state.x[:] = 0.0
     state.v[:] = 0.0
     for i in range(n):
@@ -227,12 +218,13 @@ def _note_rest(state: State, rest: Floats, b: int) -> None:
     n = state.mode.size
     for i in range(n):
         rest[b, i] = state.x[i + 1]
-    rest[b, n] = state.clock[TIME]
+    rest[b, n] = state.progress[0].time
 
 
 @kernel
 def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> None:
     """Write what is told of a motion that came to its end."""
+    now = state.progress[0]
     n = state.mode.size
     for row in range(2):
         for i in range(n):
@@ -242,21 +234,22 @@ def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> Non
             told.heat[b, row, i] = saved.heat[row, i]
         told.sums[b, row, 0], told.sums[b, row, 1] = saved.kinetic[row], saved.stored[row]
         told.sums[b, row, 2], told.sums[b, row, 3] = saved.work[row], saved.viscous[row]
-    told.given[b] = state.clock[GIVEN]
-    told.kinds[b, :] = 0
+    told.given[b] = now.given
+    kinds = told.kinds[b]
+    kinds.slip = kinds.stick = kinds.reverse = 0
     told.onset[b, :] = np.nan
-    for e in range(state.counter[N_EVENTS]):
+    for e in range(now.events):
         i = events.mass[e]
         if events.before[e] == 0:
-            told.kinds[b, _SLIP] += 1
+            kinds.slip += 1
             if np.isnan(told.onset[b, i]):
                 told.onset[b, i] = events.time[e]
         elif events.after[e] == 0:
-            told.kinds[b, _STICK] += 1
+            kinds.stick += 1
         else:
-            told.kinds[b, _REVERSE] += 1
-    told.counts[b, 0] = state.counter[STEPS]
-    told.counts[b, 1] = state.counter[EXPANSIONS]
-    told.counts[b, 2] = state.counter[TOUCHES]
+            kinds.reverse += 1
+    told.counts[b, 0] = now.steps
+    told.counts[b, 1] = now.expansions
+    told.counts[b, 2] = now.touches
     # both rows were written: a run that came to its end has no other
-    told.done[b] = 1 if state.counter[NEXT_SAVE] == 2 else 0
+    told.done[b] = 1 if now.saved == 2 else 0

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, named, onsets
+from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
@@ -144,7 +144,7 @@ class _Crew:
         )
         checks, holds = told.checks()
         sound = stack.sound & (raw.done == 1) & holds
-        events = raw.kinds.sum(axis=1) + np.isfinite(stop)
+        events = told.events + np.isfinite(stop)
         reached = np.full(m, t_end)
         results = told.results() | {f"audit.{name}": value for name, value in checks.items()}
         return Block(sound, reached, events, told.energy.imbalance_rel, results)
@@ -180,7 +180,7 @@ def _raw(m: int, n: int) -> Raw:
         given=np.zeros(m),
         onset=np.full((m, n), np.nan),
         rest=np.full((m, n + 1), np.nan),
-        kinds=np.zeros((m, 3), np.int64),
+        kinds=Kinds.table(m),
         counts=np.zeros((m, 3), np.int64),
         replayed=np.zeros((m, 2)),
     )

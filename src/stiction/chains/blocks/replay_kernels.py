@@ -10,7 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.state import N_EVENTS, Events, Problem, Saved, State
+from stiction.chains.event_driven.state import (
+    Events,
+    Problem,
+    Saved,
+    State,
+)
 from stiction.chains.replay.inclusion_kernels import (
     Log,
     Model,
@@ -138,7 +143,7 @@ def replay(
     sizes = Sizes(k.bound, k.hold, speed, place, unit)
     look(model, way, held, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
-    log = _log(events, k, state.counter[N_EVENTS])
+    log = _log(events, k, state.progress[0].events)
     if look_at_log(model, way, log, sizes, k.drive, k.worst):
         worst = _worse(worst, k.worst, 7)
     else:

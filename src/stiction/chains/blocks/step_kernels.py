@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.blocks import lane_kernels as lane
 from stiction.chains.blocks.lane_kernels import (
     WIDTH,
+    clear_lane,
+    fetch_lane,
+    fill_lane,
+    fits,
+    leave,
     move_lanes,
     pull_lanes,
+    put_lane,
     solve_lanes,
 )
-from stiction.chains.theta import step_kernels as tk
+from stiction.chains.blocks.told import Kinds
 from stiction.chains.theta.event_kernels import NEAR
 from stiction.chains.theta.exact_kernels import advance_exact, prepare
-from stiction.chains.theta.step_kernels import (
-    N_EVENTS,
-    NOT_FINITE,
-    PIECE,
-    REST,
-    REST_SINCE,
-    SLIPPING,
-    STEP,
+from stiction.chains.theta.state import (
     Events,
+    Listed,
+    Masses,
+    Modes,
+    Motion,
     Problem,
+    Progress,
     Saved,
     Work,
-    time_after,
+    masses_of,
+    modes_of,
+    motion_of,
 )
-from stiction.numerics import tridiagonal as tri
+from stiction.chains.theta.step_kernels import NOT_FINITE, REST, time_after
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import System, system_of
 
 __all__ = ["Lot", "solve_steps"]
 
@@ -40,56 +47,15 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
-# kinds of events in the order of `Lot.kinds`
-_SLIP, _STICK, _REVERSE = 0, 1, 2
-# pairs of places: in a lane, and in the table of one chain
-_STATE = (
-    (lane.X, tk.X),
-    (lane.X_LOW, tk.X_LOW),
-    (lane.U, tk.U),
-    (lane.HEAT, tk.HEAT),
-    (lane.HEAT_LOW, tk.HEAT_LOW),
-    (lane.SOLUTION, tri.SOLUTION),
-)
-_FACTORS = (
-    (lane.RESIST, tk.RESIST),
-    (lane.HOLD, tk.HOLD),
-    (lane.INVERSE, tri.INVERSE),
-    (lane.LOWER, tri.LOWER),
-)
-_CONSTANT = (
-    (lane.MASS, tk.MASS),
-    (lane.LINK_K, tk.LINK_K),
-    (lane.LINK_C, tk.LINK_C),
-    (lane.SHARE, tk.SHARE),
-    (lane.PLATE_K, tk.PLATE_K),
-    (lane.INERTIA, tk.INERTIA),
-    (lane.COUPLING, tri.COUPLING),
-)
-_CLOCK = (
-    (lane.LOAD, tk.LOAD),
-    (lane.KINETIC, tk.KINETIC),
-    (lane.STORED, tk.STORED),
-    (lane.SCALE, tk.SCALE),
-    (lane.WORST, tk.WORST),
-    (lane.WORK, tk.WORK),
-    (lane.WORK + WIDTH, tk.WORK + 1),
-    (lane.VISCOUS, tk.VISCOUS),
-    (lane.VISCOUS + WIDTH, tk.VISCOUS + 1),
-    (lane.ALGORITHMIC, tk.ALGORITHMIC),
-    (lane.ALGORITHMIC + WIDTH, tk.ALGORITHMIC + 1),
-    (lane.SUM_HEAT, tk.SUM_HEAT),
-    (lane.SUM_HEAT + WIDTH, tk.SUM_HEAT + 1),
-)
 # why a chain is no longer stepped, beside the codes of `theta.step_kernels`
 RUNNING, RESTED, ENDED, LEFT = 0, 1, 2, 3
 
 
 class Lot(NamedTuple):
-    """m chains of n masses, each with what `theta.step_kernels.Work` has of one.
+    """m chains of n masses, each with what `theta.state.Work` has of one.
 
     f (m, F_ROWS, n + 1), m (m, M_ROWS, n + 1), pieces (m, 3, pieces), sines (m, 3, sines)
-    clock (m, CLOCK_SIZE), counter (m, COUNTER_SIZE), stick_bound (m, n)
+    progress (m,), stick_bound (m, n)
     saved : of one chain, two rows
     code : (m,) RUNNING at the start; then RESTED from `rest_time` on, ENDED, or LEFT to itself
     rest_time : (m,) when it was found that a chain rests for good; before that NaN
@@ -98,7 +64,7 @@ class Lot(NamedTuple):
     sums : (m, N_SUMS) the ledger there
     seen : (m, n, 3) of the last event of each mass: its time, the modes before and after; mode 0
         before where it was joined to another
-    onset : (m, n); kinds : (m, 3); loud : (m,) steps that were not quiet
+    onset : (m, n); kinds : (m,); loud : (m,) steps that were not quiet
     values, marks, lists : room for the events of one step, and work space
     """
 
@@ -106,8 +72,7 @@ class Lot(NamedTuple):
     m: Marks
     pieces: Floats
     sines: Floats
-    clock: Floats
-    counter: Ints
+    progress: Table[Progress]
     stick_bound: Floats
     saved: Saved
     code: npt.NDArray[np.int8]
@@ -117,11 +82,31 @@ class Lot(NamedTuple):
     sums: Floats
     seen: Floats
     onset: Floats
-    kinds: Ints
+    kinds: Table[Kinds]
     loud: Ints
     values: Floats
     marks: npt.NDArray[np.int32]
-    lists: Ints
+    lists: Table[Listed]
+
+    @property
+    def masses(self) -> Masses:
+        """Rows of all chains, (m, n + 1)."""
+        return masses_of(self.f.swapaxes(0, 1))
+
+    @property
+    def motion(self) -> Motion:
+        """Rows of all chains, (m, n + 1)."""
+        return motion_of(self.f.swapaxes(0, 1))
+
+    @property
+    def modes(self) -> Modes:
+        """Rows of all chains, (m, n + 1)."""
+        return modes_of(self.m.swapaxes(0, 1))
+
+    @property
+    def system(self) -> System:
+        """Rows of all chains, (m, n + 1)."""
+        return system_of(self.f.swapaxes(0, 1))
 
 
 @kernel(nogil=True)
@@ -162,47 +147,18 @@ def _enter(
     p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats, first: int, members: int
 ) -> None:
     """Give each chain of a group a lane; lanes that are left follow the first of them."""
-    n = p.n
     a[:, :] = 0.0
     c[:, :] = 0.0
     for j in range(WIDTH):
         b = first + j if j < members else first
         prepare(p, lot.f[b], lot.m[b])
-        for i in range(n + 1):
-            for at, row in _CONSTANT:
-                a[i + 1, at + j] = lot.f[b, row, i]
-            if i < n:
-                continue
-            # the last row is a wall: all of it but the link is zero
-            for at, _ in _CONSTANT:
-                if at != lane.LINK_K and at != lane.LINK_C and at != lane.COUPLING:
-                    a[i + 1, at + j] = 0.0
-        _put(p, lot, a, c, b, j)
+        fill_lane(p.n, lot.f[b], a, j)
+        put_lane(p.n, lot.f[b], lot.m[b], lot.progress[b], lot.pieces[b], a, c, j)
         for q in range(sines.shape[1]):
             for k in range(3):
                 sines[k, q, j] = lot.sines[b, k, q]
         if j >= members or lot.code[b] != RUNNING:
-            _clear(a, c, j)
-
-
-@kernel(borrows=True)
-def _put(p: Problem, lot: Lot, a: Floats, c: Floats, b: int, j: int) -> None:
-    """Write the state of chain b to lane j."""
-    for i in range(p.n):
-        for at, row in _STATE:
-            a[i + 1, at + j] = lot.f[b, row, i]
-        for at, row in _FACTORS:
-            a[i + 1, at + j] = lot.f[b, row, i]
-        a[i + 1, lane.MODE + j] = lot.m[b, tk.MODE, i]
-    for at, entry in _CLOCK:
-        c[0, at + j] = lot.clock[b, entry]
-    # a load that does not vary is what a step sees of it
-    c[0, lane.PULL + j] = c[0, lane.NEW_LOAD + j] = lot.clock[b, tk.LOAD]
-    piece, last = lot.counter[b, PIECE], lot.pieces.shape[2] - 1
-    c[0, lane.PIECE_TIME + j] = lot.pieces[b, 0, piece]
-    c[0, lane.PIECE_OFFSET + j] = lot.pieces[b, 1, piece]
-    c[0, lane.PIECE_RATE + j] = lot.pieces[b, 2, piece]
-    c[0, lane.PIECE_ENDS + j] = lot.pieces[b, 0, piece + 1] if piece < last else np.inf
+            clear_lane(a, c, j)
 
 
 @kernel(borrows=True)
@@ -213,24 +169,11 @@ def _fetch(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int,
         if lot.code[b] != RUNNING:
             continue
         if step + 1 >= p.n_step:
-            c[0, lane.FITS + j] = 0.0
-        if c[0, lane.FITS + j] != 0.0:
+            leave(c, j)
+        if fits(c, j):
             continue
-        for i in range(p.n):
-            for at, row in _STATE:
-                lot.f[b, row, i] = a[i + 1, at + j]
-        for at, entry in _CLOCK:
-            lot.clock[b, entry] = c[0, at + j]
-        lot.counter[b, STEP] = step
-
-
-@kernel(borrows=True)
-def _clear(a: Floats, c: Floats, j: int) -> None:
-    """Make lane j a chain at rest that nothing moves: its steps are quiet for ever."""
-    for i in range(a.shape[0]):
-        for at in (lane.X, lane.X_LOW, lane.U, lane.SHARE, lane.MODE, lane.SOLUTION, lane.INVERSE):
-            a[i, at + j] = 0.0
-    c[0, lane.PIECE_ENDS + j] = np.inf
+        fetch_lane(p.n, a, c, j, lot.f[b], lot.progress[b])
+        lot.progress[b].step = step
 
 
 @kernel
@@ -239,12 +182,12 @@ def _others(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int
     going = 0
     for j in range(members):
         b = first + j
-        if lot.code[b] == RUNNING and c[0, lane.FITS + j] == 0.0:
+        if lot.code[b] == RUNNING and not fits(c, j):
             _one(p, lot, b)
             lot.loud[b] += 1
-            _put(p, lot, a, c, b, j)
+            put_lane(p.n, lot.f[b], lot.m[b], lot.progress[b], lot.pieces[b], a, c, j)
             if lot.code[b] != RUNNING:
-                _clear(a, c, j)
+                clear_lane(a, c, j)
         if lot.code[b] == RUNNING:
             going += 1
     return going
@@ -253,13 +196,13 @@ def _others(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int
 @kernel
 def _one(p: Problem, lot: Lot, b: int) -> None:
     """Make one step of chain b by the kernels of one chain."""
-    f, m, clock, counter = lot.f[b], lot.m[b], lot.clock[b], lot.counter[b]
-    law = lot.saved.heat[:0]
-    work = Work(lot.pieces[b], lot.sines[b], f, m, lot.lists, law, clock, counter)
-    made = counter[N_EVENTS]
+    f, m, now, law = lot.f[b], lot.m[b], lot.progress[b], lot.saved.heat[:0]
+    progress: Any = lot.progress[b : b + 1]
+    work = Work(lot.pieces[b], lot.sines[b], f, m, lot.lists, law, progress)
+    made = now.events
     events = Events(lot.values, lot.marks, made)
     code = advance_exact(p, work, lot.saved, events, 1)
-    for row in range(counter[N_EVENTS] - made):
+    for row in range(now.events - made):
         i, before, after = lot.marks[row, 0], lot.marks[row, 1], lot.marks[row, 2]
         note_event(lot, b, int(i), float(before), float(after), lot.values[row, 0], p.h)
     prepare(p, f, m)
@@ -267,50 +210,54 @@ def _one(p: Problem, lot: Lot, b: int) -> None:
         lot.code[b] = LEFT
         return
     if code == REST and rests(p, lot, b):
-        lot.code[b], lot.rest_time[b] = RESTED, clock[REST_SINCE]
+        lot.code[b], lot.rest_time[b] = RESTED, now.rest_since
         _keep(p, lot, b)
-    if counter[STEP] >= p.n_step:
+    if now.step >= p.n_step:
         lot.code[b] = ENDED
         for i in range(p.n):
             lot.last[b, i, 0], lot.last[b, i, 1] = lot.saved.x[1, i], lot.saved.v[1, i]
             lot.last[b, i, 2], lot.last[b, i, 3] = lot.saved.friction[1, i], lot.saved.heat[1, i]
             lot.last_mode[b, i] = lot.saved.mode[1, i]
-        for k in range(tk.N_SUMS):
+        for k in range(lot.sums.shape[1]):
             lot.sums[b, k] = lot.saved.sums[1, k]
 
 
 @kernel(borrows=True)
 def _keep(p: Problem, lot: Lot, b: int) -> None:
     """Keep the state of a chain that rests; its friction is for the load at the end to say."""
+    now, motion = lot.progress[b], motion_of(lot.f[b])
     for i in range(p.n):
-        lot.last[b, i, 0], lot.last[b, i, 1] = lot.f[b, tk.X, i], 0.0
-        lot.last[b, i, 3] = lot.f[b, tk.HEAT, i]
+        lot.last[b, i, 0], lot.last[b, i, 1] = motion.x[i], 0.0
+        lot.last[b, i, 3] = motion.heat[i]
         lot.last_mode[b, i] = 0
-    lot.sums[b, 0], lot.sums[b, 1] = lot.clock[b, tk.KINETIC], lot.clock[b, tk.STORED]
-    lot.sums[b, 2], lot.sums[b, 3] = lot.clock[b, tk.WORK], lot.clock[b, tk.VISCOUS]
-    lot.sums[b, 4] = lot.clock[b, tk.ALGORITHMIC]
+    lot.sums[b, 0], lot.sums[b, 1] = now.kinetic, now.stored
+    lot.sums[b, 2], lot.sums[b, 3], lot.sums[b, 4] = now.work, now.viscous, now.algorithmic
 
 
 @kernel(borrows=True)
 def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
     """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
+    kinds = lot.kinds[b]
     time, old, new = lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2]
     if old != 0.0 and t - time < NEAR * h:
         turned = new == 0.0 and after == -old
         arrested = new == -old and after == 0.0
         if turned or arrested:
             # the two are one event, which ends as the second does
-            lot.kinds[b, _STICK if new == 0.0 else _REVERSE] -= 1
-            lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+            gain = 1 if turned else -1
+            kinds.reverse += gain
+            kinds.stick -= gain
             lot.seen[b, i, 1] = 0.0
             return
     lot.seen[b, i, 0], lot.seen[b, i, 1], lot.seen[b, i, 2] = t, before, after
     if before == 0.0:
-        lot.kinds[b, _SLIP] += 1
+        kinds.slip += 1
         if np.isnan(lot.onset[b, i]):
             lot.onset[b, i] = t
+    elif after == 0.0:
+        kinds.stick += 1
     else:
-        lot.kinds[b, _STICK if after == 0.0 else _REVERSE] += 1
+        kinds.reverse += 1
 
 
 @kernel(borrows=True)
@@ -319,7 +266,8 @@ def rests(p: Problem, lot: Lot, b: int) -> bool:
 
     As `Chain.rests_for_good`.
     """
-    n, since, t = p.n, lot.clock[b, REST_SINCE], time_after(p, lot.counter[b, STEP] - 1)
+    n, progress = p.n, lot.progress[b]
+    since, t = progress.rest_since, time_after(p, progress.step - 1)
     pieces, swing = lot.pieces.shape[2], 0.0
     at = now_at = 0
     for k in range(pieces):
@@ -339,21 +287,20 @@ def rests(p: Problem, lot: Lot, b: int) -> bool:
     rate = lot.pieces[b, 2, pieces - 1]
     low = -np.inf if rate < 0.0 else low
     high = np.inf if rate > 0.0 else high
-    f = lot.f[b]
+    masses, x = masses_of(lot.f[b]), motion_of(lot.f[b]).x
     for i in range(n):
-        place = f[tk.X, i]
-        left = f[tk.LINK_K, i] * (place - (f[tk.X, i - 1] if i > 0 else 0.0))
-        right = f[tk.LINK_K, i + 1] * ((f[tk.X, i + 1] if i + 1 < n else 0.0) - place)
-        drive = (right - left) + f[tk.SHARE, i] * now - f[tk.PLATE_K, i] * place
+        left = masses.stiffness[i] * (x[i] - (x[i - 1] if i > 0 else 0.0))
+        right = masses.stiffness[i + 1] * ((x[i + 1] if i + 1 < n else 0.0) - x[i])
+        drive = (right - left) + masses.share[i] * now - masses.plate_stiffness[i] * x[i]
         bound = lot.stick_bound[b, i] * (1.0 + 1e-12)
-        if f[tk.SHARE, i] == 0.0:
+        if masses.share[i] == 0.0:
             if abs(drive) > bound:
                 return False
         else:
             for extreme in (low, high):
-                if abs(drive + f[tk.SHARE, i] * (extreme - now)) > bound:
+                if abs(drive + masses.share[i] * (extreme - now)) > bound:
                     return False
-    return bool(lot.counter[b, SLIPPING] == 0)
+    return bool(progress.slipping == 0)
 
 
 @kernel(borrows=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, named, onsets
+from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.theta.run import scheme_of
@@ -22,7 +22,7 @@ from stiction.numerics.jit import mode
 if TYPE_CHECKING:
     from stiction.chains.blocks.step_kernels import Lot
     from stiction.chains.methods import ThetaStepper
-    from stiction.chains.theta.step_kernels import Problem
+    from stiction.chains.theta.state import Problem
 
 __all__ = ["blocks_of"]
 
@@ -115,7 +115,6 @@ class _Lot:
     def _begin(self) -> Floats:
         """Make the tables, and return the friction at the start, as `theta.setup.begin` does."""
         from stiction.chains.blocks.step_kernels import note_event
-        from stiction.chains.theta import step_kernels as tk
 
         stack, p, t = self.stack, self.problem, self.request.t_start
         start = np.full(stack.members, t)
@@ -124,25 +123,26 @@ class _Lot:
         sides = np.where(free, np.sign(drive), np.sign(u))
         full = stack.normal * stack.mu_kinetic
         self.lot = lot = _tables(stack, p, self.request, sides)
-        lot.counter[:, tk.SLIPPING] = np.count_nonzero(sides, axis=1)
+        now = lot.progress
+        now["slipping"] = np.count_nonzero(sides, axis=1)
         pieces = (stack.piece_time <= t).sum(axis=1) - 1
-        lot.counter[:, tk.PIECE] = np.maximum(pieces, 0)
-        lot.counter[:, tk.N_EVENTS] = np.count_nonzero(free, axis=1)
-        lot.counter[:, tk.NEXT_SAVE] = 1
-        clock, edge = lot.clock, np.zeros((stack.members, 1))
-        clock[:, tk.LOAD] = stack.load_at(start)
-        clock[:, tk.REST_SINCE] = t
+        now["piece"] = np.maximum(pieces, 0)
+        now["events"] = np.count_nonzero(free, axis=1)
+        now["saved"] = 1
+        edge = np.zeros((stack.members, 1))
+        now["load"] = stack.load_at(start)
+        now["rest_since"] = t
         stretch = np.diff(np.concatenate([edge, stack.x0, edge], axis=1), axis=1)
         plate = 0.0 - stack.x0
         stored = np.sum(stack.link_k * stretch**2, axis=1)
         stored = stored + np.sum(stack.plate_k * plate**2, axis=1)
-        clock[:, tk.KINETIC] = 0.5 * np.sum(stack.mass * stack.v0**2, axis=1)
-        clock[:, tk.STORED] = 0.5 * stored
+        now["kinetic"] = 0.5 * np.sum(stack.mass * stack.v0**2, axis=1)
+        now["stored"] = 0.5 * stored
         seen = 0.5 * np.sum(stack.mass * u**2, axis=1)
-        both = np.maximum(clock[:, tk.KINETIC], clock[:, tk.STORED])
-        clock[:, tk.SCALE] = np.maximum(both, seen)
-        clock[:, tk.SAVE_AT] = self.request.save[1] - _SAME * p.h
-        self.energy = clock[:, [tk.KINETIC, tk.STORED]].copy()
+        both = np.maximum(now["kinetic"], now["stored"])
+        now["scale"] = np.maximum(both, seen)
+        now["save_at"] = self.request.save[1] - _SAME * p.h
+        self.energy = np.stack([now["kinetic"], now["stored"]], axis=1)
         for b, i in zip(*np.nonzero(free), strict=True):
             note_event(lot, int(b), int(i), 0.0, float(sides[b, i]), t, p.h)
         self.sides = sides
@@ -152,10 +152,9 @@ class _Lot:
         """Step all chains and return what is told of them."""
         from stiction.chains.blocks.lane_kernels import OF_CHAIN, OF_MASS, WIDTH
         from stiction.chains.blocks.step_kernels import RESTED, solve_steps
-        from stiction.chains.theta import step_kernels as tk
 
         lot, stack, t = self.lot, self.stack, self.request.t_start
-        still = lot.counter[:, tk.SLIPPING] == 0
+        still = lot.progress["slipping"] == 0
         if still.any():
             # at rest from the start, and for good
             still &= stack.rests_for_good(np.full(stack.members, t), stack.x0)
@@ -169,11 +168,10 @@ class _Lot:
 
     def _block(self) -> Block:
         from stiction.chains.blocks.step_kernels import ENDED, RESTED
-        from stiction.chains.theta import step_kernels as tk
 
         lot, stack, p = self.lot, self.stack, self.problem
-        m, t_end, counter, clock = stack.members, self.request.t_end, lot.counter, lot.clock
-        rested, step = lot.code == RESTED, counter[:, tk.STEP]
+        m, t_end, now = stack.members, self.request.t_end, lot.progress
+        rested, step = lot.code == RESTED, now["step"]
         last = lot.last[:, :, 2].copy()
         if rested.any():
             found = np.where(step >= p.n_step, t_end, p.t_start + step * p.h)
@@ -181,10 +179,10 @@ class _Lot:
             change = stack.load_at(np.full(m, t_end)) - stack.load_at(found)
             force = -(stack.drive(found, x, v) + change[:, None] * stack.share)
             last[rested] = force[rested]
-        stops = np.isfinite(lot.rest_time) & (counter[:, tk.SLIPPING] == 0)
-        stops &= clock[:, tk.REST_SINCE] <= lot.rest_time
+        stops = np.isfinite(lot.rest_time) & (now["slipping"] == 0)
+        stops &= now["rest_since"] <= lot.rest_time
         stop = np.where(stops, lot.rest_time, np.nan)
-        sums = np.zeros((m, 2, tk.N_SUMS))
+        sums = np.zeros((m, 2, lot.sums.shape[1]))
         sums[:, 0, :2], sums[:, 1] = self.energy, lot.sums
         heat = np.stack([np.zeros_like(last), lot.last[:, :, 3]], axis=1)
         told = Told(
@@ -198,40 +196,36 @@ class _Lot:
             stop=stop,
             kinds=lot.kinds,
             energy=ledger_of(sums[:, :, :4], heat, sums[:, :, 4]),
-            given=clock[:, tk.GIVEN],
+            given=now["given"],
             stats=self._stats(),
             replayed=None,
         )
         checks, holds = self._checks(told)
         done = (lot.code == ENDED) | rested
-        within = counter[:, tk.N_EVENTS] < self.method.max_events
+        within = now["events"] < self.method.max_events
         sound = stack.sound & self.alike & done & within & holds
         results = told.results() | {f"audit.{name}": values for name, values in checks.items()}
-        events = lot.kinds.sum(axis=1) + stops
+        events = told.events + stops
         return Block(sound, np.full(m, t_end), events, told.energy.imbalance_rel, results)
 
     def _stats(self) -> dict[str, Array]:
-        from stiction.chains.theta import step_kernels as tk
-
-        lot, p = self.lot, self.problem
-        steps = lot.counter[:, tk.STEP]
+        lot, p, now = self.lot, self.problem, self.lot.progress
+        steps = now["step"]
         # a quiet step is one solve
         quiet = steps - lot.loud
-        solves = lot.counter[:, tk.SOLVES] + quiet
-        most = np.maximum(lot.counter[:, tk.MOST], quiet > 0)
+        solves = now["solves"] + quiet
+        most = np.maximum(now["most_solves"], quiet > 0)
         mean = np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)
-        missed = lot.counter[:, tk.RESCUES], lot.counter[:, tk.MISSES]
+        missed = now["rescues"], now["misses"]
         h = np.full(steps.size, p.h)
         columns = steps, h, solves, solves, mean, most, *missed
         return dict(zip(_STATS, columns, strict=True))
 
     def _checks(self, told: Told) -> tuple[dict[str, Floats], Flags]:
         """Return the lines of the audit and whether all hold, as `theta.run` has them of one."""
-        from stiction.chains.theta import step_kernels as tk
-
-        stack, e, clock = self.stack, told.energy, self.lot.clock
+        stack, e, now = self.stack, told.energy, self.lot.progress
         time = self.request.save
-        inertia = self.lot.f[:, tk.INERTIA, :-1].max(axis=1)
+        inertia = self.lot.masses.inertia[:, :-1].max(axis=1)
         stiff = 2.0 * (stack.link_k.max(axis=1) + stack.plate_k.max(axis=1))
         reach = np.abs(told.x).max(axis=2)
         size = np.abs(told.v)
@@ -243,74 +237,73 @@ class _Lot:
         fast = size.max(axis=(1, 2))
         fast[fast == 0.0] = 1.0
         values = {
-            "energy_of_each_step": clock[:, tk.WORST],
-            "steps_converged": self.lot.counter[:, tk.MISSES].astype(np.float64),
+            "energy_of_each_step": now["worst"],
+            "steps_converged": now["misses"].astype(np.float64),
             "ledger_closes": e.imbalance_rel,
-            "friction_dissipates": clock[:, tk.GIVEN],
+            "friction_dissipates": now["given"],
             "stick_within_bound": share,
-            "slip_against_friction": clock[:, tk.AGAINST],
+            "slip_against_friction": now["against"],
         }
-        holds = (clock[:, tk.WORST] <= _STEP_IMBALANCE) & (self.lot.counter[:, tk.MISSES] == 0)
-        holds &= (e.imbalance_rel <= 1e-9) & (clock[:, tk.GIVEN] <= 1e-9 * e.scale)
-        holds &= (share <= 1.0 + 1e-9) & (clock[:, tk.AGAINST] <= 1e-9 * fast)
+        holds = (now["worst"] <= _STEP_IMBALANCE) & (now["misses"] == 0)
+        holds &= (e.imbalance_rel <= 1e-9) & (now["given"] <= 1e-9 * e.scale)
+        holds &= (share <= 1.0 + 1e-9) & (now["against"] <= 1e-9 * fast)
         return values, np.asarray(holds)
 
 
 def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
     """Return the tables of many chains, each as `theta.setup.make_work` makes it of one."""
     from stiction.chains.blocks.step_kernels import Lot
-    from stiction.chains.theta import step_kernels as tk
-    from stiction.numerics import tridiagonal as tri
+    from stiction.chains.theta import state
 
     m, n = stack.mass.shape
-    f, modes = np.zeros((m, tk.F_ROWS, n + 1)), np.zeros((m, tk.M_ROWS, n + 1), np.int8)
     inertia = stack.mass / (p.h * (p.theta or 1.0))
-    for row, values in (
-        (tk.MASS, stack.mass),
-        (tk.LINK_K, stack.link_k),
-        (tk.LINK_C, stack.link_c),
-        (tk.SHARE, stack.share),
-        (tk.PLATE_K, stack.plate_k),
-        (tk.NORMAL, stack.normal),
-        (tk.MU_KINETIC, stack.mu_kinetic),
-        (tk.INERTIA, inertia),
-        (tk.PIVOT, inertia + p.theta * p.h * stack.plate_k),
-        (tk.BOUND, stack.bound),
-        (tk.X, stack.x0),
-        (tk.U, stack.v0),
-    ):
-        f[:, row, : values.shape[1]] = values
-    f[:, tri.COUPLING] = stack.link_c + p.theta * p.h * stack.link_k
-    modes[:, tk.FREE], modes[:, tk.MODE, :n] = 1, sides
-    saved = tk.Saved(
+    saved = state.Saved(
         time=np.array(request.save),
         x=np.zeros((2, n)),
         v=np.zeros((2, n)),
         mode=np.zeros((2, n), np.int8),
         friction=np.zeros((2, n)),
         heat=np.zeros((2, n)),
-        sums=np.zeros((2, tk.N_SUMS)),
+        sums=np.zeros((2, state.N_SUMS)),
         state=np.zeros((2, n, 0)),
     )
-    return Lot(
-        f=f,
-        m=modes,
+    lot = Lot(
+        f=np.zeros((m, state.F_ROWS, n + 1)),
+        m=np.zeros((m, state.M_ROWS, n + 1), np.int8),
         pieces=np.stack([stack.piece_time, stack.piece_offset, stack.piece_rate], axis=1),
         sines=np.stack([stack.amplitude, stack.frequency, stack.phase], axis=1),
-        clock=np.zeros((m, tk.CLOCK_SIZE)),
-        counter=np.zeros((m, tk.COUNTER_SIZE), np.int64),
+        progress=state.Progress.table(m),
         stick_bound=np.ascontiguousarray(stack.bound),
         saved=saved,
         code=np.zeros(m, np.int8),
         rest_time=np.full(m, np.nan),
         last=np.zeros((m, n, 4)),
         last_mode=np.zeros((m, n), np.int8),
-        sums=np.zeros((m, tk.N_SUMS)),
+        sums=np.zeros((m, state.N_SUMS)),
         seen=np.zeros((m, n, 3)),
         onset=np.full((m, n), np.nan),
-        kinds=np.zeros((m, 3), np.int64),
+        kinds=Kinds.table(m),
         loud=np.zeros(m, np.int64),
         values=np.zeros((n, 5)),
         marks=np.zeros((n, 3), np.int32),
-        lists=np.zeros((tk.LIST_ROWS, n + 1), np.int64),
+        lists=state.Listed.table(n + 1),
     )
+    masses, motion, modes = lot.masses, lot.motion, lot.modes
+    for row, values in (
+        (masses.mass, stack.mass),
+        (masses.stiffness, stack.link_k),
+        (masses.damping, stack.link_c),
+        (masses.share, stack.share),
+        (masses.plate_stiffness, stack.plate_k),
+        (masses.normal_force, stack.normal),
+        (masses.mu_kinetic, stack.mu_kinetic),
+        (masses.inertia, inertia),
+        (masses.pivot, inertia + p.theta * p.h * stack.plate_k),
+        (masses.stick_bound, stack.bound),
+        (lot.system.coupling, stack.link_c + p.theta * p.h * stack.link_k),
+        (motion.x, stack.x0),
+        (motion.slip_rate, stack.v0),
+    ):
+        row[:, : values.shape[1]] = values
+    modes.free[:], modes.now[:, :n] = 1, sides
+    return lot

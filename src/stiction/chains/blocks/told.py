@@ -17,18 +17,26 @@ from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
 from stiction.core.block import Block, Energies
 from stiction.core.ledger import COLUMNS
+from stiction.numerics.arrays import Struct, Table
 
-__all__ = ["Told", "in_parts", "named", "onsets"]
+__all__ = ["Kinds", "Told", "in_parts", "named", "onsets"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-_KINDS = ("slip", "stick", "reverse")
 _CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_against_friction")
 # as in `chains.outcome` and `event_driven.losses`
 _CLOSED, _ROUNDING = 1e-9, 1e-9
+
+
+class Kinds(Struct):
+    """Numbers of events: masses that began to slip, came to rest, and turned round."""
+
+    slip: int
+    stick: int
+    reverse: int
 
 
 def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
@@ -80,7 +88,7 @@ class Told:
     x, v, mode, friction : (m, rows, n) saved states
     onset : (m, n) first slips [s], NaN for none
     stop : (m,) time from which all masses stick for good [s]; NaN where they do not
-    kinds : (m, 3) numbers of events
+    kinds : (m,) numbers of events
     energy : the ledger
     given : (m,) heat that friction gave back in all steps [J]
     stats : counts of work, (m,) each
@@ -95,11 +103,16 @@ class Told:
     friction: Floats
     onset: Floats
     stop: Floats
-    kinds: Ints
+    kinds: Table[Kinds]
     energy: Energies
     given: Floats
     stats: Mapping[str, Array]
     replayed: Floats | None
+
+    @property
+    def events(self) -> Ints:
+        """(m,) numbers of events, but for the stop of a chain."""
+        return np.asarray(self.kinds["slip"] + self.kinds["stick"] + self.kinds["reverse"])
 
     def checks(self) -> tuple[dict[str, Floats], Flags]:
         """Return the values of the audit's lines (m,), and (m,) whether all of them hold.
@@ -143,11 +156,11 @@ class Told:
             "stop_time": self.stop,
             "final.x": self.x[:, -1],
             "final.v": self.v[:, -1],
-            "stats.events": self.kinds.sum(axis=1),
+            "stats.events": self.events,
             "events.stop": stops.astype(np.float64),
         }
         found |= e.at_end()
-        found |= {f"events.{kind}": self.kinds[:, k] for k, kind in enumerate(_KINDS)}
+        found |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
         found |= {f"stats.{name}": values for name, values in self.stats.items()}
         if stack.chain.law.has_jump:
             kinetic = (stack.mu_kinetic * stack.normal)[:, None]

@@ -11,20 +11,6 @@ import numpy.typing as npt
 from stiction.chains.creep import collocation as co
 from stiction.chains.creep.motion import Motion, Powers
 from stiction.chains.creep.walk import (
-    FASTEST,
-    FLIPS,
-    FRESH,
-    HEAT,
-    NEXT_H,
-    REACH,
-    REJECTED,
-    ROUNDS,
-    SAVED,
-    SPAN,
-    STEPS,
-    TIME,
-    VISCOUS,
-    WORK,
     Walk,
 )
 from stiction.core.run import Request
@@ -64,14 +50,14 @@ class March(Walk):
 
     def _advance(self) -> None:
         """Make one step, to the next kink at most, or find that none can be made."""
-        now = self.now
-        t = float(now.number[TIME])
+        tables, now = self.tables, self.now
+        t = float(now.time)
         ahead = self.breaks[self.breaks > t]
         stop = float(ahead[0]) if ahead.size else self.request.t_end
         self.last = float(np.nextafter(stop, t))
-        if now.number[FRESH]:
+        if now.fresh:
             self._take_sides(t, stop)
-        self.motion.sides = now.sides
+        self.motion.sides = tables.sides
         floor = self._floor()
         found = self._step(t, stop, floor)
         if found is None:
@@ -87,22 +73,22 @@ class March(Walk):
         if off > 1.0 and cut.h > _LEAST_STEP * max(abs(t), abs(self.request.t_end)):
             # friction rises within a narrow range of speeds before slip stops, which the whole
             # step did not see: its stages lie on both sides of it
-            now.count[REJECTED] += 1
-            now.number[NEXT_H] = cut.h * max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0))
+            now.rejected += 1
+            now.next_step = cut.h * max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0))
             return
         if not crossed:
-            now.number[NEXT_H] = whole * growth
+            now.next_step = whole * growth
         elif cut.h < 0.1 * whole:
-            now.number[NEXT_H] = whole
+            now.next_step = whole
         self._accept(cut, stop)
         if crossed:
-            self._flip(crossed, float(now.number[TIME]))
+            self._flip(crossed, float(now.time))
 
     def _step(self, t: float, stop: float, floor: Floats) -> tuple[co.Step, float, Any] | None:
         """Return a step within the tolerance, how much longer the next may be, and df/dy."""
-        now, motion = self.now, self.motion
-        derivative = motion.derivative(now.y)
-        h = float(now.number[NEXT_H]) or self._first(t, floor, stop)
+        tables, now, motion = self.tables, self.now, self.motion
+        derivative = motion.derivative(tables.y)
+        h = float(now.next_step) or self._first(t, floor, stop)
         least = _LEAST_STEP * max(abs(t), abs(self.request.t_end))
         while True:
             h = min(h, self.method.max_step or math.inf)
@@ -116,11 +102,11 @@ class March(Walk):
                     h *= part
                     continue
                 return step, min(_MOST_GROWTH, 0.9 * max(off, 1e-12) ** (-1.0 / 6.0)), derivative
-            now.count[REJECTED] += 1
+            now.rejected += 1
             shrink = max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0)) if math.isfinite(off) else 0.25
             h *= shrink
             if h < least:
-                rates = motion.rates(np.array([t]), now.y[None])
+                rates = motion.rates(np.array([t]), tables.y[None])
                 if np.isfinite(rates).all():
                     self._end(Status.NO_CONTINUATION, "steps became shorter than time can tell")
                 else:
@@ -150,13 +136,13 @@ class March(Walk):
         return float(begin + (_LOOKS[j] - begin) * (1.1 - low) / (high - low))
 
     def _collocated(self, t: float, h: float, derivative: Any, floor: Floats) -> co.Step:
-        now = self.now
-        guess = np.repeat(now.y[None], co.STAGES, axis=0)
-        span = float(now.number[SPAN])
+        tables, now = self.tables, self.now
+        guess = np.repeat(tables.y[None], co.STAGES, axis=0)
+        span = float(now.span)
         if 0.0 < h <= 3.0 * span:
-            guess = co.weights(1.0 + co.NODES * (h / span)) @ now.before
-        step = co.collocate(self._rates, derivative, t, now.y, h, guess, floor, _EXACT)
-        now.count[ROUNDS] += max(step.rounds, 1)
+            guess = co.weights(1.0 + co.NODES * (h / span)) @ tables.before
+        step = co.collocate(self._rates, derivative, t, tables.y, h, guess, floor, _EXACT)
+        now.rounds += max(step.rounds, 1)
         return step
 
     def _rates(self, t: Floats, y: Floats) -> Floats:
@@ -165,20 +151,21 @@ class March(Walk):
 
     def _floor(self) -> Floats:
         """Return (size,) errors that a step may make."""
-        now, motion, rtol = self.now, self.motion, self.method.rtol
+        tables, now = self.tables, self.now
+        motion, rtol = self.motion, self.method.rtol
         law, p = motion.law, motion.p
-        x, w, z = motion.parts(now.y)
+        x, w, z = motion.parts(tables.y)
         belt = abs(motion.chain.belt_speed)
-        now.number[REACH] = max(now.number[REACH], float(np.abs(x).max()))
-        now.mass[FASTEST] = np.maximum(now.mass[FASTEST], np.abs(w))
+        now.reach = max(now.reach, float(np.abs(x).max()))
+        tables.contacts["fastest"] = np.maximum(tables.contacts["fastest"], np.abs(w))
         least, small = np.asarray(law.least_speed(p)), float(np.min(law.slip_scale(p)))
         table = np.empty((motion.n, motion.width))
-        table[:, 0] = max(float(now.number[REACH]), small)
+        table[:, 0] = max(float(now.reach), small)
         if least.any():
             # friction depends on the logarithm of the speed
             table[:, 1], table[:, 2:] = np.maximum(np.abs(w), least), np.maximum(np.abs(z), 1.0).T
         else:
-            fastest = max(float(now.mass[FASTEST].max()), belt)
+            fastest = max(float(tables.contacts["fastest"].max()), belt)
             table[:, 1], table[:, 2:] = (
                 fastest or small / self.motion.quickest,
                 law.state_scale(p).T,
@@ -187,7 +174,7 @@ class March(Walk):
 
     def _first(self, t: float, floor: Floats, stop: float) -> float:
         """Return a first step: one that moves no state by more than a part of its size."""
-        slope = np.abs(self.motion.rates(np.array([t]), self.now.y[None])[0])
+        slope = np.abs(self.motion.rates(np.array([t]), self.tables.y[None])[0])
         with np.errstate(divide="ignore"):
             h = float(np.min(floor / self.method.rtol * 1e-4 / slope))
         return min(max(h, 1e-12 * (stop - t)), 0.01 * (stop - t))
@@ -196,20 +183,20 @@ class March(Walk):
 
     def _take_sides(self, t: float, stop: float) -> None:
         """Read the signs of all switching functions, where they are zero those of a moment on."""
-        now, motion = self.now, self.motion
-        found = motion.switches(now.y)
+        tables, now, motion = self.tables, self.now, self.motion
+        found = motion.switches(tables.y)
         signs = np.sign(found)
         motion.sides = np.where(signs == 0.0, 1.0, signs)
-        slope = motion.rates(np.array([t]), now.y[None])[0]
-        later = np.sign(motion.switches(now.y + 1e-9 * (stop - t) * slope) - found)
+        slope = motion.rates(np.array([t]), tables.y[None])[0]
+        later = np.sign(motion.switches(tables.y + 1e-9 * (stop - t) * slope) - found)
         signs = np.where(signs == 0.0, later, signs)
-        now.sides = np.where(signs == 0.0, 1.0, signs)
-        now.number[FRESH] = 0.0
+        tables.sides = np.where(signs == 0.0, 1.0, signs)
+        now.fresh = 0
 
     def _noise(self, floor: Floats) -> Floats:
         """Return (n_switch, n) sizes below which a switching function counts as zero."""
         table = floor.reshape(self.motion.n, self.motion.width)
-        rows = [table[:, 1]] + [table[:, 2]] * (len(self.now.sides) - 1)
+        rows = [table[:, 1]] + [table[:, 2]] * (len(self.tables.sides) - 1)
         return np.stack(rows)
 
     def _cut(
@@ -219,10 +206,11 @@ class March(Walk):
 
         None for the step where they were wrong from its start on.
         """
-        now, noise = self.now, self._noise(floor)
-        at = self.motion.switches(co.between(step, _LOOKS)) * now.sides[:, None, :]
+        tables, now = self.tables, self.now
+        noise = self._noise(floor)
+        at = self.motion.switches(co.between(step, _LOOKS)) * tables.sides[:, None, :]
         wrong = at < -noise[:, None, :]
-        if not wrong.any() or now.count[FLIPS] > _MOST_FLIPS:
+        if not wrong.any() or now.flips > _MOST_FLIPS:
             return step, []
         j = int(np.flatnonzero(wrong.any(axis=(0, 2)))[0])
         low = float(_LOOKS[j - 1]) if j else 0.0
@@ -243,7 +231,7 @@ class March(Walk):
 
         def value(share: float) -> float:
             y = co.between(step, np.array([share]))[0]
-            return float(self.motion.switches(y)[k, i] * self.now.sides[k, i])
+            return float(self.motion.switches(y)[k, i] * self.tables.sides[k, i])
 
         if value(low) <= 0.0:
             return low
@@ -269,24 +257,24 @@ class March(Walk):
 
     def _flip(self, crossed: list[tuple[int, int]], t: float) -> None:
         """Change signs, note which masses turned round, and begin a stretch of creep."""
-        now, motion = self.now, self.motion
-        table = now.y.reshape(motion.n, motion.width)
+        tables, now, motion = self.tables, self.now, self.motion
+        table = tables.y.reshape(motion.n, motion.width)
         for k, i in crossed:
-            before = now.sides[k, i]
-            now.sides[k, i] = -before
+            before = tables.sides[k, i]
+            tables.sides[k, i] = -before
             if k:
                 continue
             table[i, 1] = 0.0
-            motion.sides = now.sides
-            force = float(motion.friction(now.y)[i])
+            motion.sides = tables.sides
+            force = float(motion.friction(tables.y)[i])
             self._turned(i, t, [before, table[i, 0], motion.chain.belt_speed, force])
-        now.number[SPAN] = 0.0
-        now.count[FLIPS] += 1
+        now.span = 0.0
+        now.flips += 1
 
     # ---- what a step leaves
 
     def _accept(self, step: co.Step, stop: float) -> None:
-        now, motion = self.now, self.motion
+        tables, now, motion = self.tables, self.now, self.motion
         ends = step.values
         times = np.minimum(step.t + step.h * np.concatenate([[0.0], co.NODES]), self.last)
         rates = motion.powers(times, ends)
@@ -301,23 +289,23 @@ class March(Walk):
         self._creep(
             step.t, step.h, looks, force, lambda at: step.h * co.integrals(at) @ rates.plastic
         )
-        now.before, now.number[SPAN] = ends, step.h
-        now.y, now.number[TIME] = ends[-1].copy(), t
-        now.count[STEPS] += 1
-        now.count[FLIPS] = 0
+        tables.before, now.span = ends, step.h
+        tables.y, now.time = ends[-1].copy(), t
+        now.steps += 1
+        now.flips = 0
 
     def _save(self, step: co.Step, t: float, rates: Powers) -> None:
-        now = self.now
-        first, last = int(now.count[SAVED]), int(np.searchsorted(self.time, t, side="right"))
+        tables, now = self.tables, self.now
+        first, last = int(now.saved), int(np.searchsorted(self.time, t, side="right"))
         if last <= first:
             return
         shares = np.minimum((self.time[first:last] - step.t) / step.h, 1.0)
         rows = slice(first, last)
-        now.kept[rows] = co.between(step, shares)
+        tables.kept[rows] = co.between(step, shares)
         part = co.integrals(shares) * step.h
         part[shares == 1.0] = np.concatenate([[0.0], co.WHOLE]) * step.h
-        now.sums[rows, 0] = now.number[WORK] + part @ rates.work
-        now.sums[rows, 1] = now.number[VISCOUS] + part @ rates.viscous
-        now.sums[rows, 3:] = self._energies(self.time[rows], now.kept[rows])
-        now.heat[rows] = now.mass[HEAT] + part @ rates.heat
-        now.count[SAVED] = last
+        tables.sums[rows, 0] = now.work + part @ rates.work
+        tables.sums[rows, 1] = now.viscous + part @ rates.viscous
+        tables.sums[rows, 3:] = self._energies(self.time[rows], tables.kept[rows])
+        tables.heat[rows] = tables.contacts["heat"] + part @ rates.heat
+        now.saved = last

@@ -90,24 +90,24 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
 
 
 def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
-    now, motion = walk.now, walk.motion
-    rows = int(now.count[wk.SAVED])
-    time, states = walk.time[:rows].copy(), now.kept[:rows]
-    sums, heat = now.sums[:rows], now.heat[:rows]
-    if not walk.status.ok and now.number[wk.TIME] > time[-1]:
-        time = np.append(time, now.number[wk.TIME])
-        states, heat = np.vstack([states, now.y]), np.vstack([heat, now.mass[wk.HEAT]])
-        ends = np.array(motion.energies(time[-1:], now.y[None])).ravel()
-        sums = np.vstack([sums, [*now.number[[wk.WORK, wk.VISCOUS, wk.LOST]], *ends]])
+    tables, now, motion = walk.tables, walk.now, walk.motion
+    rows = int(now.saved)
+    time, states = walk.time[:rows].copy(), tables.kept[:rows]
+    sums, heat = tables.sums[:rows], tables.heat[:rows]
+    if not walk.status.ok and now.time > time[-1]:
+        time = np.append(time, now.time)
+        states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
+        ends = np.array(motion.energies(time[-1:], tables.y[None])).ravel()
+        sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
     x, w, z = motion.parts(states)
     signs = np.sign(w)
-    motion.sides = np.ones_like(now.sides)
+    motion.sides = np.ones_like(tables.sides)
     answered = np.empty_like(w)
     for row in range(len(time)):
         found = np.sign(motion.switches(states[row]))
         motion.sides = np.where(found == 0.0, 1.0, found)
         answered[row] = motion.friction(states[row])
-    creep = now.mass[wk.CREEP]
+    creep = tables.contacts["creep"]
     return ChainHistory(
         time=time,
         x=x,
@@ -115,7 +115,7 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
         mode=signs.astype(np.int8),
         friction=answered,
         state=np.moveaxis(z, 0, -1),
-        events=_events(now.events),
+        events=_events(tables.events),
         stop_time=None,
         energy=Ledger(
             time=time,
@@ -137,29 +137,28 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
 
 
 def _stats(walk: wk.Walk) -> dict[str, float]:
-    count = walk.now.count
-    done, rounds = int(count[wk.STEPS]), int(count[wk.ROUNDS])
+    now = walk.now
+    done, rounds = int(now.steps), int(now.rounds)
     if isinstance(walk, Steps):
-        missed = int(count[wk.MISSES])
+        missed = int(now.misses)
         return {
             "steps": done,
             "step": walk.h,
             "newton_iterations": rounds,
             "unconverged_steps": missed,
         }
-    rejected = int(count[wk.REJECTED])
+    rejected = int(now.rejected)
     return {"steps": done, "rejected_steps": rejected, "newton_iterations": rounds}
 
 
 def _worst(walk: wk.Walk) -> float:
     """Return the largest imbalance of one step over the largest energy [1]."""
-    number = walk.now.number
-    return float(number[wk.WORST] / max(number[wk.LARGEST], np.finfo(float).tiny))
+    return float(walk.now.worst / max(walk.now.largest, np.finfo(float).tiny))
 
 
-def _given(now: wk.Tables) -> tuple[float, float | None]:
-    at = float(now.number[wk.GIVEN_AT])
-    return float(now.number[wk.GIVEN]), None if np.isnan(at) else at
+def _given(now: wk.Progress) -> tuple[float, float | None]:
+    at = float(now.given_time)
+    return float(now.given), None if np.isnan(at) else at
 
 
 def _events(rows: wk.Floats) -> RawEvents:
@@ -207,8 +206,8 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
 
 
 def _step_checks(walk: Steps) -> Iterator[Check]:
-    number, misses = walk.now.number, int(walk.now.count[wk.MISSES])
-    worst, at = _worst(walk), float(number[wk.WORST_AT])
+    now, misses = walk.now, int(walk.now.misses)
+    worst, at = _worst(walk), float(now.worst_time)
     yield Check(
         "energy_of_each_step",
         worst <= STEP_IMBALANCE,
@@ -222,7 +221,7 @@ def _step_checks(walk: Steps) -> Iterator[Check]:
         misses == 0,
         float(misses),
         0.0,
-        float(number[wk.MISSED_AT]) if misses else None,
+        float(now.missed_time) if misses else None,
         "steps that did not converge; the time is that of the first",
         kind=Kind.CONVERGENCE,
     )
@@ -231,7 +230,7 @@ def _step_checks(walk: Steps) -> Iterator[Check]:
 def _quantities(
     chain: Chain, law: ForceLaw, walk: wk.Walk, creep: wk.Floats
 ) -> dict[str, Quantity]:
-    times = walk.now.mass[wk.BROKEN_AT]
+    times = walk.tables.contacts["broken_time"]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
     near = f"friction came within {100 * (1 - wk.ALMOST):.0f} % of what slip resists"

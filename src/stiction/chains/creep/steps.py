@@ -16,20 +16,6 @@ import numpy.typing as npt
 
 from stiction.chains.creep.motion import Motion, Powers
 from stiction.chains.creep.walk import (
-    FRESH,
-    HEAT,
-    LARGEST,
-    LOST,
-    MISSED_AT,
-    MISSES,
-    ROUNDS,
-    SAVED,
-    STEPS,
-    TIME,
-    VISCOUS,
-    WORK,
-    WORST,
-    WORST_AT,
     Walk,
 )
 from stiction.chains.theta.setup import number_of_steps
@@ -67,13 +53,13 @@ class Steps(Walk):
         self.most = method.max_solves
 
     def _advance(self) -> None:
-        now, motion, h = self.now, self.motion, self.h
-        done = int(now.count[STEPS])
-        t = float(now.number[TIME])
+        tables, now, motion, h = self.tables, self.now, self.motion, self.h
+        done = int(now.steps)
+        t = float(now.time)
         ends = self.request.t_start + (done + 1) * h
         ends = self.request.t_end if done + 1 >= self.count else ends
         middle = self._solve(t + self.theta * h)
-        y = now.y + (middle - now.y) / self.theta
+        y = tables.y + (middle - tables.y) / self.theta
         if not np.isfinite(y).all():
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
             return
@@ -82,16 +68,16 @@ class Steps(Walk):
         lost, off = self._balance(t, ends, y, rates)
         self._save(y, t, ends, lost, rates)
         self._book(h * float(rates.work[0]), h * float(rates.viscous[0]), h * rates.heat[0], ends)
-        now.number[LOST] += lost
-        if off > now.number[WORST]:
-            now.number[WORST], now.number[WORST_AT] = off, ends
-        places = np.stack([now.y, middle, y])
+        now.lost += lost
+        if off > now.worst:
+            now.worst, now.worst_time = off, ends
+        places = np.stack([tables.y, middle, y])
         force = motion.answer(places).coefficient
         looks = np.array([0.0, self.theta, 1.0])
         self._creep(t, h, looks, force, lambda at: np.multiply.outer(at, h * rates.plastic[0]))
         self._turn(y, ends)
-        now.y, now.number[TIME] = y, ends
-        now.count[STEPS] += 1
+        tables.y, now.time = y, ends
+        now.steps += 1
 
     # ---- one step
 
@@ -102,19 +88,19 @@ class Steps(Walk):
 
     def _solve(self, t: float) -> Floats:
         """Return y_theta at the time t; one that is not found is counted."""
-        now, motion = self.now, self.motion
+        tables, now, motion = self.tables, self.now, self.motion
         part, at = self.theta * self.h, np.array([t])
 
         def residual(y: Floats) -> Floats:
             self._read(y)
-            return np.asarray(y - now.y - part * motion.rates(at, y[None])[0])
+            return np.asarray(y - tables.y - part * motion.rates(at, y[None])[0])
 
-        y = now.y.copy()
+        y = tables.y.copy()
         off = residual(y)
         sizes = self._sizes()
         before = np.inf
         for _ in range(self.most):
-            now.count[ROUNDS] += 1
+            now.rounds += 1
             change = _newton(motion, y, part, off)
             moved = float(np.max(np.abs(change) / np.maximum(sizes, np.abs(y))))
             if moved <= _NEARLY:
@@ -128,9 +114,9 @@ class Steps(Walk):
             if moved <= _EXACT or (moved <= _NEARLY and moved >= 0.5 * before):
                 return y
             before = moved
-        now.count[MISSES] += 1
-        if np.isnan(now.number[MISSED_AT]):
-            now.number[MISSED_AT] = t
+        now.misses += 1
+        if np.isnan(now.missed_time):
+            now.missed_time = t
         return y
 
     def _sizes(self) -> Floats:
@@ -139,7 +125,7 @@ class Steps(Walk):
         law, p = motion.law, motion.p
         small = float(np.min(law.slip_scale(p)))
         table = np.empty((motion.n, motion.width))
-        table[:, 0] = max(float(np.abs(motion.parts(self.now.y)[0]).max()), small)
+        table[:, 0] = max(float(np.abs(motion.parts(self.tables.y)[0]).max()), small)
         least = np.asarray(law.least_speed(p))
         table[:, 1] = least if least.any() else small / motion.quickest
         table[:, 2:] = 1.0 if least.any() else law.state_scale(p).T
@@ -147,8 +133,8 @@ class Steps(Walk):
 
     def _balance(self, t: float, ends: float, y: Floats, rates: Powers) -> tuple[float, float]:
         """Return what the scheme takes out in the step, and by how much the energies miss [J]."""
-        now, motion = self.now, self.motion
-        both, times = np.stack([now.y, y]), np.array([t, ends])
+        tables, now, motion = self.tables, self.now, self.motion
+        both, times = np.stack([tables.y, y]), np.array([t, ends])
         x, w, z = motion.parts(both)
         kinetic, stored = motion.energies(times, both)
         # quadratic energies of the change
@@ -159,45 +145,45 @@ class Steps(Walk):
         work = self.h * float(rates.work[0])
         heat = self.h * (float(rates.heat[0].sum()) + float(rates.viscous[0]))
         off = abs(float(np.diff(kinetic + stored)[0]) - work + heat + lost)
-        number = now.number
-        sizes = [kinetic.max(), stored.max(), abs(work), abs(number[WORK]), now.mass[HEAT].sum()]
-        number[LARGEST] = max(float(number[LARGEST]), *map(float, sizes))
+        done = abs(now.work), tables.contacts["heat"].sum()
+        sizes = [kinetic.max(), stored.max(), abs(work), *done]
+        now.largest = max(float(now.largest), *map(float, sizes))
         return lost, off
 
     # ---- what a step leaves
 
     def _save(self, y: Floats, t: float, ends: float, lost: float, rates: Powers) -> None:
         """Keep the rows that lie in the step, on the straight line between its ends."""
-        now = self.now
-        first, last = int(now.count[SAVED]), int(np.searchsorted(self.time, ends, side="right"))
+        tables, now = self.tables, self.now
+        first, last = int(now.saved), int(np.searchsorted(self.time, ends, side="right"))
         last = self.time.size if ends >= self.request.t_end else last
         if last <= first:
             return
         share = np.minimum((self.time[first:last] - t) / (ends - t), 1.0)[:, None]
         rows = slice(first, last)
-        now.kept[rows] = np.where(share == 1.0, y, now.y + share * (y - now.y))
+        tables.kept[rows] = np.where(share == 1.0, y, tables.y + share * (y - tables.y))
         grown = np.array([self.h * rates.work[0], self.h * rates.viscous[0], lost])
-        now.sums[rows, :3] = now.number[[WORK, VISCOUS, LOST]] + share * grown
-        start, end = self._energies(np.array([t, ends]), np.stack([now.y, y]))
-        now.sums[rows, 3:] = np.where(share == 1.0, end, start + share * (end - start))
-        now.heat[rows] = now.mass[HEAT] + share * (self.h * rates.heat[0])
-        now.count[SAVED] = last
+        tables.sums[rows, :3] = np.array([now.work, now.viscous, now.lost]) + share * grown
+        start, end = self._energies(np.array([t, ends]), np.stack([tables.y, y]))
+        tables.sums[rows, 3:] = np.where(share == 1.0, end, start + share * (end - start))
+        tables.heat[rows] = tables.contacts["heat"] + share * (self.h * rates.heat[0])
+        now.saved = last
 
     def _turn(self, y: Floats, t: float) -> None:
         """Note which masses slip the other way at the end of the step."""
-        now, motion = self.now, self.motion
+        tables, now, motion = self.tables, self.now, self.motion
         x, w, _ = motion.parts(y)
-        signs = np.where(w == 0.0, now.sides[0], np.sign(w))
-        if now.number[FRESH]:
-            first = motion.parts(now.y)[1]
-            now.sides[0] = np.where(first == 0.0, signs, np.sign(first))
-            now.number[FRESH] = 0.0
+        signs = np.where(w == 0.0, tables.sides[0], np.sign(w))
+        if now.fresh:
+            first = motion.parts(tables.y)[1]
+            tables.sides[0] = np.where(first == 0.0, signs, np.sign(first))
+            now.fresh = 0
         self._read(y)
         force = motion.friction(y)
-        for i in np.flatnonzero(signs != now.sides[0]):
+        for i in np.flatnonzero(signs != tables.sides[0]):
             v = float(w[i]) + motion.chain.belt_speed
-            self._turned(int(i), t, [float(now.sides[0, i]), float(x[i]), v, float(force[i])])
-        now.sides[0] = signs
+            self._turned(int(i), t, [float(tables.sides[0, i]), float(x[i]), v, float(force[i])])
+        tables.sides[0] = signs
 
 
 def _newton(motion: Motion, y: Floats, part: float, off: Floats) -> Floats:

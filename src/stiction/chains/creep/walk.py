@@ -16,6 +16,8 @@ from stiction.core.checkpoint import check_arrays, check_count, like
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
+from stiction.numerics.arrays import Struct, Table
+from stiction.numerics.checks import MOST_WORK
 
 __all__ = ["ALMOST", "Tables", "Walk"]
 
@@ -25,12 +27,70 @@ Floats = npt.NDArray[np.float64]
 ALMOST = 0.99
 _PAUSE_EVERY = 20
 
-# what is carried from step to step, beside y: one number each
-TIME, NEXT_H, FRESH, WORK, VISCOUS, GIVEN, GIVEN_AT, REACH, SPAN = range(9)
-LOST, WORST, WORST_AT, LARGEST, MISSED_AT, NUMBERS = range(9, 15)
-STEPS, ROUNDS, REJECTED, SAVED, FLIPS, MISSES, CYCLES, COUNTS = range(8)
-# rows with a number per mass
-HEAT, MOST_HEAT, MOST_AT, FASTEST, PENDING, HALF, CREEP, QUIET, BROKEN_AT, PER_MASS = range(10)
+
+class Progress(Struct):
+    """What is carried from step to step beside the state, in one element.
+
+    time, next_step : [s]
+    work, viscous, lost : what drives did, and what dampers and the scheme took [J]
+    given, given_time : most heat that friction gave back to a mass [J], and since when [s]
+    reach : farthest place of a mass [m]
+    span : length of the step behind `Tables.before`, 0 for none [s]
+    worst, worst_time : largest imbalance of a step [J], and when [s]
+    largest : largest energy [J]
+    missed_time : of the first step that was not solved [s]
+    fresh : 1 where signs have not been read yet
+    steps, rounds, rejected : steps, iterations of Newton's method, steps that were shortened
+    saved : samples saved
+    flips : changes of sign since time last passed
+    misses : steps that were not solved
+    cycles : cycles of the drive that have ended
+    """
+
+    time: float
+    next_step: float
+    work: float
+    viscous: float
+    lost: float
+    given: float
+    given_time: float
+    reach: float
+    span: float
+    worst: float
+    worst_time: float
+    largest: float
+    missed_time: float
+    fresh: int
+    steps: int
+    rounds: int
+    rejected: int
+    saved: int
+    flips: int
+    misses: int
+    cycles: int
+
+
+class Contact(Struct):
+    """What is carried of one mass.
+
+    heat : of friction so far [J]
+    most_heat, most_heat_time : the most it was [J], and when [s]
+    fastest : largest slip rate [m/s]
+    pending, half : slip of this half cycle or cycle so far, and of the half cycle before [m]
+    creep : slip of whole cycles that did not come back [m], NaN before one has ended
+    broken_time : when it first broke away [s], NaN before
+    quiet : 1 where friction has stayed far from what slip resists since the cycle began
+    """
+
+    heat: float
+    most_heat: float
+    most_heat_time: float
+    fastest: float
+    pending: float
+    half: float
+    creep: float
+    broken_time: float
+    quiet: int
 
 
 @dataclass(eq=False)
@@ -41,8 +101,8 @@ class Tables:
     ----------
     y : (size,) state
     sides : (n_switch, n) signs that the law is read with
-    number, count, mass : what the names above say
-    before : (stages, size) values of the last step; no guess where number[SPAN] is 0
+    progress, contacts : one element, and (n,)
+    before : (stages, size) values of the last step; no guess where `progress.span` is 0
     kept, sums, heat : saved states, (work, viscous heat, algorithmic, kinetic, stored energy),
         and heat per mass
     events : (m, 6) time, mass, mode before, x, v, friction
@@ -50,9 +110,8 @@ class Tables:
 
     y: Floats
     sides: Floats
-    number: Floats
-    count: npt.NDArray[np.int64]
-    mass: Floats
+    progress: Table[Progress]
+    contacts: Table[Contact]
     before: Floats
     kept: Floats
     sums: Floats
@@ -79,20 +138,20 @@ class Walk(abc.ABC):
         self.status, self.reason = Status.SOLVED, ""
         n, y, rows = motion.n, motion.start(), len(request.save)
         self.level = ALMOST * motion.chain.friction.mu_kinetic
-        number = np.zeros(NUMBERS)
-        number[TIME], number[FRESH] = request.t_start, 1.0
-        number[[GIVEN_AT, WORST_AT, MISSED_AT]] = math.nan
-        mass = np.zeros((PER_MASS, n))
-        # the first loading is no part of a cycle: QUIET starts at 0
+        progress, contacts = Progress.table(), Contact.table(n)
+        now = progress[0]
+        now.time, now.fresh = request.t_start, 1
+        now.given_time = now.worst_time = now.missed_time = math.nan
+        # the first loading is no part of a cycle: `quiet` starts at 0
         self.cycle = motion.cycle(request.t_start, request.t_end)
-        mass[CREEP] = math.nan if self.cycle else 0.0
-        mass[[HALF, BROKEN_AT]], mass[MOST_AT] = math.nan, request.t_start
-        self.now = Tables(
+        contacts["creep"] = math.nan if self.cycle else 0.0
+        contacts["half"] = contacts["broken_time"] = math.nan
+        contacts["most_heat_time"] = request.t_start
+        self.tables = Tables(
             y=y,
             sides=np.ones((len(motion.switches(y)), n)),
-            number=number,
-            count=np.zeros(COUNTS, dtype=np.int64),
-            mass=mass,
+            progress=progress,
+            contacts=contacts,
             before=np.zeros((stages, y.size)),
             kept=np.zeros((rows, y.size)),
             sums=np.zeros((rows, 5)),
@@ -105,16 +164,21 @@ class Walk(abc.ABC):
         # what bounds the work at one moment, where signs could change for ever
         self.last = request.t_end
 
+    @property
+    def now(self) -> Progress:
+        """Where the run stands."""
+        return self.tables.progress[0]
+
     def run(self) -> None:
         """March to the end, or to where it stops."""
         if not self._resume():
-            self.now.kept[0] = self.now.y
-            self.now.sums[0, 3:] = self._energies(self.time[:1], self.now.kept[:1])
-            self.now.count[SAVED] = 1
+            self.tables.kept[0] = self.tables.y
+            self.tables.sums[0, 3:] = self._energies(self.time[:1], self.tables.kept[:1])
+            self.now.saved = 1
         try:
             run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
-            t = self.now.number[TIME]
+            t = self.now.time
             self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
             if self.request.checkpoint is not None:
                 self.request.checkpoint.save(self._pack())
@@ -126,23 +190,23 @@ class Walk(abc.ABC):
         """Make one step, or end the run."""
 
     def _loop(self) -> Generator[Pause, None, None]:
-        now, request = self.now, self.request
+        tables, now, request = self.tables, self.now, self.request
         span = request.t_end - request.t_start
-        while now.number[TIME] < request.t_end and self.status is Status.SOLVED:
-            if now.count[STEPS] >= self.max_steps:
+        while now.time < request.t_end and self.status is Status.SOLVED:
+            if now.steps >= self.max_steps:
                 self._end(Status.WORK_LIMIT, f"max_steps = {self.max_steps} were used up")
                 return
-            if len(now.events) >= self.max_events:
+            if len(tables.events) >= self.max_events:
                 self._end(Status.WORK_LIMIT, f"max_events = {self.max_events} were used up")
                 return
             self._advance()
-            if now.count[STEPS] % _PAUSE_EVERY == 0:
-                done = (now.number[TIME] - request.t_start) / span
-                yield Pause(float(done), f"{len(now.events)} events", self._pack)
+            if now.steps % _PAUSE_EVERY == 0:
+                done = (now.time - request.t_start) / span
+                yield Pause(float(done), f"{len(tables.events)} events", self._pack)
 
     def _end(self, status: Status, reason: str) -> None:
         self.status = status
-        self.reason = f"{reason} at t = {self.now.number[TIME]:.9g} s"
+        self.reason = f"{reason} at t = {self.now.time:.9g} s"
 
     # ---- what a step leaves
 
@@ -152,28 +216,29 @@ class Walk(abc.ABC):
 
     def _book(self, work: float, viscous: float, heat: Floats, t: float) -> None:
         """Add what a step did that ends at t: work, viscous heat, and heat per mass [J]."""
-        number, mass = self.now.number, self.now.mass
-        number[WORK] += work
-        number[VISCOUS] += viscous
-        mass[HEAT] += heat
-        grown = mass[HEAT] >= mass[MOST_HEAT]
-        mass[MOST_HEAT, grown], mass[MOST_AT, grown] = mass[HEAT, grown], t
-        back = mass[MOST_HEAT] - mass[HEAT]
-        if back.max() > number[GIVEN]:
-            number[GIVEN] = back.max()
-            number[GIVEN_AT] = mass[MOST_AT, int(back.argmax())]
+        now, contacts = self.now, self.tables.contacts
+        now.work += work
+        now.viscous += viscous
+        contacts["heat"] += heat
+        total, most = contacts["heat"], contacts["most_heat"]
+        grown = total >= most
+        most[grown], contacts["most_heat_time"][grown] = total[grown], t
+        back = most - total
+        if back.max() > now.given:
+            now.given = back.max()
+            now.given_time = contacts["most_heat_time"][int(back.argmax())]
 
     def _turned(self, i: int, t: float, row: list[float]) -> None:
         """Note that a mass turned round; without cycles of the drive, end half a cycle."""
-        now, mass = self.now, self.now.mass
-        now.events = np.vstack([now.events, [t, i, *row]])
+        tables, contact = self.tables, self.tables.contacts[i]
+        tables.events = np.vstack([tables.events, [t, i, *row]])
         if self.cycle:
             return
-        half = mass[PENDING, i] if mass[QUIET, i] else math.nan
+        half = contact.pending if contact.quiet else math.nan
         # the mid-ranges of two half cycles that follow each other differ by half of both
-        mean = 0.5 * (mass[HALF, i] + half)
-        mass[CREEP, i] += 0.0 if math.isnan(mean) else mean
-        mass[HALF, i], mass[PENDING, i], mass[QUIET, i] = half, 0.0, 1.0
+        mean = 0.5 * (contact.half + half)
+        contact.creep += 0.0 if math.isnan(mean) else mean
+        contact.half, contact.pending, contact.quiet = half, 0.0, 1
 
     def _creep(
         self, t: float, h: float, looks: Floats, force: Floats, slip: Callable[[Floats], Floats]
@@ -185,67 +250,71 @@ class Walk(abc.ABC):
         looks, force : (m,) fractions of the step, and (m, n) friction coefficients there
         slip : (k,) fractions of the step -> (k, n) plastic slip since its start [m]
         """
-        mass, force = self.now.mass, np.abs(force)
+        contacts, force = self.tables.contacts, np.abs(force)
         full = force >= self.level
-        for i in np.flatnonzero(full.any(axis=0) & np.isnan(mass[BROKEN_AT])):
+        for i in np.flatnonzero(full.any(axis=0) & np.isnan(contacts["broken_time"])):
             j = int(full[:, i].argmax())
             share = looks[j]
             if j:
                 low, high = force[j - 1, i], force[j, i]
                 part = (self.level[i] - low) / (high - low)
                 share = looks[j - 1] + part * (looks[j] - looks[j - 1])
-            mass[BROKEN_AT, i] = t + share * h
+            contacts["broken_time"][i] = t + share * h
         ends = np.array([*self._cycle_ends(t, h), 1.0])
         parts = np.diff(slip(ends), axis=0, prepend=0.0)
         for k, end in enumerate(ends):
             start = ends[k - 1] if k else 0.0
-            mass[PENDING] += parts[k]
-            mass[QUIET, full[(looks >= start) & (looks <= end)].any(axis=0)] = 0.0
+            contacts["pending"] += parts[k]
+            contacts["quiet"][full[(looks >= start) & (looks <= end)].any(axis=0)] = 0
             if k + 1 < ends.size:
-                crept = np.where(np.isnan(mass[CREEP]), 0.0, mass[CREEP]) + mass[PENDING]
-                mass[CREEP] = np.where(mass[QUIET] > 0.0, crept, mass[CREEP])
-                mass[PENDING], mass[QUIET] = 0.0, 1.0
+                creep = contacts["creep"]
+                crept = np.where(np.isnan(creep), 0.0, creep) + contacts["pending"]
+                contacts["creep"] = np.where(contacts["quiet"] == 1, crept, creep)
+                contacts["pending"], contacts["quiet"] = 0.0, 1
 
     def _cycle_ends(self, t: float, h: float) -> list[float]:
         """Return the fractions of the step at which cycles of the drive end."""
-        count, ends = self.now.count, []
+        now, ends = self.now, []
         while 0.0 < self.cycle < math.inf:
             # a run of whole cycles ends with a cycle, whatever rounding says
-            end = self.request.t_start + (count[CYCLES] + 1) * self.cycle
+            end = self.request.t_start + (now.cycles + 1) * self.cycle
             if end - 1e-9 * self.cycle > t + h:
                 break
             ends.append(min(max(float(end - t) / h, 0.0), 1.0))
-            count[CYCLES] += 1
+            now.cycles += 1
         return ends
 
     # ---- checkpoint
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        rows = int(self.now.count[SAVED])
-        arrays = {name: np.array(values) for name, values in vars(self.now).items()}
+        rows = int(self.now.saved)
+        arrays = {name: np.array(values) for name, values in vars(self.tables).items()}
         return arrays | {name: arrays[name][:rows] for name in ("kept", "sums", "heat")}
 
     def _resume(self) -> bool:
+        tables = self.tables
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        now = self.now
-        forms = {name: like(values) for name, values in vars(now).items()}
+        forms = {name: like(values) for name, values in vars(tables).items()}
+        times = ("given_time", "worst_time", "missed_time")
+        forms["progress"] = like(tables.progress, nan=times, within=(0, MOST_WORK))
         # a mass that never slipped has no time at which it broke away, nor one half cycle
-        forms["number"], forms["mass"] = like(now.number, nan=True), like(now.mass, nan=True)
-        forms["sides"] = like(now.sides, within=(-1, 1))
-        forms["events"] = like(now.events, "events")
+        never = ("half", "creep", "broken_time")
+        forms["contacts"] = like(tables.contacts, nan=never, within=(0, 1))
+        forms["sides"] = like(tables.sides, within=(-1, 1))
+        forms["events"] = like(tables.events, "events")
         for name in ("kept", "sums", "heat"):
-            forms[name] = like(getattr(now, name), "rows")
-        sizes, count = check_arrays(kept, forms), kept["count"]
-        check_count("count", int(count[SAVED]), sizes["rows"], sizes["rows"])
+            forms[name] = like(getattr(tables, name), "rows")
+        sizes, now = check_arrays(kept, forms), kept["progress"][0]
+        check_count("progress", int(now["saved"]), sizes["rows"], sizes["rows"])
         check_count("kept", sizes["rows"], 1, self.time.size)
-        check_count("count", int(count[STEPS]), 0, self.max_steps)
+        check_count("progress", int(now["steps"]), 0, self.max_steps)
         check_count("events", int(np.max(kept["events"][:, 1], initial=0)), 0, self.motion.n - 1)
         rows = sizes["rows"]
         for name, values in kept.items():
             if name in ("kept", "sums", "heat"):
-                getattr(now, name)[:rows] = values
+                getattr(tables, name)[:rows] = values
             else:
-                setattr(now, name, np.array(values))
+                setattr(tables, name, np.array(values))
         return True

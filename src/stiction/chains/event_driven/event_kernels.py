@@ -8,7 +8,11 @@ import numpy.typing as npt
 from stiction.chains.event_driven import plain_steps
 from stiction.chains.event_driven.root_kernels import leading_zeros, slip_series
 from stiction.chains.event_driven.series_kernels import load_at
-from stiction.chains.event_driven.state import PIECE, Problem, Scratch, State
+from stiction.chains.event_driven.state import (
+    Problem,
+    Scratch,
+    State,
+)
 from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
 from stiction.chains.event_driven.touch_kernels import fall, is_clear, spread
 from stiction.numerics.jit import kernel, py_function
@@ -97,7 +101,7 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
     size = spread(poly, lead, size, tau)
     if lead > 0 and is_clear(poly, size):
         return
-    load = load_at(p, t, state.counter[PIECE])
+    load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
     low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
@@ -139,7 +143,7 @@ def _release_of(
     size = spread(poly, lead, count, tau)
     if is_clear(poly, size):
         return
-    load = load_at(p, t, state.counter[PIECE])
+    load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
     low = TIE * bound + _ROUNDING * force
     high = max(low, _TOLD * bound) if jumps(p, i) else low

@@ -19,7 +19,7 @@ _ONSET = "its drive reached the static bound and turned back"
 _SLIP = "its slip rate touched zero where friction could hold it"
 
 
-def touch_losses(chain: Chain, touches: Floats) -> list[Loss]:
+def touch_losses(chain: Chain, touches: npt.NDArray[Any]) -> list[Loss]:
     """Return the losses among touches of a run, in their order.
 
     With a jump in friction every touch leaves two futures. Friction that falls by L over the speed
@@ -28,30 +28,30 @@ def touch_losses(chain: Chain, touches: Floats) -> list[Loss]:
 
     Parameters
     ----------
-    touches : (m, N_COLUMN) rows of `Events.touch`
+    touches : rows of `Events.touch`
 
     Source: Bossolini, Broens, Kristiansen, arXiv 1703.08437: slip onset as a canard.
     Verified by: tests/unit/chains/event_driven/test_touches.py::test_weakening_as_sharp_as_a_jump
     """
     if touches.size == 0:
         return []
-    from stiction.chains.event_driven import state as er
+    from stiction.chains.event_driven.state import OF_SLIP
 
     fall = -chain.friction.slope(np.zeros(chain.n_mass))
     losses = []
-    for row in touches:
-        i = int(row[er.MASS])
+    for touch in touches:
+        i = int(touch["mass"])
         sharp = fall[i] * chain.normal_forces[i] / chain.masses[i]
-        if not chain.law.has_jump and not sharp * row[er.LENGTH] > 1.0:
+        if not chain.law.has_jump and not sharp * touch["length"] > 1.0:
             continue
-        slid = row[er.KIND] == er.OF_SLIP
-        went = row[er.TAKEN] != 0.0 if chain.law.has_jump else slid
+        slid = touch["kind"] == OF_SLIP
+        went = touch["slips"] == 1 if chain.law.has_jump else slid
         taken = "slipped on" if slid and went else "slipped" if went else "stuck"
         if not slid and not went:
             taken = "kept sticking"
         losses.append(
             Loss(
-                float(row[er.AT]),
+                float(touch["time"]),
                 "grazing_slip" if slid else "grazing_onset",
                 {"contact": i + 1},
                 f"the mass {taken}; {_SLIP if slid else _ONSET}",

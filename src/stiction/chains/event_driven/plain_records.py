@@ -8,10 +8,6 @@ import numpy.typing as npt
 from stiction.chains.event_driven import plain_series as ps
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import (
-    NEXT_SAVE,
-    PIECE,
-    VISCOUS,
-    WORK,
     Problem,
     Saved,
     Scratch,
@@ -28,7 +24,8 @@ def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
     """Write the save times in [t, t_new)."""
-    first = int(state.counter[NEXT_SAVE])
+    now = state.progress[0]
+    first = int(now.saved)
     last = first + int(np.searchsorted(saved.time[first:], t_new, side="left"))
     if first == last:
         return
@@ -46,29 +43,30 @@ def save_until(
         saved.heat[rows, moving] += ps.column_sums(s.heat[:, moving], size, tau)
     line = np.stack([s.work, s.viscous], axis=1)
     done = ps.column_sums(line, size, tau)
-    saved.work[rows] = state.clock[WORK] + done[:, 0]
-    saved.viscous[rows] = state.clock[VISCOUS] + done[:, 1]
+    saved.work[rows] = now.work + done[:, 0]
+    saved.viscous[rows] = now.viscous + done[:, 1]
     _save_rows(p, state, saved, rows, time, x, v)
-    state.counter[NEXT_SAVE] = last
+    now.saved = last
 
 
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
-    rows = slice(int(state.counter[NEXT_SAVE]), saved.time.size)
+    now = state.progress[0]
+    rows = slice(int(now.saved), saved.time.size)
     left = rows.stop - rows.start
     if left <= 0:
         return
     saved.heat[rows] = state.heat
-    saved.work[rows], saved.viscous[rows] = state.clock[WORK], state.clock[VISCOUS]
+    saved.work[rows], saved.viscous[rows] = now.work, now.viscous
     x, v = np.tile(state.x, (left, 1)), np.tile(state.v, (left, 1))
     _save_rows(p, state, saved, rows, np.full(left, t_end), x, v)
-    state.counter[NEXT_SAVE] = saved.time.size
+    now.saved = saved.time.size
 
 
 def _save_rows(
     p: Problem, state: State, saved: Saved, rows: slice, time: Floats, x: Floats, v: Floats
 ) -> None:
-    piece, mode = int(state.counter[PIECE]), state.mode
+    piece, mode = int(state.progress[0].piece), state.mode
     load = np.array([load_at(p, float(now), piece) for now in time])[:, None]
     saved.x[rows], saved.v[rows], saved.mode[rows] = x[:, 1:-1], v[:, 1:-1], mode
     pull = p.link_k * np.diff(x) + p.link_c * np.diff(v)

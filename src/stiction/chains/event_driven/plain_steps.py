@@ -6,7 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven import plain_series as ps
-from stiction.chains.event_driven.state import GIVEN, GIVEN_AT, TIME, Problem, Scratch, State
+from stiction.chains.event_driven.state import (
+    Problem,
+    Scratch,
+    State,
+)
 
 __all__ = ["active", "heat_up", "may_meet_an_event", "norms", "start_series"]
 
@@ -45,15 +49,16 @@ def norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
 
 def heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
     """Add the friction heat of a step to every moving mass."""
+    now = state.progress[0]
     moving = s.active[:count][state.mode[s.active[:count]] != 0]
     if moving.size > 0:
         gains = ps.column_sums(s.heat[:, moving], size, tau)
         state.heat[moving] += gains
         # one by one: the order of the sum is that of the loop
         for gain in gains[gains < 0.0].tolist():
-            if state.clock[GIVEN] == 0.0:
-                state.clock[GIVEN_AT] = state.clock[TIME]
-            state.clock[GIVEN] -= gain
+            if now.given == 0.0:
+                now.given_time = now.time
+            now.given -= gain
 
 
 def may_meet_an_event(p: Problem, state: State, s: Scratch, count: int, tau: float) -> Ints:

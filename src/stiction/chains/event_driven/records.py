@@ -8,12 +8,6 @@ import numpy.typing as npt
 from stiction.chains.event_driven import plain_records
 from stiction.chains.event_driven.series_kernels import energies, evaluate, load_at
 from stiction.chains.event_driven.state import (
-    N_EVENTS,
-    NEXT_SAVE,
-    PIECE,
-    REST_SEEN,
-    VISCOUS,
-    WORK,
     Events,
     Problem,
     Saved,
@@ -52,7 +46,7 @@ def column(table: Floats, i: int, size: int, tau: float) -> float:
 @kernel(borrows=True)
 def drive_at(p: Problem, state: State, t: float, i: int) -> float:
     """Return the force on mass i without friction [N]."""
-    return drive_of(p, state.x, state.v, load_at(p, t, state.counter[PIECE]), t, i)
+    return drive_of(p, state.x, state.v, load_at(p, t, state.progress[0].piece), t, i)
 
 
 @kernel(borrows=True)
@@ -81,10 +75,11 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
 @kernel(borrows=True)
 def record_events(p: Problem, state: State, events: Events, t: float) -> None:
     """Write a row for every mass whose mode is not the one last written."""
+    now = state.progress[0]
     for i in range(p.mass.size):
         if state.mode[i] == state.shown[i]:
             continue
-        row = state.counter[N_EVENTS]
+        row = now.events
         drive = drive_at(p, state, t, i)
         events.time[row] = t
         events.mass[row] = i
@@ -94,8 +89,8 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         events.v[row] = state.v[i + 1]
         events.left[row] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
         events.right[row] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
-        state.counter[N_EVENTS] += 1
-        state.counter[REST_SEEN] = 0
+        now.events += 1
+        now.rest_seen = 0
         state.shown[i] = state.mode[i]
 
 
@@ -104,10 +99,10 @@ def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
     """Write the save times in [t, t_new)."""
-    counter = state.counter
+    now = state.progress[0]
     size = 2 * p.order + 1
-    while counter[NEXT_SAVE] < saved.time.size and saved.time[counter[NEXT_SAVE]] < t_new:
-        row = counter[NEXT_SAVE]
+    while now.saved < saved.time.size and saved.time[now.saved] < t_new:
+        row = now.saved
         time = saved.time[row]
         tau = (time - t) * p.rate
         for c in range(s.xs.size):
@@ -121,31 +116,31 @@ def save_until(
             i = s.active[a]
             if state.mode[i] != 0:
                 saved.heat[row, i] += column(s.heat, i, size, tau)
-        saved.work[row] = state.clock[WORK] + horner(s.work, size, tau)
-        saved.viscous[row] = state.clock[VISCOUS] + horner(s.viscous, size, tau)
+        saved.work[row] = now.work + horner(s.work, size, tau)
+        saved.viscous[row] = now.viscous + horner(s.viscous, size, tau)
         _save_row(p, state, saved, row, time, s.xs, s.vs)
-        counter[NEXT_SAVE] += 1
+        now.saved += 1
 
 
 @kernel(plain=plain_records.save_rest, borrows=True)
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
-    counter = state.counter
-    while counter[NEXT_SAVE] < saved.time.size:
-        row = counter[NEXT_SAVE]
+    now = state.progress[0]
+    while now.saved < saved.time.size:
+        row = now.saved
         for i in range(p.mass.size):
             saved.heat[row, i] = state.heat[i]
-        saved.work[row] = state.clock[WORK]
-        saved.viscous[row] = state.clock[VISCOUS]
+        saved.work[row] = now.work
+        saved.viscous[row] = now.viscous
         _save_row(p, state, saved, row, t_end, state.x, state.v)
-        counter[NEXT_SAVE] += 1
+        now.saved += 1
 
 
 @kernel(borrows=True)
 def _save_row(
     p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
 ) -> None:
-    load = load_at(p, t, state.counter[PIECE])
+    load = load_at(p, t, state.progress[0].piece)
     for i in range(p.mass.size):
         saved.x[row, i] = x[i + 1]
         saved.v[row, i] = v[i + 1]
@@ -160,10 +155,11 @@ def _save_row(
 @kernel
 def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
     """Write the present state as the next saved row."""
-    row = state.counter[NEXT_SAVE]
+    now = state.progress[0]
+    row = now.saved
     for i in range(p.mass.size):
         saved.heat[row, i] = state.heat[i]
-    saved.work[row] = state.clock[WORK]
-    saved.viscous[row] = state.clock[VISCOUS]
+    saved.work[row] = now.work
+    saved.viscous[row] = now.viscous
     _save_row(p, state, saved, row, t, state.x, state.v)
-    state.counter[NEXT_SAVE] += 1
+    now.saved += 1

@@ -27,9 +27,18 @@ from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status
 from stiction.laws.friction import without_memory
+from stiction.numerics.checks import MOST_WORK
 
 if TYPE_CHECKING:
-    from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State, Track
+    from stiction.chains.event_driven.state import (
+        Events,
+        Problem,
+        Progress,
+        Saved,
+        Scratch,
+        State,
+        Track,
+    )
     from stiction.chains.methods import EventDriven
     from stiction.chains.replay.trail import Trail
     from stiction.laws.compiled import CompiledLaw
@@ -110,12 +119,11 @@ class Solver:
     """One solve: buffers, the loop over kernel calls, and the report."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
-        from stiction.chains.event_driven import state as er
         from stiction.chains.event_driven import step_kernels as ek
         from stiction.laws.compiled import CompiledLaw
         from stiction.numerics.callback import Callback
 
-        self.ek, self.er = ek, er
+        self.ek = ek
         self.method, self.chain, self.request = method, chain, request
         self.most_steps = method.steps_allowed(chain.n_mass)
         self.load_call = Callback(chain.load.pieces().function, "UserLoad.function")
@@ -129,10 +137,10 @@ class Solver:
         self.log: list[tuple[npt.NDArray[Any], ...]] = []
         self.n_logged = 0
         self.trail = TrailKeeper(chain.n_mass)
-        self.touches: list[Floats] = []
+        self.touches: list[npt.NDArray[Any]] = []
         self.stop_time: float | None = None
         # time and steps when it was last judged whether the run gets anywhere
-        self.judged = np.array([self.state.clock[self.er.TIME], 0.0])
+        self.judged = np.array([self.now.time, 0.0])
         self.reason = ""
 
     def run(self) -> Run:
@@ -142,13 +150,17 @@ class Solver:
         status = self.advance()
         return build_run(self.chain, self.method, self.request, self._history(status))
 
+    @property
+    def now(self) -> Progress:
+        """Where the run stands."""
+        return self.state.progress[0]
+
     def advance(self) -> Status:
         """Go on to the end of what is requested, and return how that went."""
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, Status]:
-        ek, er, request = self.ek, self.er, self.request
-        counter = self.state.counter
+        ek, now, request = self.ek, self.now, self.request
         span = request.t_end - request.t_start
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         fitted = self.problem.fitted or self.problem.load_address != 0
@@ -156,7 +168,7 @@ class Solver:
         # the first calls are short, to see whether the run gets anywhere
         short = max(20, steps // 20)
         while True:
-            now = short if counter[er.STEPS] <= _STEPS_TO_JUDGE or fitted else steps
+            chunk = short if now.steps <= _STEPS_TO_JUDGE or fitted else steps
             code = advance(
                 self.problem,
                 self.state,
@@ -164,17 +176,17 @@ class Solver:
                 self.events,
                 self.scratch,
                 request.t_end,
-                min(now, self.most_steps - int(counter[er.STEPS])),
+                min(chunk, self.most_steps - int(now.steps)),
                 self.method.max_events - self.n_logged,
             )
             self.load_call.check()
             self.law.check()
             self._drain()
-            t = float(self.state.clock[er.TIME])
+            t = float(now.time)
             if code == ek.DONE:
                 return Status.SOLVED
             if code == ek.ALL_STUCK:
-                counter[er.REST_SEEN] = 1
+                now.rest_seen = 1
                 if self.chain.rests_for_good(t, self.state.x[1:-1]):
                     self.stop_time = t
             if code == ek.NOT_FINITE:
@@ -191,21 +203,21 @@ class Solver:
             if code == ek.STEP_VANISHED:
                 self.reason = self._too_rough(t)
                 return Status.WORK_LIMIT
-            if counter[er.STEPS] >= self.most_steps:
+            if now.steps >= self.most_steps:
                 self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
             when, judged = self.judged
             if self._is_hopeless(t):
                 self.reason = (
-                    f"{counter[er.STEPS] - judged:.0f} steps led from {when:.9g} s to {t:.9g} "
+                    f"{now.steps - judged:.0f} steps led from {when:.9g} s to {t:.9g} "
                     "s, and this span would take far too many; look for masses, springs or a load "
                     "of another size than the rest"
                 )
                 if self.load_call.address:
                     self.reason += ", or a pole of UserLoad.function"
                 return Status.WORK_LIMIT
-            if counter[er.STEPS] - judged >= _STEPS_TO_JUDGE:
-                self.judged[:] = t, counter[er.STEPS]
+            if now.steps - judged >= _STEPS_TO_JUDGE:
+                self.judged[:] = t, now.steps
             if self.n_logged >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
@@ -227,20 +239,20 @@ class Solver:
     def _is_hopeless(self, t: float) -> bool:
         """Return whether the last steps would have to be repeated absurdly often."""
         span, (when, judged) = self.request.t_end - self.request.t_start, self.judged
-        steps = float(self.state.counter[self.er.STEPS] - judged)
+        steps = float(self.now.steps - judged)
         many = steps * span > _HOPELESS * self.most_steps * (t - when)
         return steps >= _STEPS_TO_JUDGE and many
 
     def _drain(self) -> None:
         """Move full rows out of the kernel's buffers."""
-        er, counter, e = self.er, self.state.counter, self.events
-        rows = int(counter[er.N_EVENTS])
+        now, e = self.now, self.events
+        rows = int(now.events)
         if rows:
             self.log.append(tuple(column[:rows].copy() for column in e[:8]))
             self.n_logged += rows
             # whatever moved now did not rest for good
             self.stop_time = None
-            counter[er.N_EVENTS] = 0
+            now.events = 0
         rows = int(e.track.filled[0])
         if rows:
             k = e.track
@@ -248,16 +260,15 @@ class Solver:
                 (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
             )
             e.track.filled[0] = 0
-        touches = int(counter[er.N_TOUCH])
-        if touches:
-            self.touches.append(e.touch[:touches].copy())
-            counter[er.N_TOUCH] = 0
+        if now.touch_rows:
+            self.touches.append(e.touch[: now.touch_rows].copy())
+            now.touch_rows = 0
 
     # ---- checkpoint
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         arrays = {f"state_{name}": value for name, value in self.state._asdict().items()}
-        rows = int(self.state.counter[self.er.NEXT_SAVE])
+        rows = int(self.now.saved)
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
         arrays |= self.trail.pack()
@@ -273,7 +284,7 @@ class Solver:
         self._check(kept)
         for name, value in self.state._asdict().items():
             value[...] = kept[f"state_{name}"]
-        rows = int(self.state.counter[self.er.NEXT_SAVE])
+        rows = int(self.now.saved)
         for name, value in self.saved._asdict().items():
             value[:rows] = kept[f"saved_{name}"]
         columns = tuple(kept[f"log_{j}"] for j in range(8))
@@ -286,7 +297,6 @@ class Solver:
 
     def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        er = self.er
         state, saved, modes = self.state._asdict(), self.saved._asdict(), (-1, 1)
         marks = dict.fromkeys(("mode", "shown", "side", "band"), modes)
         marks["lead"] = (0, self.method.order)
@@ -297,20 +307,21 @@ class Solver:
         for j, v in enumerate(self.events[:8]):
             forms[f"log_{j}"] = like(v, "events", nan=j > 3, within=ranges.get(j))
         forms |= self.trail.forms()
-        forms["touches"] = Form(("touches", er.N_COLUMN), inf=True)
+        forms["state_progress"] = like(self.state.progress, within=(0, MOST_WORK))
+        forms["touches"] = like(self.events.touch, "touches", inf=("length",))
         forms["stop_time"], forms["judged"] = Form((1,), nan=True), Form((2,))
-        sizes, counter = check_arrays(kept, forms), kept["state_counter"]
-        check_count("state_counter", int(counter[er.NEXT_SAVE]), sizes["rows"], sizes["rows"])
+        sizes, now = check_arrays(kept, forms), kept["state_progress"][0]
+        check_count("state_progress", int(now["saved"]), sizes["rows"], sizes["rows"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
         pieces = self.problem.piece_time.size
-        check_count("state_counter", int(counter[er.PIECE]), 0, max(pieces - 1, 0))
+        check_count("state_progress", int(now["piece"]), 0, max(pieces - 1, 0))
         blocks = kept["trail_blocks"][:, 1]
         check_count("trail_blocks", int(blocks.sum()), sizes["trail"], sizes["trail"])
 
     # ---- report
 
-    def _touches(self) -> Floats:
-        return np.concatenate([np.empty((0, self.er.N_COLUMN)), *self.touches])
+    def _touches(self) -> npt.NDArray[Any]:
+        return np.concatenate([self.events.touch[:0], *self.touches])
 
     def changes(self) -> tuple[npt.NDArray[Any], ...]:
         """Return time, mass, mode before and after of the events that were noted."""
@@ -322,10 +333,10 @@ class Solver:
         return [np.concatenate(parts) for parts in zip(*self.log, strict=True)]
 
     def _history(self, status: Status) -> ChainHistory:
-        er, counter = self.er, self.state.counter
+        now = self.now
         if not status.ok:
             self._keep_last_state()
-        rows = max(int(counter[er.NEXT_SAVE]), 1)
+        rows = max(int(now.saved), 1)
         if status is Status.NOT_FINITE:
             # what was saved inside the step that blew up is no part of the run
             sound = np.isfinite(self.saved.x[:rows] + self.saved.v[:rows]).all(axis=1)
@@ -353,10 +364,10 @@ class Solver:
             stop_time=self.stop_time,
             energy=ledger,
             stats={
-                "steps": int(counter[er.STEPS]),
-                "expansions": int(counter[er.EXPANSIONS]),
+                "steps": int(now.steps),
+                "expansions": int(now.expansions),
                 "order": self.method.order,
-                "touches": int(counter[er.TOUCHES]),
+                "touches": int(now.touches),
             },
             status=status,
             reason=self.reason,
@@ -370,8 +381,8 @@ class Solver:
 
     def _given(self) -> tuple[float, float | None]:
         """Return the heat that friction gave back in all steps [J], and from when on [s]."""
-        given, at = (float(self.state.clock[k]) for k in (self.er.GIVEN, self.er.GIVEN_AT))
-        return given, at if given > 0.0 else None
+        given = float(self.now.given)
+        return given, float(self.now.given_time) if given > 0.0 else None
 
     def _trail(self) -> Trail | None:
         if self.events.track.time.size == 0:
@@ -389,14 +400,14 @@ class Solver:
 
     def _keep_last_state(self) -> None:
         """Save the state at which a failed run stands, as its last row."""
-        er, state = self.er, self.state
-        t = float(state.clock[er.TIME])
-        row = int(state.counter[er.NEXT_SAVE])
+        state = self.state
+        t = float(self.now.time)
+        row = int(self.now.saved)
         finite = np.isfinite(state.x).all() and np.isfinite(self.chain.load.at(t))
         if row < self.saved.time.size and finite:
             self.saved.time[row] = t
             self.saved.time[row + 1 :] = np.inf
-            state.counter[er.NEXT_SAVE] = row
+            self.now.saved = row
             self.ek.save_now(self.problem, state, self.saved, t)
 
 
@@ -462,13 +473,13 @@ def _start(chain: Chain, request: Request) -> State:
     from stiction.chains.event_driven import state as er
 
     n = chain.n_mass
-    clock = np.zeros(er.N_CLOCK)
-    clock[er.TIME], clock[er.TAU], clock[er.GAP] = request.t_start, 0.25, 1.0
+    progress = er.Progress.table()
+    now = progress[0]
+    now.time, now.tau, now.gap = request.t_start, 0.25, 1.0
     x, v = np.zeros(n + 2), np.zeros(n + 2)
     x[1:-1], v[1:-1] = chain.x_start, chain.v_start
     return er.State(
-        clock=clock,
-        counter=np.zeros(er.N_COUNTER, np.int64),
+        progress=progress,
         x=x,
         v=v,
         mode=np.zeros(n, np.int64),
@@ -511,7 +522,7 @@ def _events(n: int, track: Track) -> Events:
         v=np.empty(rows),
         left=np.empty(rows),
         right=np.empty(rows),
-        touch=np.empty((_TOUCH_ROWS + 4 * n, er.N_COLUMN)),
+        touch=er.Touch.table(_TOUCH_ROWS + 4 * n),
         track=track,
     )
 

@@ -7,18 +7,61 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Struct, Table
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# entries of State.clock and State.counter
-TIME, WORK, VISCOUS, TAU, GAP = 0, 1, 2, 3, 4
-# heat that friction gave back in steps [J], and the start of the first of them [s]
-GIVEN, GIVEN_AT, N_CLOCK = 5, 6, 7
-PIECE, NEXT_SAVE, STEPS, N_EVENTS, REST_SEEN, EXPANSIONS, N_TOUCH, STILL = 0, 1, 2, 3, 4, 5, 6, 7
-TOUCHES, N_COUNTER = 8, 9
-# columns of Events.touch, and its kinds
-AT, MASS, KIND, LENGTH, TAKEN, N_COLUMN = 0, 1, 2, 3, 4, 5
+# kinds of touches
 OF_BOUND, OF_SLIP = 0, 1
+
+
+class Progress(Struct):
+    """Where a run stands, in one element.
+
+    time : [s]
+    work, viscous : what load, belt and plate did, and what dampers took [J]
+    tau, gap : length of the last fit and of the last step, in tau
+    given, given_time : heat that friction gave back in steps [J], and the start of the first [s]
+    piece : of the load
+    saved, events, touch_rows : samples saved, and rows of `Events` that are filled
+    steps, expansions, touches : counts of steps, of expansions in series, and of all touches
+    rest_seen : 1 where all masses stick and this was told
+    still : steps one after the other in which no time passed
+    """
+
+    time: float
+    work: float
+    viscous: float
+    tau: float
+    gap: float
+    given: float
+    given_time: float
+    piece: int
+    saved: int
+    events: int
+    touch_rows: int
+    steps: int
+    expansions: int
+    touches: int
+    rest_seen: int
+    still: int
+
+
+class Touch(Struct):
+    """A mass that touches its bound, or whose slip rate touches zero.
+
+    time : [s]
+    length : how long it is undecided [s]
+    mass, kind : its number from 0, and OF_BOUND or OF_SLIP
+    slips : 1 where it slips on
+    """
+
+    time: float
+    length: float
+    mass: int
+    kind: int
+    slips: int
 
 
 class Problem(NamedTuple):
@@ -101,8 +144,7 @@ class State(NamedTuple):
     `band` marks masses that came within their error of an event and have not left it yet.
     """
 
-    clock: Floats
-    counter: Ints
+    progress: Table[Progress]
     x: Floats
     v: Floats
     mode: Ints
@@ -144,7 +186,7 @@ class Track(NamedTuple):
 
 
 class Events(NamedTuple):
-    """A buffer of mode changes; `touch` holds touches, by the columns AT to TAKEN."""
+    """A buffer of mode changes, of touches, and of states on the way."""
 
     time: Floats
     mass: Ints
@@ -154,5 +196,5 @@ class Events(NamedTuple):
     v: Floats
     left: Floats
     right: Floats
-    touch: Floats
+    touch: Table[Touch]
     track: Track

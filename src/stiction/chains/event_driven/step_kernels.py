@@ -34,30 +34,11 @@ from stiction.chains.event_driven.series_kernels import (
     power_series,
 )
 from stiction.chains.event_driven.state import (
-    AT,
-    EXPANSIONS,
-    GAP,
-    GIVEN,
-    GIVEN_AT,
-    KIND,
-    LENGTH,
-    MASS,
-    N_EVENTS,
-    N_TOUCH,
     OF_BOUND,
     OF_SLIP,
-    PIECE,
-    REST_SEEN,
-    STEPS,
-    STILL,
-    TAKEN,
-    TAU,
-    TIME,
-    TOUCHES,
-    VISCOUS,
-    WORK,
     Events,
     Problem,
+    Progress,
     Saved,
     Scratch,
     State,
@@ -160,11 +141,12 @@ def _begin(
     p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
 ) -> tuple[int, float, float]:
     """Return why a step cannot begin, PAUSE if it can, its latest end and that in tau."""
-    counter, n, t = state.counter, p.mass.size, state.clock[TIME]
-    full = counter[N_EVENTS] + n > events.time.size
-    full = full or counter[N_TOUCH] + 3 * n > events.touch.shape[0]
+    now = state.progress[0]
+    n, t = p.mass.size, now.time
+    full = now.events + n > events.time.size
+    full = full or now.touch_rows + 3 * n > len(events.touch)
     full = full or track_full(events.track)
-    if full or (counter[N_EVENTS] >= room and t < t_end):
+    if full or (now.events >= room and t < t_end):
         return EVENTS_FULL, t, 0.0
     if t >= t_end:
         record_events(p, state, events, t)
@@ -192,19 +174,19 @@ def _finish(
     reach: float,
 ) -> int:
     """Go along the series of a step to its end; return PAUSE, or why the run has to stop."""
-    clock, counter = state.clock, state.counter
-    n, t = p.mass.size, clock[TIME]
+    now = state.progress[0]
+    n, t = p.mass.size, now.time
     record_events(p, state, events, t)
-    if counter[REST_SEEN] == 0 and _all_stuck(state.mode):
+    if now.rest_seen == 0 and _all_stuck(state.mode):
         return ALL_STUCK
     if p.jump:
         _note_corners(p, state, s, t, events)
-    tau = min(reach, _reach_of_series(p, s, count, reach, clock[TAU]))
+    tau = min(reach, _reach_of_series(p, s, count, reach, now.tau))
     if p.share_address != 0:
         tau = _reach_of_share(p, state.mode, s, count, tau)
     # search a little past the last gap first: near events make far ones irrelevant,
     # and on a short stretch most masses are excluded by one look at their series
-    horizon = min(tau, 4.0 * clock[GAP])
+    horizon = min(tau, 4.0 * now.gap)
     first, last_grouped = first_events(p, state, s, count, horizon, t)
     while first > horizon and horizon < tau:
         horizon = min(tau, 8.0 * horizon)
@@ -216,17 +198,17 @@ def _finish(
             tau = reach
             last_grouped = max(last_grouped, reach)
     _note_touches(p, state, s, count, tau, last_grouped, events)
-    clock[GAP] = max(tau, 1e-3)
+    now.gap = max(tau, 1e-3)
     t_new = limit if tau >= reach else t + tau / p.rate
     power_series(p, t, s.active, count, state.mode, s)
     save_until(p, state, saved, s, count, t, t_new)
     track_step(p, state, events.track, s, count, t, tau)
     _move_on(p, state, s, count, tau)
-    counter[STILL] = counter[STILL] + 1 if t_new == t else 0
-    if counter[STILL] > 4 * n + 100:
+    now.still = now.still + 1 if t_new == t else 0
+    if now.still > 4 * n + 100:
         return STALLED
-    clock[TIME] = t_new
-    counter[STEPS] += 1
+    now.time = t_new
+    now.steps += 1
     for i in range(n):
         s.started[i] = 1 if state.mode[i] != 0 and state.lead[i] > 0 else 0
         s.corner[i] = 0
@@ -241,20 +223,20 @@ def _finish(
 
 @kernel(borrows=True)
 def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
-    counter = state.counter
+    now = state.progress[0]
     _find_piece(p, state, t)
     limit = min(t_end, t + p.longest)
-    if counter[PIECE] + 1 < p.piece_time.size:
-        limit = min(limit, p.piece_time[counter[PIECE] + 1])
+    if now.piece + 1 < p.piece_time.size:
+        limit = min(limit, p.piece_time[now.piece + 1])
     return limit
 
 
 @kernel(borrows=True)
 def _find_piece(p: Problem, state: State, t: float) -> None:
     """Advance to the piece of the load that holds at time t."""
-    counter = state.counter
-    while counter[PIECE] + 1 < p.piece_time.size and p.piece_time[counter[PIECE] + 1] <= t:
-        counter[PIECE] += 1
+    now = state.progress[0]
+    while now.piece + 1 < p.piece_time.size and p.piece_time[now.piece + 1] <= t:
+        now.piece += 1
 
 
 @kernel(plain=plain_steps.active, borrows=True)
@@ -281,7 +263,7 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
 @kernel(borrows=True)
 def _settle(p: Problem, state: State, s: Scratch) -> int:
     """Decide the modes, expand the series, and return the number of active masses."""
-    t = state.clock[TIME]
+    t = state.progress[0].time
     ties = mark_ties(p, state, t)
     count = _lay_out(p, state, s, t)
     expand(p, t, s.active, count, state.mode, state.lead, s)
@@ -297,7 +279,7 @@ def _settle(p: Problem, state: State, s: Scratch) -> int:
 @kernel(borrows=True)
 def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
     """Do as `_settle` with a user's functions; -1 where they need a vanishing step."""
-    t = state.clock[TIME]
+    t = state.progress[0].time
     for _ in range(p.mass.size + 2):
         ties = mark_ties(p, state, t)
         count = _lay_out(p, state, s, t)
@@ -333,10 +315,11 @@ def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
 @kernel(borrows=True)
 def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     """Write where the series of the active masses begin and return the number of these."""
-    load_series(p, t, state.counter[PIECE], s.load)
+    now = state.progress[0]
+    load_series(p, t, now.piece, s.load)
     count = _active(p, state, s)
     _start_series(p, state, s, count)
-    state.counter[EXPANSIONS] += 1
+    now.expansions += 1
     return count
 
 
@@ -355,11 +338,12 @@ def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
 @kernel(borrows=True)
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     """Expand with a user's functions on the longest step that fits; whether one was found."""
-    tau = min(reach, 2.0 * state.clock[TAU], p.longest_fit)
+    now = state.progress[0]
+    tau = min(reach, 2.0 * now.tau, p.longest_fit)
     for _ in range(80):
         misfit = fit_forces(p, t, tau, s.active, count, state.mode, state.lead, s)
         if misfit <= p.fit_tolerance:
-            state.clock[TAU] = tau
+            now.tau = tau
             return True
         # when a mass stops on the way, fit up to a little beyond that moment
         stop = np.inf
@@ -368,7 +352,7 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
                 if state.mode[s.active[a]] != 0:
                     stop = min(stop, _stop_root(p, state, s, s.active[a], tau))
         tau = 1.002 * stop if 0.0 < stop < 0.97 * tau else 0.5 * tau
-        load_series(p, t, state.counter[PIECE], s.load)
+        load_series(p, t, now.piece, s.load)
     return False
 
 
@@ -449,19 +433,20 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
 
 @kernel(borrows=True)
 def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
+    now = state.progress[0]
     evaluate(p, tau, s.active, count, state.mode, s, state.x, state.v)
     size = 2 * p.order + 1
-    state.clock[WORK] += horner(s.work, size, tau)
-    state.clock[VISCOUS] += horner(s.viscous, size, tau)
+    now.work += horner(s.work, size, tau)
+    now.viscous += horner(s.viscous, size, tau)
     _heat_up(state, s, count, size, tau)
 
 
 @kernel(borrows=True)
-def note_given(clock: Floats, gain: float) -> None:
+def note_given(now: Progress, gain: float) -> None:
     """Add heat that friction gave back to a mass in the step that begins now."""
-    if clock[GIVEN] == 0.0:
-        clock[GIVEN_AT] = clock[TIME]
-    clock[GIVEN] -= gain
+    if now.given == 0.0:
+        now.given_time = now.time
+    now.given -= gain
 
 
 @kernel(plain=plain_steps.heat_up, borrows=True)
@@ -473,7 +458,7 @@ def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> Non
             gain = column(s.heat, i, size, tau)
             state.heat[i] += gain
             if gain < 0.0:
-                note_given(state.clock, gain)
+                note_given(state.progress[0], gain)
 
 
 @kernel(borrows=True)
@@ -486,7 +471,7 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
         i = s.active[a]
         if s.root[i] <= group and state.mode[i] != 0:
             state.v[i + 1] = p.belt
-    load = load_at(p, t, state.counter[PIECE])
+    load = load_at(p, t, state.progress[0].piece)
     for a in range(count):
         i = s.active[a]
         if s.root[i] > group:
@@ -509,7 +494,7 @@ def _note_touches(
     p: Problem, state: State, s: Scratch, count: int, tau: float, group: float, events: Events
 ) -> None:
     """Count the touches up to tau, and note which masses are within their error there."""
-    t = state.clock[TIME]
+    t = state.progress[0].time
     for a in range(count):
         i = s.active[a]
         if s.open[i] <= tau:
@@ -552,16 +537,14 @@ def _note(
     slips: bool,
 ) -> None:
     """Count a touch; keep it where it can matter: with friction that falls."""
-    state.counter[TOUCHES] += 1
+    now = state.progress[0]
+    now.touches += 1
     if p.constant and not jumps(p, i):
         return
-    row = state.counter[N_TOUCH]
-    events.touch[row, AT] = t
-    events.touch[row, MASS] = i
-    events.touch[row, KIND] = kind
-    events.touch[row, LENGTH] = length
-    events.touch[row, TAKEN] = 1.0 if slips else 0.0
-    state.counter[N_TOUCH] += 1
+    touch = events.touch[now.touch_rows]
+    touch.time, touch.mass, touch.kind = t, i, kind
+    touch.length, touch.slips = length, 1 if slips else 0
+    now.touch_rows += 1
 
 
 @kernel(borrows=True)
@@ -575,10 +558,11 @@ def _all_stuck(mode: Ints) -> bool:
 @kernel
 def first_modes(p: Problem, state: State) -> None:
     """Set the modes from the velocities and drives: at the start, or where the load jumps."""
-    t = state.clock[TIME]
+    now = state.progress[0]
+    t = now.time
     # the run may start after the first breakpoint of the load
     _find_piece(p, state, t)
-    load = load_at(p, t, state.counter[PIECE])
+    load = load_at(p, t, now.piece)
     for i in range(p.mass.size):
         w = state.v[i + 1] - p.belt
         if w == 0.0:

@@ -14,7 +14,11 @@ import numpy as np
 
 from stiction.chains.event_driven.records import drive_of
 from stiction.chains.event_driven.series_kernels import FIT, load_at
-from stiction.chains.event_driven.state import EXPANSIONS, PIECE, TAU, Problem, Scratch, State
+from stiction.chains.event_driven.state import (
+    Problem,
+    Scratch,
+    State,
+)
 from stiction.laws.law_kernels import share_term
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
@@ -87,7 +91,7 @@ def place(p: Problem, state: State, i: int, drive: float, size: float) -> None:
 @kernel(borrows=True)
 def mark_ties(p: Problem, state: State, t: float) -> int:
     """Mark the masses at rest that are at their bound, let go those beyond; count the ties."""
-    load, ties = load_at(p, t, state.counter[PIECE]), 0
+    load, ties = load_at(p, t, state.progress[0].piece), 0
     for i in range(p.mass.size):
         if state.mode[i] != 0:
             continue
@@ -107,7 +111,7 @@ def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties:
     The series are those of a step in which the ties stay. Nearly every tie is a single mass that
     a load or a neighbour has pushed to its bound.
     """
-    load, seen, goes = load_at(p, t, state.counter[PIECE]), 0, 0
+    load, seen, goes = load_at(p, t, state.progress[0].piece), 0, 0
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0 or state.lead[i] != 1:
@@ -147,13 +151,14 @@ def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) ->
     A mass that goes gets its mode, and as lead the number of terms of its slip rate that are
     zero. One that stays keeps lead 1; `s.corner` tells whether that was by the rule of a jump.
     """
+    now = state.progress[0]
     n, gone = p.mass.size, False
-    _load_errors(p, s, t, share, state.clock[TAU])
+    _load_errors(p, s, t, share, now.tau)
     for i in range(n):
         s.corner[i] = 0
     for _ in range(n + 1):
         left = 0
-        state.counter[EXPANSIONS] += 1
+        now.expansions += 1
         _begin(p, state, s)
         for k in range(p.order - 1):
             _errors_of_term(p, state, s, k, t)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.step_kernels import Events
+from stiction.chains.theta.state import Events
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel, mode
 

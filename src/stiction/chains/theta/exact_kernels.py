@@ -24,39 +24,23 @@ from stiction.chains.theta.pass_kernels import (
     there_and_back,
 )
 from stiction.chains.theta.quiet_kernels import FEW, quiet_steps
-from stiction.chains.theta.step_kernels import (
-    BOUND,
-    DONE,
-    EVENTS_FULL,
-    HOLD,
-    INERTIA,
-    LOAD,
-    MODE,
-    MOST,
-    MU_KINETIC,
-    N_EVENTS,
-    NEW_FORCE,
-    NEW_MODE,
-    NORMAL,
-    NOT_FINITE,
-    PAUSE,
-    PIECE,
-    PIVOT,
-    RESCUES,
-    RESIST,
-    REST,
-    SAVE_AT,
-    SLACK,
-    SLIPPING,
-    SLOPE,
-    SOLVES,
-    STEP,
+from stiction.chains.theta.state import (
     Events,
     Problem,
-    Q,
+    Progress,
     Saved,
-    U,
     Work,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import (
+    DONE,
+    EVENTS_FULL,
+    NOT_FINITE,
+    PAUSE,
+    REST,
     begin_step,
     forces,
     jump_states,
@@ -70,14 +54,7 @@ from stiction.chains.theta.step_kernels import (
 )
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import (
-    COUPLING,
-    EXCESS,
-    RHS,
-    SOLUTION,
-    factorise,
-    solve_factored,
-)
+from stiction.numerics.tridiagonal import factorise, solve_factored, system_of
 
 __all__ = ["advance_exact", "advance_weakening"]
 
@@ -94,52 +71,53 @@ _LEAST_PIVOT = 0.1
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
-    pieces, sines, f, m, lists, law, clock, counter = work
+    pieces, sines, f, m, lists, law, progress = work
+    now = progress[0]
     room = events.first + events.marks.shape[0] - p.n
     n, far = p.n, abs(p.plate_speed * p.t_end)
     prepare(p, f, m)
     made = 0
     while made < steps:
         if n <= FEW:
-            made += quiet_steps(p, pieces, sines, f, m, clock, counter, steps - made)
+            made += quiet_steps(p, pieces, sines, f, m, now, steps - made)
             if made >= steps:
                 break
         made += 1
-        if counter[STEP] >= p.n_step:
+        if now.step >= p.n_step:
             return DONE
-        if counter[N_EVENTS] > room:
+        if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = counter[PIECE], counter[SOLVES], counter[N_EVENTS]
-        pull = clock[LOAD]
+        piece, solves, noted = now.piece, now.solves, now.events
+        pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, clock, counter)
-        held, count, most, size = there_and_back(p, f, m, lists, pull, counter[STEP])
-        counter[SOLVES] += most
+            pull = begin_step(p, pieces, sines, now)
+        held, count, most, size = there_and_back(p, f, m, lists, pull, now.step)
+        now.solves += most
         for _ in range(_PLAIN_ROUNDS):
             if count == 0:
                 break
             count, part = mend(n, f, m, lists, pull, far, count, 0, n)
-            counter[SOLVES] += 1
+            now.solves += 1
             size += part
         else:
-            settle_slowly(p, f, m, clock, counter, pull)
-            size = motion(n, f)
-        counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
+            settle_slowly(p, f, m, now, pull)
+            size = slip_squared(n, f)
+        now.most_solves = max(now.most_solves, now.solves - solves)
         if not size < LARGEST:
             return NOT_FINITE
         crossed = cross_zero(n, f, m, lists, p.theta) if p.jump else 0
         held = held and crossed == 0
-        due = clock[SAVE_AT] <= time_after(p, counter[STEP])
+        due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, clock)
-        changed = move_on(p, f, m, clock, counter, lists, events, pull, held, crossed)
+            keep_old(p, f, law, now)
+        changed = move_on(p, f, m, now, lists, events, pull, held, crossed)
         if crossed > 0:
             refactor(n, f, m, lists, crossed)
         if changed and p.jump:
-            hold_changed(f, m, events, noted, counter[N_EVENTS])
+            hold_changed(f, m, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, clock, counter, saved)
-        if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
+            save_rows(p, f, m, law, now, saved)
+        if now.slipping == 0 and (changed or piece != now.piece):
             return REST
     return PAUSE
 
@@ -147,64 +125,75 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that varies; return why it came back."""
-    pieces, sines, f, m, lists, law, clock, counter = work
+    pieces, sines, f, m, lists, law, progress = work
+    now = progress[0]
     room = events.first + events.marks.shape[0] - p.n
     prepare(p, f, m)
     for _ in range(steps):
-        if counter[STEP] >= p.n_step:
+        if now.step >= p.n_step:
             return DONE
-        if counter[N_EVENTS] > room:
+        if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = counter[PIECE], counter[SOLVES], counter[N_EVENTS]
-        pull = clock[LOAD]
+        piece, solves, noted = now.piece, now.solves, now.events
+        pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, clock, counter)
-        forces(p, f, counter[STEP], pull)
-        for i in range(p.n):
-            f[Q, i] += f[INERTIA, i] * f[U, i]
+            pull = begin_step(p, pieces, sines, now)
+        forces(p, f, now.step, pull)
+        add_inertia(p.n, f)
         if p.n_state > 0:
             hold_in_state(p, f)
         if p.jump:
             hold(p, f, m)
-        settle_weakening(p, f, m, clock, counter, pull)
-        counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        if not motion(p.n, f) < LARGEST:
+        settle_weakening(p, f, m, now, pull)
+        now.most_solves = max(now.most_solves, now.solves - solves)
+        if not slip_squared(p.n, f) < LARGEST:
             return NOT_FINITE
         crossed = cross_zero(p.n, f, m, lists, p.theta)
-        due = clock[SAVE_AT] <= time_after(p, counter[STEP])
+        due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, clock)
+            keep_old(p, f, law, now)
         if p.n_state > 0:
-            remember(p, f, clock)
-        changed = move_on(p, f, m, clock, counter, lists, events, pull, False, crossed)
+            remember(p, f, now)
+        changed = move_on(p, f, m, now, lists, events, pull, False, crossed)
         if changed and p.event_address != 0:
-            jump_states(p, events, noted, counter[N_EVENTS])
+            jump_states(p, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, clock, counter, saved)
-        if counter[SLIPPING] == 0 and (changed or piece != counter[PIECE]):
+            save_rows(p, f, m, law, now, saved)
+        if now.slipping == 0 and (changed or piece != now.piece):
             return REST
     return PAUSE
 
 
 @kernel(borrows=True)
-def motion(n: int, f: Floats) -> float:
+def add_inertia(n: int, f: Floats) -> None:
+    """Add to the forces what keeps the masses going."""
+    masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
+    for i in range(n):
+        trial.force[i] += masses.inertia[i] * motion.slip_rate[i]
+
+
+@kernel(borrows=True)
+def slip_squared(n: int, f: Floats) -> float:
     """Return the sum of squared slips: not finite, or large, where there is no motion."""
+    system = system_of(f)
     size = 0.0
     for i in range(n):
-        size += f[SOLUTION, i] * f[SOLUTION, i]
+        size += system.solution[i] * system.solution[i]
     return size
 
 
 @kernel(borrows=True)
 def prepare(p: Problem, f: Floats, m: Marks) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
+    system, masses, trial = system_of(f), masses_of(f), trial_of(f)
+    modes = modes_of(m)
     for i in range(p.n):
-        m[NEW_MODE, i] = m[MODE, i]
-        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
-        f[SLOPE, i] = 0.0
-        f[EXCESS, i] = f[PIVOT, i]
+        modes.trial[i] = modes.now[i]
+        trial.resistance[i] = masses.mu_kinetic[i] * masses.normal_force[i]
+        trial.slope[i] = 0.0
+        system.excess[i] = masses.pivot[i]
     hold(p, f, m)
-    factorise(p.n, f, m, NEW_MODE)
+    factorise(p.n, f, modes.trial)
 
 
 @kernel(borrows=True)
@@ -215,42 +204,45 @@ def hold(p: Problem, f: Floats, m: Marks) -> None:
     slip and no more, so that the step has one solution; whether it sticks after its velocity
     has passed zero is for `cross_zero` to say.
     """
+    masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for i in range(p.n):
-        f[HOLD, i] = f[BOUND, i]
-        if p.jump and m[MODE, i] != 0:
-            f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, 0.0)
+        trial.hold[i] = masses.stick_bound[i]
+        if p.jump and modes.now[i] != 0:
+            trial.hold[i] = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, 0.0)
 
 
 @kernel(borrows=True)
 def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> None:
     """Do what `hold` does for constant friction, for the masses of events `first` to `last` - 1."""
+    masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for row in range(first - events.first, last - events.first):
         i = events.marks[row, 0]
-        f[HOLD, i] = f[BOUND, i] if m[MODE, i] == 0 else f[RESIST, i]
+        trial.hold[i] = masses.stick_bound[i] if modes.now[i] == 0 else trial.resistance[i]
 
 
 @kernel(borrows=True)
-def solve_modes(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
+def solve_modes(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     """Solve for the slip with the modes as they are and return whether they fit the result.
 
     The friction on slipping masses is their law's, on stuck ones what balance asks for.
     """
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     n = p.n
-    counter[SOLVES] += 1
+    now.solves += 1
     for i in range(n):
-        f[RHS, i] = f[Q, i] - m[NEW_MODE, i] * f[RESIST, i]
+        system.rhs[i] = trial.force[i] - modes.trial[i] * trial.resistance[i]
     solve_factored(n, f)
     good = True
     before = 0.0
     for i in range(n):
-        w, mode = f[SOLUTION, i], m[NEW_MODE, i]
+        w, mode = system.solution[i], modes.trial[i]
         if mode == 0:
-            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
-            drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-            f[NEW_FORCE, i] = -drive
-            good = good and abs(drive) <= f[HOLD, i]
+            after = system.solution[i + 1] if i + 1 < n else 0.0
+            drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
+            trial.friction[i] = -drive
+            good = good and abs(drive) <= trial.hold[i]
         else:
-            f[NEW_FORCE, i] = -mode * (f[RESIST, i] + f[SLOPE, i] * abs(w))
+            trial.friction[i] = -mode * (trial.resistance[i] + trial.slope[i] * abs(w))
             good = good and mode * w > 0.0
         before = w
     return good
@@ -262,76 +254,77 @@ def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
     """
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     count = 0
     for i in range(p.n):
-        mode = m[NEW_MODE, i]
+        mode = modes.trial[i]
         if mode != 0:
-            if mode * f[SOLUTION, i] <= 0.0 and side * mode >= 0:
-                m[NEW_MODE, i] = 0
+            if mode * system.solution[i] <= 0.0 and side * mode >= 0:
+                modes.trial[i] = 0
                 count += 1
-        elif abs(f[NEW_FORCE, i]) > f[HOLD, i] + f[SLACK, i]:
-            push = 1 if f[NEW_FORCE, i] < 0.0 else -1
+        elif abs(trial.friction[i]) > trial.hold[i] + trial.slack[i]:
+            push = 1 if trial.friction[i] < 0.0 else -1
             if side * push >= 0:
-                m[NEW_MODE, i] = push
+                modes.trial[i] = push
                 count += 1
     return count
 
 
 @kernel(borrows=True)
-def again(p: Problem, f: Floats, m: Marks, counter: Ints) -> None:
+def again(p: Problem, f: Floats, m: Marks, now: Progress) -> None:
     """Factorise for the corrected modes and solve."""
-    factorise(p.n, f, m, NEW_MODE)
-    solve_modes(p, f, m, counter)
+    factorise(p.n, f, modes_of(m).trial)
+    solve_modes(p, f, m, now)
 
 
 @kernel(borrows=True)
-def settle_slowly(
-    p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, pull: float
-) -> None:
+def settle_slowly(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
     """Find the modes for constant friction where correcting them has not ended."""
+    masses, trial = masses_of(f), trial_of(f)
     slack(p, f, pull)
-    counter[RESCUES] += 1
-    settled = rescue(p, f, m, counter)
+    now.rescues += 1
+    settled = rescue(p, f, m, now)
     hold(p, f, m)
     for i in range(p.n):
-        f[RESIST, i] = f[MU_KINETIC, i] * f[NORMAL, i]
+        trial.resistance[i] = masses.mu_kinetic[i] * masses.normal_force[i]
     if not settled:
-        again(p, f, m, counter)
-        note_miss(p, clock, counter, 1.0)
+        again(p, f, m, now)
+        note_miss(p, now, 1.0)
 
 
 @kernel(borrows=True)
 def slack(p: Problem, f: Floats, pull: float) -> None:
     """Write what rounding can add to the force on each mass: a tie must not cycle."""
+    trial = trial_of(f)
     far = abs(p.plate_speed * p.t_end)
     for i in range(p.n):
-        f[SLACK, i] = slack_of(p.n, f, i, pull, far)
+        trial.slack[i] = slack_of(p.n, f, i, pull, far)
 
 
 @kernel(borrows=True)
 def hold_in_state(p: Problem, f: Floats) -> None:
     """Write what friction can hold in the state that rest through this step leads to."""
+    masses, trial = masses_of(f), trial_of(f)
     for i in range(p.n):
-        f[BOUND, i] = f[NORMAL, i] * law_value(p.static_address, 0.0, p.law_start + i * p.law_step)
-        f[HOLD, i] = f[BOUND, i]
+        mu_static = law_value(p.static_address, 0.0, p.law_start + i * p.law_step)
+        masses.stick_bound[i] = masses.normal_force[i] * mu_static
+        trial.hold[i] = masses.stick_bound[i]
 
 
 @kernel(borrows=True)
-def settle_weakening(
-    p: Problem, f: Floats, m: Marks, clock: Floats, counter: Ints, pull: float
-) -> None:
+def settle_weakening(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
     """Correct modes and friction together: Newton's method with the slope of mu."""
     slack(p, f, pull)
     linearise(p, f, m)
     for _ in range(_PLAIN_ROUNDS):
-        again(p, f, m, counter)
+        again(p, f, m, now)
         changed = correct(p, f, m, 0)
         off = linearise(p, f, m)
         if changed == 0 and off <= p.tolerance:
             return
-    counter[RESCUES] += 1
-    if not rescue(p, f, m, counter):
-        note_miss(p, clock, counter, freeze(p, f, m, counter))
+    now.rescues += 1
+    if not rescue(p, f, m, now):
+        note_miss(p, now, freeze(p, f, m, now))
 
 
 @kernel(borrows=True)
@@ -339,25 +332,27 @@ def linearise(p: Problem, f: Floats, m: Marks) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
     Returns how far the last tangent was from the law, over what friction carries, and leaves
-    the friction of the law itself in row NEW_FORCE.
+    the friction of the law itself in `friction`.
     """
+    system, masses, trial = system_of(f), masses_of(f), trial_of(f)
+    modes = modes_of(m)
     worst = 0.0
     for i in range(p.n):
-        mode = m[NEW_MODE, i]
+        mode = modes.trial[i]
         if mode == 0:
             continue
-        speed = max(mode * f[SOLUTION, i], 0.0)
-        friction = f[NORMAL, i] * mu_of(p, f, i, speed)
-        off = abs(friction - (f[RESIST, i] + f[SLOPE, i] * speed))
+        speed = max(mode * system.solution[i], 0.0)
+        friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
+        off = abs(friction - (trial.resistance[i] + trial.slope[i] * speed))
         # friction that grows from nothing has no static bound to be measured by
-        size = max(f[HOLD, i], abs(friction))
+        size = max(trial.hold[i], abs(friction))
         if off > worst * size:
             worst = off / size
-        slope = f[NORMAL, i] * slope_of(p, i, speed)
-        f[SLOPE, i] = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
-        f[RESIST, i] = friction - f[SLOPE, i] * speed
-        f[EXCESS, i] = f[PIVOT, i] + f[SLOPE, i]
-        f[NEW_FORCE, i] = -mode * friction
+        slope = masses.normal_force[i] * slope_of(p, i, speed)
+        trial.slope[i] = max(slope, (_LEAST_PIVOT - 1.0) * masses.pivot[i])
+        trial.resistance[i] = friction - trial.slope[i] * speed
+        system.excess[i] = masses.pivot[i] + trial.slope[i]
+        trial.friction[i] = -mode * friction
     return worst
 
 
@@ -365,7 +360,7 @@ def linearise(p: Problem, f: Floats, m: Marks) -> float:
 
 
 @kernel(borrows=True)
-def rescue(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
+def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     """Settle the modes in nested monotone rounds; return whether they settled.
 
     With a jump in the law, a mass that stuck at the start of the step is held by its static
@@ -373,13 +368,14 @@ def rescue(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
     bound too. So each round has one answer, and there are at most n rounds. Friction that
     varies with speed enters by its secant from rest, which keeps the problem monotone.
     """
-    last = counter[SOLVES] + p.most
+    trial, modes = trial_of(f), modes_of(m)
+    last = now.solves + p.most
     for i in range(p.n):
-        m[NEW_MODE, i] = m[MODE, i]
-        f[RESIST, i] = f[HOLD, i]
-    while counter[SOLVES] < last:
+        modes.trial[i] = modes.now[i]
+        trial.resistance[i] = trial.hold[i]
+    while now.solves < last:
         secant(p, f)
-        if not nested(p, f, m, counter, last):
+        if not nested(p, f, m, now, last):
             return False
         if p.constant:
             if not (p.jump and let_go(p, f, m)):
@@ -390,22 +386,24 @@ def rescue(p: Problem, f: Floats, m: Marks, counter: Ints) -> bool:
 
 
 @kernel(borrows=True)
-def freeze(p: Problem, f: Floats, m: Marks, counter: Ints) -> float:
+def freeze(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     """Make the step with mu as it last was, and return by how much the law differs.
 
     This is no solution, but friction resists every slip, so no energy comes from nowhere.
     """
+    system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     for i in range(p.n):
-        f[HOLD, i] = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
-        f[RESIST, i] = f[HOLD, i]
-        f[SLOPE, i] = 0.0
-        f[EXCESS, i] = f[PIVOT, i]
-    nested(p, f, m, counter, counter[SOLVES] + p.most)
+        mu = mu_of(p, masses.mu_kinetic, i, abs(system.solution[i]))
+        trial.hold[i] = masses.normal_force[i] * mu
+        trial.resistance[i] = trial.hold[i]
+        trial.slope[i] = 0.0
+        system.excess[i] = masses.pivot[i]
+    nested(p, f, m, now, now.solves + p.most)
     worst = 0.0
     for i in range(p.n):
-        carried = f[NORMAL, i] * mu_of(p, f, i, abs(f[SOLUTION, i]))
-        off = abs(carried - f[RESIST, i])
-        size = max(f[BOUND, i], carried)
+        carried = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, abs(system.solution[i]))
+        off = abs(carried - trial.resistance[i])
+        size = max(masses.stick_bound[i], carried)
         if off > worst * size:
             worst = off / size
     hold(p, f, m)
@@ -415,12 +413,13 @@ def freeze(p: Problem, f: Floats, m: Marks, counter: Ints) -> float:
 @kernel(borrows=True)
 def let_go(p: Problem, f: Floats, m: Marks) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
+    masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     any_released = False
     for i in range(p.n):
-        kinetic = f[MU_KINETIC, i] * f[NORMAL, i]
-        if m[NEW_MODE, i] != 0 and f[HOLD, i] > kinetic:
-            f[HOLD, i] = kinetic
-            f[RESIST, i] = kinetic
+        kinetic = masses.mu_kinetic[i] * masses.normal_force[i]
+        if modes.trial[i] != 0 and trial.hold[i] > kinetic:
+            trial.hold[i] = kinetic
+            trial.resistance[i] = kinetic
             any_released = True
     return any_released
 
@@ -431,36 +430,38 @@ def secant(p: Problem, f: Floats) -> float:
 
     Returns by how much the friction at the present slip changed, over what friction carries.
     """
+    system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     worst = 0.0
     if p.constant:
         return worst
     for i in range(p.n):
-        speed = abs(f[SOLUTION, i])
+        speed = abs(system.solution[i])
         if speed > 0.0:
-            slope = (f[NORMAL, i] * mu_of(p, f, i, speed) - f[RESIST, i]) / speed
+            friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
+            slope = (friction - trial.resistance[i]) / speed
         else:
-            slope = f[NORMAL, i] * slope_of(p, i, 0.0)
-        slope = max(slope, (_LEAST_PIVOT - 1.0) * f[PIVOT, i])
-        off = abs(slope - f[SLOPE, i]) * speed
-        size = max(f[HOLD, i], abs(f[RESIST, i] + slope * speed))
+            slope = masses.normal_force[i] * slope_of(p, i, 0.0)
+        slope = max(slope, (_LEAST_PIVOT - 1.0) * masses.pivot[i])
+        off = abs(slope - trial.slope[i]) * speed
+        size = max(trial.hold[i], abs(trial.resistance[i] + slope * speed))
         if off > worst * size:
             worst = off / size
-        f[SLOPE, i] = slope
-        f[EXCESS, i] = f[PIVOT, i] + slope
+        trial.slope[i] = slope
+        system.excess[i] = masses.pivot[i] + slope
     return worst
 
 
 @kernel(borrows=True)
-def nested(p: Problem, f: Floats, m: Marks, counter: Ints, last: int) -> bool:
+def nested(p: Problem, f: Floats, m: Marks, now: Progress, last: int) -> bool:
     """Find the modes for friction that is monotone in slip; false when the solves run out.
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
     because every round is monotone for an M-matrix.
     Verified by: tests/exact/test_theta_references.py::test_a_cycle_of_the_active_set_is_settled
     """
-    while counter[SOLVES] < last:
-        while counter[SOLVES] < last:
-            again(p, f, m, counter)
+    while now.solves < last:
+        while now.solves < last:
+            again(p, f, m, now)
             if correct(p, f, m, 1) == 0:
                 break
         if correct(p, f, m, -1) == 0:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import time as wall
 from collections.abc import Callable, Generator, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +28,10 @@ from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
+from stiction.numerics.checks import MOST_WORK
 
 if TYPE_CHECKING:
-    from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
+    from stiction.chains.theta.state import Events, Problem, Progress, Saved, Work
 
 __all__ = ["March"]
 
@@ -52,10 +52,8 @@ class March:
     """
 
     def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
-        from stiction.chains.theta import step_kernels as tk
-
         check_load(chain.load, request.t_start)
-        self.tk, self.scheme, self.chain, self.request = tk, scheme, chain, request
+        self.scheme, self.chain, self.request = scheme, chain, request
         self.calls = callbacks(chain, scheme)
         self.law = make_law(chain, request, scheme)
         self.problem: Problem = make_problem(chain, request, scheme, self.calls, self.law)
@@ -63,7 +61,7 @@ class March:
         self.saved: Saved = make_saved(chain, request)
         rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
         # the last is written to; the others are full and stay where they are
-        self._blocks: tuple[Events, ...] = (_block(tk, rows, 0),)
+        self._blocks: tuple[Events, ...] = (_block(rows, 0),)
         self.stop_time: float | None = None
         self.status, self.reason = Status.SOLVED, ""
 
@@ -73,7 +71,7 @@ class March:
         if fresh:
             begin(self.chain, self.scheme, self.problem, self.work, self.saved, self.events)
         try:
-            rests = self.scheme.exact and self.work.counter[self.tk.SLIPPING] == 0
+            rests = self.scheme.exact and self.now.slipping == 0
             if not (fresh and rests and self._rest_for_good()):
                 run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
@@ -91,20 +89,20 @@ class March:
     def _loop(self) -> Generator[Pause, None, None]:
         advance = self._advance()
         steps = int(min(max(1, 20_000 // self.chain.n_mass), _MOST_STEPS))
-        counter, step = self.work.counter, self.tk.STEP
+        now = self.now
         while True:
-            start, before = wall.perf_counter(), int(counter[step])
+            start, before = wall.perf_counter(), now.step
             code = advance(self.problem, self.work, self.saved, self.events, steps)
             for call in self.calls.values():
                 call.check()
             self.law.check()
             spent = max(wall.perf_counter() - start, 1e-6)
             # only the length of a chunk follows the clock, never what is computed in it
-            made = int(counter[step]) - before
+            made = int(now.step - before)
             steps = max(1, int(min(made * _CHUNK_S / spent, 20.0 * steps, _MOST_STEPS)))
             if self._over(code):
                 return
-            done = int(counter[step]) / self.problem.n_step
+            done = float(now.step / self.problem.n_step)
             yield Pause(done, f"{self.n_events} events", self._pack)
 
     def _advance(self) -> Callable[[Problem, Work, Saved, Events, int], int]:
@@ -118,7 +116,8 @@ class March:
 
     def _over(self, code: int) -> bool:
         """Judge why the kernel came back; return whether the run is over."""
-        tk = self.tk
+        from stiction.chains.theta import step_kernels as tk
+
         if code == tk.REST:
             return self._rest_for_good()
         if code == tk.NOT_FINITE:
@@ -135,8 +134,8 @@ class March:
 
     def _not_finite(self) -> str:
         """Return why a step has no finite answer: its load, or a scheme that is not stable."""
-        step, p = int(self.work.counter[self.tk.STEP]), self.problem
-        load = float(self.work.clock[self.tk.LOAD])
+        step, p = int(self.now.step), self.problem
+        load = float(self.now.load)
         end = p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
         if not np.isfinite(load):
             return f"the load is {load} N at t = {end:.9g} s, the end of a step"
@@ -150,7 +149,7 @@ class March:
         made, rows = self.n_events, self.events.first + self.events.marks.shape[0]
         more = max(min(2 * rows, self.scheme.max_events + self.chain.n_mass), rows + 1)
         # at once: an interrupt finds all events here or all there
-        self._blocks = (*self._written(), _block(self.tk, more - made, made))
+        self._blocks = (*self._written(), _block(more - made, made))
 
     @property
     def events(self) -> Events:
@@ -161,18 +160,23 @@ class March:
         """Return the blocks of events without the rows that are not written yet."""
         *full, last = self._blocks
         rows = self.n_events - last.first
-        return [*full, self.tk.Events(last.values[:rows], last.marks[:rows], last.first)]
+        return [*full, last._replace(values=last.values[:rows], marks=last.marks[:rows])]
+
+    @property
+    def now(self) -> Progress:
+        """Where the run stands."""
+        return self.work.progress[0]
 
     @property
     def time(self) -> float:
         """The time reached [s]."""
-        step, p = int(self.work.counter[self.tk.STEP]), self.problem
+        step, p = int(self.now.step), self.problem
         return p.t_end if step >= p.n_step else p.t_start + step * p.h
 
     @property
     def n_events(self) -> int:
         """Number of mode changes so far."""
-        return int(self.work.counter[self.tk.N_EVENTS])
+        return int(self.now.events)
 
     # ---- rest
 
@@ -182,70 +186,67 @@ class March:
         A chain that rests on a surface at rest is not stepped any further, because nothing
         but the load would change. One that rides on a belt is.
         """
-        tk, chain, t = self.tk, self.chain, self.time
-        since = float(self.work.clock[tk.REST_SINCE])
-        if not chain.rests_for_good(t, self._row(tk.X), since):
+        chain, t, x = self.chain, self.time, self._motion()["x"]
+        since = float(self.now.rest_since)
+        if not chain.rests_for_good(t, x, since):
             return False
         self.stop_time = since
         if chain.belt_speed != 0.0:
             return False
         ride = np.full(chain.n_mass, chain.belt_speed)
-        self._save_rest(chain.drive(t, self._row(tk.X), ride), float(chain.load.at(t)))
+        self._save_rest(chain.drive(t, x, ride), float(chain.load.at(t)))
         return True
 
     def _save_rest(self, drive: Floats, now: float) -> None:
         """Write all rows that are left: the load changes, and friction with it."""
-        tk, chain, saved = self.tk, self.chain, self.saved
-        row = int(self.work.counter[tk.NEXT_SAVE])
-        saved.x[row:], saved.v[row:] = self._row(tk.X), 0.0
-        saved.mode[row:], saved.heat[row:] = 0, self._row(tk.HEAT)
+        chain, saved, motion = self.chain, self.saved, self._motion()
+        row = int(self.now.saved)
+        saved.x[row:], saved.v[row:] = motion["x"], 0.0
+        saved.mode[row:], saved.heat[row:] = 0, motion["heat"]
         change = np.asarray(chain.load.at(saved.time[row:])) - now
         saved.friction[row:] = -(drive + np.outer(change, chain.load_shares))
         saved.sums[row:] = self._sums()
-        self.work.counter[tk.NEXT_SAVE] = saved.time.size
+        self.now.saved = saved.time.size
 
-    def _row(self, row: int) -> Floats:
-        return self.work.f[row, : self.chain.n_mass]
+    def _motion(self) -> dict[str, Floats]:
+        rows = self.work.motion._asdict()
+        return {name: row[: self.chain.n_mass] for name, row in rows.items()}
 
     def _sums(self) -> Floats:
-        tk = self.tk
-        at = [tk.KINETIC, tk.STORED, tk.WORK, tk.VISCOUS, tk.ALGORITHMIC]
-        return np.asarray(self.work.clock[at])
+        now = self.now
+        return np.array([now.kinetic, now.stored, now.work, now.viscous, now.algorithmic])
 
     def _keep_last_state(self) -> None:
         """Save the state at which an unfinished run stands as its last row."""
-        tk, saved, counter, t = self.tk, self.saved, self.work.counter, self.time
-        row = int(counter[tk.NEXT_SAVE])
+        saved, motion, n, t = self.saved, self._motion(), self.chain.n_mass, self.time
+        row = int(self.now.saved)
         if self.status.ok or row >= saved.time.size or t <= saved.time[row - 1]:
             return
-        saved.time[row], saved.x[row] = t, self._row(tk.X)
-        saved.v[row] = self._row(tk.U) + self.chain.belt_speed
-        saved.mode[row] = self.work.m[tk.MODE, : self.chain.n_mass]
-        saved.friction[row], saved.heat[row] = self._row(tk.FORCE), self._row(tk.HEAT)
+        saved.time[row], saved.x[row] = t, motion["x"]
+        saved.v[row] = motion["slip_rate"] + self.chain.belt_speed
+        saved.mode[row] = self.work.modes.now[:n]
+        saved.friction[row], saved.heat[row] = motion["friction"], motion["heat"]
         saved.sums[row] = self._sums()
         if self.chain.law.states:
             saved.state[row, :, :-1] = self.law.states
-            saved.state[row, :, -1] = self._row(tk.BOUND)
-        counter[tk.NEXT_SAVE] = row + 1
+            saved.state[row, :, -1] = self.work.masses.stick_bound[:n]
+        self.now.saved = row + 1
 
     # ---- checkpoint
 
     def _tables(self) -> dict[str, npt.NDArray[Any]]:
         """Return views of all that the kernels carry from step to step, by name."""
-        from stiction.numerics import tridiagonal as tri
-
-        tk, n, work = self.tk, self.chain.n_mass, self.work
+        n, work = self.chain.n_mass, self.work
         return {
-            "clock": work.clock,
-            "counter": work.counter,
-            "state": work.f[tk.STATE, :n],
-            "slip": work.f[tri.SOLUTION, :n],
-            "mode": work.m[tk.MODE, :n],
+            "progress": work.progress,
+            **self._motion(),
+            "slip": work.system.solution[:n],
+            "mode": work.modes.now[:n],
             "contact_state": self.law.states,
         }
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        rows = int(self.work.counter[self.tk.NEXT_SAVE])
+        rows = int(self.now.saved)
         arrays = {name: values.copy() for name, values in self._tables().items()}
         arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
         written = self._written()
@@ -262,9 +263,9 @@ class March:
         for name, values in self._tables().items():
             values[...] = kept[name]
         for name, values in self.saved._asdict().items():
-            values[: int(self.work.counter[self.tk.NEXT_SAVE])] = kept[f"saved_{name}"]
+            values[: self.now.saved] = kept[f"saved_{name}"]
         rows = max(self.n_events + self.chain.n_mass, self.events.marks.shape[0])
-        self._blocks = (_block(self.tk, rows, 0),)
+        self._blocks = (_block(rows, 0),)
         self.events.values[: self.n_events] = kept["event_values"]
         self.events.marks[: self.n_events] = kept["event_marks"]
         stop = float(kept["stop_time"][0])
@@ -275,8 +276,8 @@ class March:
         """Refuse a checkpoint whose arrays are not those of `_pack`."""
         forms = {name: like(values) for name, values in self._tables().items()}
         # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
-        tk = self.tk
-        forms["clock"] = like(self.work.clock, inf=(tk.REST_SINCE, tk.SAVE_AT))
+        infinite = ("rest_since", "save_at")
+        forms["progress"] = like(self.work.progress, inf=infinite, within=(0, MOST_WORK))
         forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
         for name, values in self.saved._asdict().items():
             nan, within = (-1,) if name == "state" else False, (-1, 1) if name == "mode" else None
@@ -285,12 +286,12 @@ class March:
         forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
         forms["stop_time"] = Form((1,), nan=True)
         sizes = check_arrays(kept, forms)
-        counter = kept["counter"]
-        check_count("counter", int(counter[tk.NEXT_SAVE]), sizes["rows"], sizes["rows"])
-        check_count("counter", int(counter[tk.N_EVENTS]), sizes["events"], sizes["events"])
+        now = kept["progress"][0]
+        check_count("progress", int(now["saved"]), sizes["rows"], sizes["rows"])
+        check_count("progress", int(now["events"]), sizes["events"], sizes["events"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
-        check_count("counter", int(counter[tk.PIECE]), 0, self.work.pieces.shape[1] - 1)
-        check_count("counter", int(counter[tk.STEP]), 0, self.problem.n_step)
+        check_count("progress", int(now["piece"]), 0, self.work.pieces.shape[1] - 1)
+        check_count("progress", int(now["step"]), 0, self.problem.n_step)
         modes = kept["event_marks"][:, 1:]
         check_count("event_marks", int(abs(modes).max(initial=0)), 0, 1)
 
@@ -298,10 +299,10 @@ class March:
 
     def history(self, checks: Sequence[Check]) -> ChainHistory:
         """Return what was computed, with the lines of the audit."""
-        tk, counter, clock = self.tk, self.work.counter, self.work.clock
-        kept = {name: v[: counter[tk.NEXT_SAVE]] for name, v in self.saved._asdict().items()}
+        now = self.now
+        kept = {name: v[: now.saved] for name, v in self.saved._asdict().items()}
         kinetic, stored, work, viscous, algorithmic = kept["sums"].T
-        steps, solves = int(counter[tk.STEP]), int(counter[tk.SOLVES])
+        steps, solves = int(now.step), int(now.solves)
         ledger = Ledger(
             time=kept["time"],
             kinetic=kinetic,
@@ -310,7 +311,7 @@ class March:
             friction_heat=kept["heat"],
             viscous_heat=viscous,
             algorithmic=algorithmic,
-            step_imbalance_rel=float(clock[tk.WORST]),
+            step_imbalance_rel=float(now.worst),
         )
         return ChainHistory(
             time=kept["time"],
@@ -330,9 +331,9 @@ class March:
                 "solves": solves,
                 "newton_iterations": solves,
                 "mean_iterations": solves / steps if steps else 0.0,
-                "most_iterations": int(counter[tk.MOST]),
-                "rescued_steps": int(counter[tk.RESCUES]),
-                "unconverged_steps": int(counter[tk.MISSES]),
+                "most_iterations": int(now.most_solves),
+                "rescued_steps": int(now.rescues),
+                "unconverged_steps": int(now.misses),
             },
             status=self.status,
             reason=self.reason,
@@ -341,9 +342,8 @@ class March:
 
     def _given(self) -> tuple[float, float | None]:
         """Return the heat that friction gave back in all steps [J], and when it began to."""
-        clock = self.work.clock
-        heat = float(clock[self.tk.GIVEN])
-        return heat, float(clock[self.tk.GIVEN_TIME]) if heat > 0.0 else None
+        heat = float(self.now.given)
+        return heat, float(self.now.given_time) if heat > 0.0 else None
 
     def _events(self) -> RawEvents | LateEvents:
         from stiction.chains.theta.event_kernels import counted
@@ -355,9 +355,9 @@ class March:
 
     def _stop(self) -> float | None:
         """Return the time of the stop, unless something moved after it."""
-        if self.stop_time is None or self.work.counter[self.tk.SLIPPING] > 0:
+        if self.stop_time is None or self.now.slipping > 0:
             return None
-        return self.stop_time if self.work.clock[self.tk.REST_SINCE] <= self.stop_time else None
+        return self.stop_time if self.now.rest_since <= self.stop_time else None
 
 
 def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
@@ -368,7 +368,8 @@ def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
     return RawEvents(time, mass, before, after, x, v, left, right)
 
 
-def _block(tk: ModuleType, rows: int, first: int) -> Events:
+def _block(rows: int, first: int) -> Events:
     """Return room for events from number `first` on; memory is taken as it is written."""
-    block: Events = tk.Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), first)
-    return block
+    from stiction.chains.theta.state import Events
+
+    return Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), first)

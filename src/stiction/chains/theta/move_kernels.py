@@ -5,37 +5,28 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.step_kernels import (
-    AFTERWARDS,
-    BLOCK,
-    CHANGED,
-    FORCE,
-    HEAT,
-    HEAT_LOW,
-    LINK_C,
-    LINK_K,
-    MASS,
-    MODE,
-    N_EVENTS,
-    NEW_FORCE,
-    NEW_MODE,
-    REST_SINCE,
-    SHARE,
-    STEP,
-    X_LOW,
+from stiction.chains.theta.state import (
     Events,
+    Listed,
     Problem,
+    Progress,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import (
+    BLOCK,
     Sums,
-    U,
-    X,
     close_books,
     note_against,
     note_given,
     note_modes,
     time_after,
 )
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import SOLUTION
+from stiction.numerics.tridiagonal import system_of
 
 __all__ = ["move_on"]
 
@@ -49,9 +40,8 @@ def move_on(
     p: Problem,
     f: Floats,
     m: Marks,
-    clock: Floats,
-    counter: Ints,
-    lists: Ints,
+    now: Progress,
+    lists: Table[Listed],
     events: Events,
     pull: float,
     held: bool,
@@ -66,12 +56,13 @@ def move_on(
     held : whether all modes are those of the last step
     crossed : how many masses `cross_zero` listed
     """
-    n, t, before = p.n, time_after(p, counter[STEP]), counter[N_EVENTS]
+    motion, trial = motion_of(f), trial_of(f)
+    n, t, before = p.n, time_after(p, now.step), now.events
     done = 0
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     for first in range(0, n, BLOCK):
         last = min(first + BLOCK, n)
-        sums = move(f, m, clock, first, last, t, p.belt, p.h, p.rate)
+        sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate)
         kinetic += sums[0]
         stored += sums[1]
         viscous += sums[2]
@@ -81,26 +72,25 @@ def move_on(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
-        while done < crossed and lists[CHANGED, done] < last:
+        while done < crossed and lists[done].changed < last:
             # the friction of the step made the heat; from now on it is another
-            i = lists[CHANGED, done]
-            f[NEW_FORCE, i] = f[AFTERWARDS, i]
+            i = lists[done].changed
+            trial.friction[i] = trial.friction_after[i]
             done += 1
         if not held:
-            note_modes(f, m, counter, events, t, first, last, p.belt)
+            note_modes(f, m, now, events, t, first, last, p.belt)
         for i in range(first, last):
-            f[FORCE, i] = f[NEW_FORCE, i]
+            motion.friction[i] = trial.friction[i]
     close_books(
         p,
         f,
-        clock,
-        counter,
+        now,
         pull,
         (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
     )
-    if counter[N_EVENTS] == before:
+    if now.events == before:
         return False
-    clock[REST_SINCE] = t
+    now.rest_since = t
     return True
 
 
@@ -108,7 +98,7 @@ def move_on(
 def move(
     f: Floats,
     m: Marks,
-    clock: Floats,
+    now: Progress,
     first: int,
     last: int,
     t: float,
@@ -121,46 +111,48 @@ def move(
     Looks at every one: whether it slips as its mode says, and what friction takes from it.
     `rate` is 1 / theta.
     """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     lost = 0.0
-    speed_before = f[SOLUTION, first - 1] + belt if first > 0 else 0.0
-    x_before = f[X, first - 1] if first > 0 else 0.0
+    speed_before = system.solution[first - 1] + belt if first > 0 else 0.0
+    x_before = motion.x[first - 1] if first > 0 else 0.0
     for i in range(first, last):
-        w, mass, force = f[SOLUTION, i], f[MASS, i], f[NEW_FORCE, i]
-        du = (w - f[U, i]) * rate
+        w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
+        du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
         # steps in x are tiny beside x: what an addition loses is kept for the next one
-        step = h * speed - f[X_LOW, i]
-        x = f[X, i] + step
-        f[X_LOW, i] = (x - f[X, i]) - step
-        f[X, i] = x
-        u = f[U, i] + du
+        step = h * speed - motion.x_low[i]
+        x = motion.x[i] + step
+        motion.x_low[i] = (x - motion.x[i]) - step
+        motion.x[i] = x
+        u = motion.slip_rate[i] + du
         inertia += mass * du * du
-        mode = m[NEW_MODE, i]
+        mode = modes.trial[i]
         # one condition that hardly ever holds: modes alone would be guessed wrong
         off = (mode * w < 0.0) | ((mode == 0) & (w != 0.0))
-        if off and (mode != 0 or m[MODE, i] == 0):
-            note_against(clock, w, t)
+        if off and (mode != 0 or modes.now[i] == 0):
+            note_against(now, w, t)
         # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
         ringing = u if mode == 0 else 0.0
         u = 0.0 if mode == 0 else u
         stopped += mass * ringing * ringing
         lost += mass * ringing
-        f[U, i] = u
+        motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
         spin, stretch = speed - speed_before, x - x_before
-        stored += f[LINK_K, i] * stretch * stretch
-        spread += f[LINK_K, i] * spin * spin
-        viscous += f[LINK_C, i] * spin * spin
+        stored += masses.stiffness[i] * stretch * stretch
+        spread += masses.stiffness[i] * spin * spin
+        viscous += masses.damping[i] * spin * spin
         gain = -h * force * w
         heat += gain
         if gain < 0.0:
-            note_given(clock, -gain, t)
-        gain -= f[HEAT_LOW, i]
-        total = f[HEAT, i] + gain
-        f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
-        f[HEAT, i] = total
-        pushed += f[SHARE, i] * speed
+            note_given(now, -gain, t)
+        gain -= motion.heat_low[i]
+        total = motion.heat[i] + gain
+        motion.heat_low[i] = (total - motion.heat[i]) - gain
+        motion.heat[i] = total
+        pushed += masses.share[i] * speed
         ridden += force
         speed_before, x_before = speed, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped

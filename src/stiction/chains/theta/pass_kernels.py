@@ -14,30 +14,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.step_kernels import (
-    AFTERWARDS,
-    BOUND,
-    CHANGED,
-    FOUND,
-    HOLD,
-    INERTIA,
-    LATER,
-    LINK_C,
-    LINK_K,
-    MODE,
-    NEW_FORCE,
-    NEW_MODE,
-    PLATE_K,
-    RESIST,
-    SHARE,
-    UNTIL,
+from stiction.chains.theta.state import (
+    Listed,
+    Modes,
     Problem,
-    Q,
-    U,
-    X,
+    Trial,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
 )
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import COUPLING, EXCESS, INVERSE, LOWER, SOLUTION
+from stiction.numerics.tridiagonal import System, system_of
 
 __all__ = [
     "LARGEST",
@@ -69,9 +58,9 @@ _FITS, _TIES, _CORRECTED = range(3)
 
 @kernel(borrows=True)
 def there_and_back(
-    p: Problem, f: Floats, m: Marks, lists: Ints, pull: float, step: int
+    p: Problem, f: Floats, m: Marks, lists: Table[Listed], pull: float, step: int
 ) -> tuple[bool, int, int, float]:
-    """Write Q, solve for the slip with the modes as they are, correct those that contradict it.
+    """Write `force`, solve for the slip, and correct the modes that contradict it.
 
     Goes over a part of the chain at a time, forward, back, and again where modes were corrected,
     while it is in the caches: a stuck mass parts the system, so a part ends with one. Whether
@@ -80,18 +69,19 @@ def there_and_back(
 
     Returns
     -------
-    Whether all modes fit at once, how many are left to be solved for (row CHANGED lists them,
+    Whether all modes fit at once, how many are left to be solved for (listed as `changed`,
     rising), how often a part was solved at most, and the sum of squared slips.
 
     Verified by: tests/unit/chains/theta/test_passes.py::test_parts_make_no_difference
     """
+    modes = modes_of(m)
     n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
     belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
     held, left, most, size, last = True, 0, 1, 0.0, 0
     while last < n:
         first = last
         last = min(first + PART, n)
-        while last < n and m[NEW_MODE, last - 1] != 0:
+        while last < n and modes.trial[last - 1] != 0:
             last += 1
         ahead(n, f, m, pull, ride, belt, plates, plate, first, last)
         fits, count, part = back(n, f, m, lists, pull, far, first, last)
@@ -108,22 +98,23 @@ def there_and_back(
             fits, left = let_part(n, f, m, lists, pull, far, first - 1, left)
             held = held and fits
         for q in range(count):
-            lists[LATER, left] = lists[CHANGED, q]
+            lists[left].later = lists[q].changed
             left += 1
     for q in range(left):
-        lists[CHANGED, q] = lists[LATER, q]
+        lists[q].changed = lists[q].later
     return held, left, most, size
 
 
 @kernel(borrows=True)
 def let_part(
-    n: int, f: Floats, m: Marks, lists: Ints, pull: float, far: float, i: int, left: int
+    n: int, f: Floats, m: Marks, lists: Table[Listed], pull: float, far: float, i: int, left: int
 ) -> tuple[bool, int]:
     """Correct the mode of the stuck mass i between two parts; return if it fit, and the count."""
-    before = f[SOLUTION, i - 1] if i > 0 else 0.0
-    said = judge(n, f, m, i, before, 0.0, f[SOLUTION, i + 1], pull, far)
+    system = system_of(f)
+    before = system.solution[i - 1] if i > 0 else 0.0
+    said = judge(n, f, m, i, before, 0.0, system.solution[i + 1], pull, far)
     if said == _CORRECTED:
-        lists[LATER, left] = i
+        lists[left].later = i
         left += 1
     return said == _FITS, left
 
@@ -141,7 +132,7 @@ def ahead(
     first: int,
     last: int,
 ) -> None:
-    """Write Q, all forces but friction, and go forward through the factored system.
+    """Write `force`, all but friction, and go forward through the factored system.
 
     Does so for the masses from `first` to before `last`; the one before is stuck.
 
@@ -150,29 +141,38 @@ def ahead(
     ride : how far the belt moves in the share theta of a step
     plate : the place of the plate, where there are `plates`
     """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
     if first == 0:
-        left = f[LINK_K, 0] * (f[X, 0] + ride) + f[LINK_C, 0] * belt
+        left = masses.stiffness[0] * (motion.x[0] + ride) + masses.damping[0] * belt
     else:
-        left = f[LINK_K, first] * (f[X, first] - f[X, first - 1])
+        left = masses.stiffness[first] * (motion.x[first] - motion.x[first - 1])
     value = 0.0
     for i in range(first, last):
         if i + 1 < n:
-            right = f[LINK_K, i + 1] * (f[X, i + 1] - f[X, i])
+            right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
-            right = -f[LINK_K, n] * (f[X, i] + ride) - f[LINK_C, n] * belt
-        force = (right - left) + f[SHARE, i] * pull
+            right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * belt
+        force = (right - left) + masses.share[i] * pull
         if plates:
-            force += f[PLATE_K, i] * (plate - f[X, i] - ride)
-        force += f[INERTIA, i] * f[U, i]
-        f[Q, i] = force
-        value = (force - m[NEW_MODE, i] * f[RESIST, i]) + f[LOWER, i] * value
-        f[SOLUTION, i] = value
+            force += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
+        force += masses.inertia[i] * motion.slip_rate[i]
+        trial.force[i] = force
+        value = (force - modes.trial[i] * trial.resistance[i]) + system.lower[i] * value
+        system.solution[i] = value
         left = right
 
 
 @kernel(borrows=True)
 def back(
-    n: int, f: Floats, m: Marks, lists: Ints, pull: float, far: float, first: int, last: int
+    n: int,
+    f: Floats,
+    m: Marks,
+    lists: Table[Listed],
+    pull: float,
+    far: float,
+    first: int,
+    last: int,
 ) -> tuple[bool, int, float]:
     """Solve backward from before `last` to `first`; correct the modes that contradict the slip.
 
@@ -181,45 +181,48 @@ def back(
 
     Returns
     -------
-    Whether all modes fit, how many were corrected (row CHANGED lists them, rising), and the sum
+    Whether all modes fit, how many were corrected (listed as `changed`, rising), and the sum
     of squared slips.
     """
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     good, count, until = True, 0, last if last == n else last - 1
     size = value = after = further = 0.0
     for i in range(last - 1, first - 2, -1):
         if i >= first:
-            value = (f[SOLUTION, i] + f[COUPLING, i + 1] * value) * f[INVERSE, i]
-            f[SOLUTION, i] = value
+            value = (system.solution[i] + system.coupling[i + 1] * value) * system.inverse[i]
+            system.solution[i] = value
             size += value * value
         else:
             # the stuck mass before this part, or the end
             value = 0.0
         # the slip on both sides of the mass to the right is known now
         j = i + 1
-        if j < until and not agrees(f, m, j, value, after, further):
+        if j < until and not agrees(system, trial, modes, j, value, after, further):
             said = judge(n, f, m, j, value, after, further, pull, far)
             good = good and said == _FITS
             if said == _CORRECTED:
-                lists[CHANGED, count] = j
+                lists[count].changed = j
                 count += 1
         further, after = after, value
     for k in range(count // 2):
-        one = lists[CHANGED, k]
-        lists[CHANGED, k] = lists[CHANGED, count - 1 - k]
-        lists[CHANGED, count - 1 - k] = one
+        one = lists[k].changed
+        lists[k].changed = lists[count - 1 - k].changed
+        lists[count - 1 - k].changed = one
     return good, count, size
 
 
 @kernel(borrows=True, within=True)
-def agrees(f: Floats, m: Marks, i: int, before: float, w: float, after: float) -> bool:
+def agrees(
+    system: System, trial: Trial, modes: Modes, i: int, before: float, w: float, after: float
+) -> bool:
     """Write the friction on mass i; return whether its mode fits the slip.
 
     Without a branch: in a long chain whether a mass sticks or slips would be guessed wrong.
     """
-    mode = m[NEW_MODE, i]
-    drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-    f[NEW_FORCE, i] = -drive if mode == 0 else -mode * f[RESIST, i]
-    return bool(((mode == 0) & (abs(drive) <= f[HOLD, i])) | (mode * w > 0.0))
+    mode = modes.trial[i]
+    drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
+    trial.friction[i] = -drive if mode == 0 else -mode * trial.resistance[i]
+    return bool(((mode == 0) & (abs(drive) <= trial.hold[i])) | (mode * w > 0.0))
 
 
 @kernel(borrows=True)
@@ -235,22 +238,23 @@ def judge(
     far: float,
 ) -> int:
     """Write the friction on mass i; correct its mode if it contradicts the slip."""
-    mode = m[NEW_MODE, i]
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
+    mode = modes.trial[i]
     if mode != 0:
-        f[NEW_FORCE, i] = -mode * f[RESIST, i]
+        trial.friction[i] = -mode * trial.resistance[i]
         if mode * w > 0.0:
             return _FITS
         if mode * w <= 0.0:
-            m[NEW_MODE, i] = 0
+            modes.trial[i] = 0
             return _CORRECTED
         return _TIES
-    drive = f[Q, i] + f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-    f[NEW_FORCE, i] = -drive
+    drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
+    trial.friction[i] = -drive
     size = abs(drive)
-    if size <= f[HOLD, i]:
+    if size <= trial.hold[i]:
         return _FITS
-    if size > f[HOLD, i] + slack_of(n, f, i, pull, far):
-        m[NEW_MODE, i] = 1 if drive > 0.0 else -1
+    if size > trial.hold[i] + slack_of(n, f, i, pull, far):
+        modes.trial[i] = 1 if drive > 0.0 else -1
         return _CORRECTED
     return _TIES
 
@@ -261,10 +265,12 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 
     `far` is the farthest place of the plate. (The whole of p would cost more than the sum.)
     """
-    size = f[HOLD, i] + abs(f[INERTIA, i] * f[U, i]) + abs(f[SHARE, i] * pull)
-    size += f[PLATE_K, i] * (far + abs(f[X, i]))
-    size += f[LINK_K, i] * abs(f[X, i] - (f[X, i - 1] if i > 0 else 0.0))
-    size += f[LINK_K, i + 1] * abs((f[X, i + 1] if i + 1 < n else 0.0) - f[X, i])
+    masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
+    size = trial.hold[i] + abs(masses.inertia[i] * motion.slip_rate[i])
+    size += abs(masses.share[i] * pull)
+    size += masses.plate_stiffness[i] * (far + abs(motion.x[i]))
+    size += masses.stiffness[i] * abs(motion.x[i] - (motion.x[i - 1] if i > 0 else 0.0))
+    size += masses.stiffness[i + 1] * abs((motion.x[i + 1] if i + 1 < n else 0.0) - motion.x[i])
     slack: float = _ROUNDING * size
     return slack
 
@@ -274,58 +280,63 @@ def mend(
     n: int,
     f: Floats,
     m: Marks,
-    lists: Ints,
+    lists: Table[Listed],
     pull: float,
     far: float,
     count: int,
     first: int,
     until: int,
 ) -> tuple[int, float]:
-    """Solve again around the masses in row CHANGED; correct modes from `first` to before `until`.
+    """Solve again around the masses `changed`; correct modes from `first` to before `until`.
 
     Returns
     -------
     How many were corrected, and the sum of squared slips of what was solved again.
     """
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     stretches, size = solve_around(n, f, m, lists, count)
     found, seen = 0, first - 1
     for q in range(stretches):
         # the stuck masses at both ends feel another force too
-        last = min(lists[UNTIL, q] + 1, until - 1)
-        for i in range(max(lists[CHANGED, q] - 1, seen + 1), last + 1):
-            before = f[SOLUTION, i - 1] if i > 0 else 0.0
-            after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
-            if agrees(f, m, i, before, f[SOLUTION, i], after):
+        last = min(lists[q].until + 1, until - 1)
+        for i in range(max(lists[q].changed - 1, seen + 1), last + 1):
+            before = system.solution[i - 1] if i > 0 else 0.0
+            after = system.solution[i + 1] if i + 1 < n else 0.0
+            w = system.solution[i]
+            if agrees(system, trial, modes, i, before, w, after):
                 continue
-            if judge(n, f, m, i, before, f[SOLUTION, i], after, pull, far) == _CORRECTED:
-                lists[FOUND, found] = i
+            if judge(n, f, m, i, before, w, after, pull, far) == _CORRECTED:
+                lists[found].found = i
                 found += 1
         seen = last
     for q in range(found):
-        lists[CHANGED, q] = lists[FOUND, q]
+        lists[q].changed = lists[q].found
     return found, size
 
 
 @kernel(borrows=True)
-def solve_around(n: int, f: Floats, m: Marks, lists: Ints, count: int) -> tuple[int, float]:
-    """Factorise and solve around the masses in row CHANGED, rising, up to stuck ones.
+def solve_around(
+    n: int, f: Floats, m: Marks, lists: Table[Listed], count: int
+) -> tuple[int, float]:
+    """Factorise and solve around the masses `changed`, rising, up to stuck ones.
 
-    Returns how many stretches there were, whose ends rows CHANGED and UNTIL hold, and the sum
+    Returns how many stretches there were, listed from `changed` to `until`, and the sum
     of squared slips in them.
     """
+    modes = modes_of(m)
     stretches, last, size = 0, -1, 0.0
     for q in range(count):
-        i = lists[CHANGED, q]
+        i = lists[q].changed
         if i <= last:
             continue
         first = i
-        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+        while first - 1 > last and modes.trial[first - 1] != 0:
             first -= 1
         last = i
-        while last + 1 < n and m[NEW_MODE, last + 1] != 0:
+        while last + 1 < n and modes.trial[last + 1] != 0:
             last += 1
         size += solve_stretch(f, m, first, last)
-        lists[CHANGED, stretches], lists[UNTIL, stretches] = first, last
+        lists[stretches].changed, lists[stretches].until = first, last
         stretches += 1
     return stretches, size
 
@@ -336,31 +347,32 @@ def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
 
     Returns the sum of squared slips.
     """
-    ground, before, value = f[COUPLING, first], 0.0, 0.0
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
+    ground, before, value = system.coupling[first], 0.0, 0.0
     for i in range(first, last + 1):
-        mode = m[NEW_MODE, i]
-        lower = f[COUPLING, i] * before
-        held = f[EXCESS, i] + ground
-        after = f[COUPLING, i + 1]
+        mode = modes.trial[i]
+        lower = system.coupling[i] * before
+        held = system.excess[i] + ground
+        after = system.coupling[i + 1]
         if mode != 0:
             before = 1.0 / (held + after)
             ground = after * held * before
         else:
             before = 0.0
             ground = after
-        f[LOWER, i], f[INVERSE, i] = lower, before
-        value = (f[Q, i] - mode * f[RESIST, i]) + lower * value
-        f[SOLUTION, i] = value
+        system.lower[i], system.inverse[i] = lower, before
+        value = (trial.force[i] - mode * trial.resistance[i]) + lower * value
+        system.solution[i] = value
     size = value = 0.0
     for i in range(last, first - 1, -1):
-        value = (f[SOLUTION, i] + f[COUPLING, i + 1] * value) * f[INVERSE, i]
-        f[SOLUTION, i] = value
+        value = (system.solution[i] + system.coupling[i + 1] * value) * system.inverse[i]
+        system.solution[i] = value
         size += value * value
     return size
 
 
 @kernel(borrows=True)
-def cross_zero(n: int, f: Floats, m: Marks, lists: Ints, theta: float) -> int:
+def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) -> int:
     """Decide what the masses do whose velocity passes zero in this step.
 
     The slip w at theta may fit its mode although the velocity at the end of the step does not,
@@ -372,44 +384,47 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Ints, theta: float) -> int:
 
     Returns
     -------
-    How many masses end the step in another mode than that of the solve: row CHANGED lists them,
+    How many masses end the step in another mode than that of the solve, listed as `changed`,
     rising.
 
     Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
     """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
     count = 0
     for i in range(n):
-        mode, w = m[MODE, i], f[SOLUTION, i]
+        mode, w = modes.now[i], system.solution[i]
         # the velocity at the end of the step, times theta
-        end = w - (1.0 - theta) * f[U, i]
+        end = w - (1.0 - theta) * motion.slip_rate[i]
         # one condition that hardly ever holds: modes alone would be guessed wrong
         if not (mode != 0) & (mode * end <= 0.0):
             continue
-        before = f[SOLUTION, i - 1] if i > 0 else 0.0
-        after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
-        drive = f[Q, i] - f[INERTIA, i] * f[U, i]
-        drive += f[COUPLING, i] * before + f[COUPLING, i + 1] * after
-        sticks, slips = abs(drive) <= f[BOUND, i], m[NEW_MODE, i] != 0
+        before = system.solution[i - 1] if i > 0 else 0.0
+        after = system.solution[i + 1] if i + 1 < n else 0.0
+        drive = trial.force[i] - masses.inertia[i] * motion.slip_rate[i]
+        drive += system.coupling[i] * before + system.coupling[i + 1] * after
+        sticks, slips = abs(drive) <= masses.stick_bound[i], modes.trial[i] != 0
         if sticks == slips:
-            lists[CHANGED, count] = i
-            lists[FOUND, count] = 0 if sticks else (1 if drive > 0.0 else -1)
-            f[AFTERWARDS, i] = -drive if sticks else -lists[FOUND, count] * f[HOLD, i]
+            lists[count].changed = i
+            lists[count].found = 0 if sticks else (1 if drive > 0.0 else -1)
+            trial.friction_after[i] = -drive if sticks else -lists[count].found * trial.hold[i]
             count += 1
     for q in range(count):
-        m[NEW_MODE, lists[CHANGED, q]] = lists[FOUND, q]
+        modes.trial[lists[q].changed] = lists[q].found
     return count
 
 
 @kernel(borrows=True)
-def refactor(n: int, f: Floats, m: Marks, lists: Ints, count: int) -> None:
-    """Write the factors that belong to the modes around the masses in row CHANGED."""
+def refactor(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> None:
+    """Write the factors that belong to the modes around the masses `changed`."""
+    modes = modes_of(m)
     last = -1
     for q in range(count):
-        i = lists[CHANGED, q]
+        i = lists[q].changed
         if i <= last:
             continue
         first = i
-        while first - 1 > last and m[NEW_MODE, first - 1] != 0:
+        while first - 1 > last and modes.trial[first - 1] != 0:
             first -= 1
         last = factor_stretch(n, f, m, first, i)
 
@@ -417,19 +432,20 @@ def refactor(n: int, f: Floats, m: Marks, lists: Ints, count: int) -> None:
 @kernel(borrows=True)
 def factor_stretch(n: int, f: Floats, m: Marks, first: int, least: int) -> int:
     """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
-    ground, before = f[COUPLING, first], 0.0
+    system, modes = system_of(f), modes_of(m)
+    ground, before = system.coupling[first], 0.0
     for i in range(first, n):
-        mode = m[NEW_MODE, i]
+        mode = modes.trial[i]
         if mode == 0 and i > least:
             return i - 1
-        f[LOWER, i] = f[COUPLING, i] * before
-        held = f[EXCESS, i] + ground
-        after = f[COUPLING, i + 1]
+        system.lower[i] = system.coupling[i] * before
+        held = system.excess[i] + ground
+        after = system.coupling[i + 1]
         if mode != 0:
             before = 1.0 / (held + after)
             ground = after * held * before
         else:
             before = 0.0
             ground = after
-        f[INVERSE, i] = before
+        system.inverse[i] = before
     return n - 1

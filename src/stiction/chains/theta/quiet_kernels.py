@@ -12,33 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import LARGEST, agrees, ahead
-from stiction.chains.theta.step_kernels import (
-    FORCE,
-    HEAT,
-    HEAT_LOW,
-    LINK_C,
-    LINK_K,
-    LOAD,
-    MASS,
-    MODE,
-    MOST,
-    NEW_FORCE,
-    PIECE,
-    SAVE_AT,
-    SHARE,
-    SOLVES,
-    STEP,
-    X_LOW,
+from stiction.chains.theta.state import (
     Problem,
-    Sums,
-    U,
-    X,
-    close_books,
-    load_at,
-    time_after,
+    Progress,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
 )
+from stiction.chains.theta.step_kernels import Sums, close_books, load_at, time_after
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import COUPLING, INVERSE, SOLUTION
+from stiction.numerics.tridiagonal import system_of
 
 __all__ = ["FEW", "quiet_steps"]
 
@@ -57,8 +41,7 @@ def quiet_steps(
     sines: Floats,
     f: Floats,
     m: Marks,
-    clock: Floats,
-    counter: Ints,
+    now: Progress,
     steps: int,
 ) -> int:
     """Make up to `steps` steps while no mode changes and nothing is to be saved; return how many.
@@ -67,46 +50,47 @@ def quiet_steps(
     """
     n, ride = p.n, p.theta * p.h * p.belt
     last = pieces.shape[1] - 1
-    ends = pieces[0, counter[PIECE] + 1] if counter[PIECE] < last else np.inf
-    pull = load = clock[LOAD]
+    ends = pieces[0, now.piece + 1] if now.piece < last else np.inf
+    pull = load = now.load
     made = 0
-    while made < steps and counter[STEP] < p.n_step:
-        t = time_after(p, counter[STEP])
-        if clock[SAVE_AT] <= t or ends <= t:
+    while made < steps and now.step < p.n_step:
+        t = time_after(p, now.step)
+        if now.save_at <= t or ends <= t:
             break
         if not p.steady:
-            load = load_at(pieces, sines, p.load_address, t, counter[PIECE])
-            pull = p.theta * load + (1.0 - p.theta) * clock[LOAD]
-        plate = p.plate_speed * (p.t_start + (counter[STEP] + p.theta) * p.h)
+            load = load_at(pieces, sines, p.load_address, t, now.piece)
+            pull = p.theta * load + (1.0 - p.theta) * now.load
+        plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
         ahead(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
         if not stays(n, f, m, p.theta, p.jump):
             break
-        clock[LOAD] = load
+        now.load = load
         sums = slide(n, f, m, p.belt, p.h, p.rate)
-        close_books(p, f, clock, counter, pull, sums)
+        close_books(p, f, now, pull, sums)
         made += 1
-    counter[SOLVES] += made
+    now.solves += made
     if made > 0:
-        counter[MOST] = max(counter[MOST], 1)
+        now.most_solves = max(now.most_solves, 1)
     return made
 
 
 @kernel(borrows=True, within=True)
 def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
     """Solve backward; return whether every mode fits the slip and lasts to the end of the step."""
+    system, motion, trial, modes = system_of(f), motion_of(f), trial_of(f), modes_of(m)
     good, size = True, 0.0
     value = after = further = 0.0
     for i in range(n - 1, -2, -1):
         value = 0.0
         if i >= 0:
-            value = (f[SOLUTION, i] + f[COUPLING, i + 1] * after) * f[INVERSE, i]
-            f[SOLUTION, i] = value
+            value = (system.solution[i] + system.coupling[i + 1] * after) * system.inverse[i]
+            system.solution[i] = value
             size += value * value
         if i + 1 < n:
-            good = good & agrees(f, m, i + 1, value, after, further)
-        if jump and i >= 0 and m[MODE, i] != 0:
+            good = good & agrees(system, trial, modes, i + 1, value, after, further)
+        if jump and i >= 0 and modes.now[i] != 0:
             # a velocity that passes zero within the step is for `cross_zero`
-            good = good & (m[MODE, i] * (value - (1.0 - theta) * f[U, i]) > 0.0)
+            good = good & (modes.now[i] * (value - (1.0 - theta) * motion.slip_rate[i]) > 0.0)
         further, after = after, value
     return good & (size < LARGEST)
 
@@ -117,37 +101,39 @@ def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Su
 
     What `move` looks for cannot happen here: every mass slips as its mode says.
     """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
     kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
     lost = speed_before = x_before = 0.0
     for i in range(n):
-        w, mass, force = f[SOLUTION, i], f[MASS, i], f[NEW_FORCE, i]
-        f[FORCE, i] = force
-        du = (w - f[U, i]) * rate
+        w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
+        motion.friction[i] = force
+        du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
-        step = h * speed - f[X_LOW, i]
-        x = f[X, i] + step
-        f[X_LOW, i] = (x - f[X, i]) - step
-        f[X, i] = x
-        u = f[U, i] + du
+        step = h * speed - motion.x_low[i]
+        x = motion.x[i] + step
+        motion.x_low[i] = (x - motion.x[i]) - step
+        motion.x[i] = x
+        u = motion.slip_rate[i] + du
         inertia += mass * du * du
-        stuck = m[MODE, i] == 0
+        stuck = modes.now[i] == 0
         ringing = u if stuck else 0.0
         u = 0.0 if stuck else u
         stopped += mass * ringing * ringing
         lost += mass * ringing
-        f[U, i] = u
+        motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
         spin, stretch = speed - speed_before, x - x_before
-        stored += f[LINK_K, i] * stretch * stretch
-        spread += f[LINK_K, i] * spin * spin
-        viscous += f[LINK_C, i] * spin * spin
+        stored += masses.stiffness[i] * stretch * stretch
+        spread += masses.stiffness[i] * spin * spin
+        viscous += masses.damping[i] * spin * spin
         gain = -h * force * w
         heat += gain
-        gain -= f[HEAT_LOW, i]
-        total = f[HEAT, i] + gain
-        f[HEAT_LOW, i] = (total - f[HEAT, i]) - gain
-        f[HEAT, i] = total
-        pushed += f[SHARE, i] * speed
+        gain -= motion.heat_low[i]
+        total = motion.heat[i] + gain
+        motion.heat_low[i] = (total - motion.heat[i]) - gain
+        motion.heat[i] = total
+        pushed += masses.share[i] * speed
         ridden += force
         speed_before, x_before = speed, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped

@@ -82,30 +82,30 @@ def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> 
 
 
 def _common_checks(march: March) -> Iterator[Check]:
-    tk, clock, counter = march.tk, march.work.clock, march.work.counter
-    worst, misses = float(clock[tk.WORST]), int(counter[tk.MISSES])
+    now = march.now
+    worst, misses = float(now.worst), int(now.misses)
     yield Check(
         "energy_of_each_step",
         worst <= STEP_IMBALANCE,
         worst,
         STEP_IMBALANCE,
-        float(clock[tk.WORST_TIME]),
+        float(now.worst_time),
         "largest imbalance of one step over the largest energy",
     )
-    size = f", worst residual {float(clock[tk.WORST_MISS]):.2g}" if misses else ""
+    size = f", worst residual {float(now.worst_miss):.2g}" if misses else ""
     yield Check(
         "steps_converged",
         misses == 0,
         float(misses),
         0.0,
-        float(clock[tk.FIRST_MISS]) if misses else None,
+        float(now.first_miss) if misses else None,
         f"steps that did not converge; the time is that of the first{size}",
         kind=Kind.CONVERGENCE,
     )
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
-        rate = float(clock[tk.STEEPEST]) / h
+        rate = float(now.steepest) / h
     if rate > np.finfo(float).tiny:
         yield Check(
             "step_below_weakening_limit",
@@ -120,7 +120,7 @@ def _common_checks(march: March) -> Iterator[Check]:
 
 def _state_checks(march: March) -> Iterator[Check]:
     """Return how far a state of the law came out of its range, over the width of the range."""
-    rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    rows = int(march.now.saved)
     for j, state in enumerate(march.chain.law.states):
         values = march.saved.state[:rows, :, j]
         excess = np.maximum(state.low - values, values - state.high).max(axis=1)
@@ -141,7 +141,7 @@ def _state_checks(march: March) -> Iterator[Check]:
 
 def _exact_checks(march: March) -> Iterator[Check]:
     chain = march.chain
-    rows = int(march.work.counter[march.tk.NEXT_SAVE])
+    rows = int(march.now.saved)
     worst, time = 0.0, None
     block = max(1, _BLOCK // chain.n_mass)
     for first in range(0, rows, block):
@@ -157,23 +157,23 @@ def _exact_checks(march: March) -> Iterator[Check]:
     limit = 1.0 + 1e-9
     note = "friction of stuck masses over the static bound, at the saved times"
     yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
-    tk, clock = march.tk, march.work.clock
-    against, slip = float(clock[tk.AGAINST]), march.saved.v[:rows] - chain.belt_speed
+    now = march.now
+    against, slip = float(now.against), march.saved.v[:rows] - chain.belt_speed
     allowed_slip = 1e-9 * (float(np.max(np.abs(slip))) or 1.0)
     yield Check(
         "slip_against_friction",
         against <= allowed_slip,
         against,
         allowed_slip,
-        float(clock[tk.AGAINST_TIME]) if against > 0.0 else None,
+        float(now.against_time) if against > 0.0 else None,
         "largest slip rate of all steps against the direction of its mode [m/s]",
     )
 
 
 def _rounding(march: March, part: slice) -> Floats:
     """Return what rounding can make of a force at each saved time [N]."""
-    chain, saved, row = march.chain, march.saved, march.tk.INERTIA
-    time, inertia = saved.time[part], float(np.max(march.work.f[row, : chain.n_mass]))
+    chain, saved = march.chain, march.saved
+    time, inertia = saved.time[part], float(np.max(march.work.masses.inertia[: chain.n_mass]))
     stiff = 2.0 * float(np.max(chain.link_stiffness) + np.max(chain.plate_springs))
     reach = np.max(np.abs(saved.x[part]), axis=1) + np.abs(chain.plate_speed * time)
     speed = np.max(np.abs(saved.v[part] - chain.belt_speed), axis=1)
@@ -196,8 +196,7 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
         note = "with a longer step the scheme chatters about zero slip [s]"
         yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
-    clock = march.work.clock
-    created, at = float(clock[march.tk.CREATED]), float(clock[march.tk.CREATED_TIME])
+    created, at = float(march.now.created), float(march.now.created_time)
     note = "energy the scheme created [J], of all steps; theta >= 1/2 creates none"
     when = at if created > 0.0 else None
     yield Check(

@@ -15,7 +15,7 @@ from stiction.errors import ModelError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 
 if TYPE_CHECKING:
-    from stiction.chains.theta.step_kernels import Events, Problem, Saved, Work
+    from stiction.chains.theta.state import Events, Problem, Saved, Work
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
@@ -136,7 +136,7 @@ def make_problem(
 ) -> Problem:
     """Return the numbers of the run; raise ModelError if it would take too many steps."""
     from stiction.chains.theta import smooth_kernels as smooth
-    from stiction.chains.theta import step_kernels as tk
+    from stiction.chains.theta.state import Problem
 
     pieces = chain.load.pieces()
     varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
@@ -146,7 +146,7 @@ def make_problem(
         number = smooth.SQUARE_ROOT
     elif isinstance(scheme.shape, TanhSign):
         number = smooth.TANH
-    return tk.Problem(
+    return Problem(
         n=chain.n_mass,
         t_start=float(request.t_start),
         t_end=float(request.t_end),
@@ -184,55 +184,55 @@ def make_problem(
 
 def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
     """Return the tables of a run, with the chain in its state at the start."""
-    from stiction.chains.theta import step_kernels as tk
-    from stiction.numerics import tridiagonal as tri
+    from stiction.chains.theta import state
 
     n, pieces = p.n, chain.load.pieces()
     # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
-    f, m = np.zeros((tk.F_ROWS, width)), np.zeros((tk.M_ROWS, width), np.int8)
     inertia = chain.masses / (p.h * (p.theta or 1.0))
-    for row, values in (
-        (tk.MASS, chain.masses),
-        (tk.LINK_K, chain.link_stiffness),
-        (tk.LINK_C, chain.link_damping),
-        (tk.SHARE, chain.load_shares),
-        (tk.PLATE_K, chain.plate_springs),
-        (tk.NORMAL, chain.normal_forces),
-        (tk.MU_KINETIC, chain.friction.mu_kinetic),
-        (tk.INERTIA, inertia),
-        (tk.PIVOT, inertia + p.theta * p.h * chain.plate_springs),
-        (tk.BOUND, chain.stick_bound),
-    ):
-        f[row, : values.size] = values
-    f[tri.COUPLING, : n + 1] = chain.link_damping + p.theta * p.h * chain.link_stiffness
-    f[tk.X, :n], f[tk.U, :n] = chain.x_start, chain.v_start - chain.belt_speed
-    m[tk.FREE] = 1
-    return tk.Work(
+    work = state.Work(
         pieces=np.array([pieces.time, pieces.offset, pieces.rate], order="C"),
         sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
-        f=f,
-        m=m,
-        lists=np.zeros((tk.LIST_ROWS, n + 1), np.int64),
+        f=np.zeros((state.F_ROWS, width)),
+        m=np.zeros((state.M_ROWS, width), np.int8),
+        lists=state.Listed.table(n + 1),
         law=law.rows,
-        clock=np.zeros(tk.CLOCK_SIZE),
-        counter=np.zeros(tk.COUNTER_SIZE, np.int64),
+        progress=state.Progress.table(),
     )
+    masses, motion = work.masses, work.motion
+    for row, values in (
+        (masses.mass, chain.masses),
+        (masses.stiffness, chain.link_stiffness),
+        (masses.damping, chain.link_damping),
+        (masses.share, chain.load_shares),
+        (masses.plate_stiffness, chain.plate_springs),
+        (masses.normal_force, chain.normal_forces),
+        (masses.mu_kinetic, chain.friction.mu_kinetic),
+        (masses.inertia, inertia),
+        (masses.pivot, inertia + p.theta * p.h * chain.plate_springs),
+        (masses.stick_bound, chain.stick_bound),
+        (work.system.coupling, chain.link_damping + p.theta * p.h * chain.link_stiffness),
+        (motion.x, chain.x_start),
+        (motion.slip_rate, chain.v_start - chain.belt_speed),
+    ):
+        row[: values.size] = values
+    work.modes.free[:] = 1
+    return work
 
 
 def make_saved(chain: Chain, request: Request) -> Saved:
     """Return room for the states at the save times."""
-    from stiction.chains.theta import step_kernels as tk
+    from stiction.chains.theta.state import N_SUMS, Saved
 
     rows, n = request.save.size, chain.n_mass
-    return tk.Saved(
+    return Saved(
         time=np.array(request.save),
         x=np.empty((rows, n)),
         v=np.empty((rows, n)),
         mode=np.empty((rows, n), np.int8),
         friction=np.empty((rows, n)),
         heat=np.empty((rows, n)),
-        sums=np.empty((rows, tk.N_SUMS)),
+        sums=np.empty((rows, N_SUMS)),
         state=np.empty((rows, n, chain.law.n_state + 1 if chain.law.states else 0)),
     )
 
@@ -244,11 +244,12 @@ def begin(
 
     A mass that cannot be held at the start is released there: an event at that time.
     """
-    from stiction.chains.theta import step_kernels as tk
+    from stiction.chains.theta.step_kernels import jump_states
 
-    n, clock, counter, t = p.n, work.clock, work.counter, p.t_start
-    x, u, mode = work.f[tk.X, :n], work.f[tk.U, :n], work.m[tk.MODE, :n]
-    friction = work.f[tk.FORCE, :n]
+    n, now, t = p.n, work.progress[0], p.t_start
+    motion = work.motion
+    x, u, friction = motion.x[:n], motion.slip_rate[:n], motion.friction[:n]
+    mode = work.modes.now[:n]
     full = chain.normal_forces * chain.friction.mu(u)
     if scheme.shape is not None:
         mode[:] = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
@@ -265,27 +266,27 @@ def begin(
             [np.full(rows, t), x[start], chain.v_start[start], before, friction[start]]
         )
         events.marks[:rows] = np.column_stack([start, np.zeros(rows), mode[start]])
-        counter[tk.N_EVENTS] = rows
+        now.events = rows
         if p.event_address and rows:
-            tk.jump_states(p, events, 0, rows)
-    counter[tk.SLIPPING] = np.count_nonzero(mode)
+            jump_states(p, events, 0, rows)
+    now.slipping = int(np.count_nonzero(mode))
     starts = work.pieces[0]
-    counter[tk.PIECE] = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
-    clock[tk.LOAD] = float(chain.load.at(t))
-    clock[tk.REST_SINCE] = t
+    now.piece = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
+    now.load = float(chain.load.at(t))
+    now.rest_since = t
     stretch = np.diff(np.concatenate([np.zeros(1), x, np.zeros(1)]))
     plate = p.plate_speed * t - x
     stored = np.sum(chain.link_stiffness * stretch**2) + np.sum(chain.plate_springs * plate**2)
-    clock[tk.KINETIC] = 0.5 * np.sum(chain.masses * chain.v_start**2)
-    clock[tk.STORED] = 0.5 * stored
+    now.kinetic = 0.5 * np.sum(chain.masses * chain.v_start**2)
+    now.stored = 0.5 * stored
     # seen from the belt a mass at rest moves, and rounding in its slip counts
     seen = 0.5 * np.sum(chain.masses * u**2)
-    clock[tk.SCALE] = max(clock[tk.KINETIC], clock[tk.STORED], seen)
-    counter[tk.NEXT_SAVE] = 1
-    clock[tk.SAVE_AT] = saved.time[1] - 1e-9 * p.h
+    now.scale = max(now.kinetic, now.stored, seen)
+    now.saved = 1
+    now.save_at = saved.time[1] - 1e-9 * p.h
     saved.x[0], saved.v[0], saved.mode[0] = x, chain.v_start, mode
     saved.friction[0], saved.heat[0], saved.sums[0] = friction, 0.0, 0.0
     if chain.law.states:
         states = slice(p.first_state, p.first_state + p.n_state)
         saved.state[0, :, :-1], saved.state[0, :, -1] = work.law[:, states], chain.stick_bound
-    saved.sums[0, :2] = clock[tk.KINETIC], clock[tk.STORED]
+    saved.sums[0, :2] = now.kinetic, now.stored

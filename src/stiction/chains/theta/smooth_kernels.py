@@ -14,34 +14,22 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.step_kernels import (
-    BEST,
-    DONE,
-    DU,
-    EVENTS_FULL,
-    FORCE,
-    FREE,
-    INERTIA,
-    LOAD,
-    MODE,
-    MOST,
-    N_EVENTS,
-    NEW_FORCE,
-    NEW_MODE,
-    NORMAL,
-    NOT_FINITE,
-    PAUSE,
-    PIVOT,
-    PLATE_K,
-    SAVE_AT,
-    SOLVES,
-    STEP,
+from stiction.chains.theta.state import (
     Events,
     Problem,
-    Q,
+    Progress,
     Saved,
-    U,
     Work,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import (
+    DONE,
+    EVENTS_FULL,
+    NOT_FINITE,
+    PAUSE,
     begin_step,
     commit,
     forces,
@@ -55,18 +43,10 @@ from stiction.chains.theta.step_kernels import (
     slope_of,
     time_after,
 )
-from stiction.numerics.arrays import Matrix
 from stiction.numerics.callback import call
 from stiction.numerics.elementary import hypot
 from stiction.numerics.jit import kernel
-from stiction.numerics.tridiagonal import (
-    COUPLING,
-    EXCESS,
-    RHS,
-    SOLUTION,
-    factorise,
-    solve_factored,
-)
+from stiction.numerics.tridiagonal import factorise, solve_factored, system_of
 
 __all__ = ["SQUARE_ROOT", "TANH", "USER_SHAPE", "advance_smooth"]
 
@@ -88,116 +68,143 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with smoothed friction; return why it came back."""
-    pieces, sines, f, m, _, law, clock, counter = work
+    pieces, sines, f, m, _, law, progress = work
+    now = progress[0]
     room = events.first + events.marks.shape[0] - p.n
-    for i in range(p.n):
-        m[NEW_MODE, i] = m[MODE, i]
+    start_modes(p.n, m)
     for _ in range(steps):
-        if counter[STEP] >= p.n_step:
+        if now.step >= p.n_step:
             return DONE
-        if counter[N_EVENTS] > room:
+        if now.events > room:
             return EVENTS_FULL
-        solves = counter[SOLVES]
-        pull = clock[LOAD]
+        solves = now.solves
+        pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, clock, counter)
-        forces(p, f, counter[STEP], pull)
+            pull = begin_step(p, pieces, sines, now)
+        forces(p, f, now.step, pull)
         if p.theta == 0.0:
             explicit(p, f)
         else:
-            off = newton(p, f, m, counter)
+            off = newton(p, f, m, now)
             if not off <= 1.0:
-                note_miss(p, clock, counter, off * p.tolerance)
-        counter[MOST] = max(counter[MOST], counter[SOLVES] - solves)
-        size, changed = 0.0, False
-        for i in range(p.n):
-            w = f[SOLUTION, i]
-            size += w * w + f[DU, i] * f[DU, i]
-            if abs(w) > p.creep:
-                m[NEW_MODE, i] = 1 if w > 0.0 else -1
-            changed = changed or m[NEW_MODE, i] != m[MODE, i]
+                note_miss(p, now, off * p.tolerance)
+        now.most_solves = max(now.most_solves, now.solves - solves)
+        size, changed = trial_modes(p, f, m)
         if not size < _LARGEST:
             return NOT_FINITE
-        due = clock[SAVE_AT] <= time_after(p, counter[STEP])
+        due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, clock)
+            keep_old(p, f, law, now)
         if p.n_state > 0:
-            remember(p, f, clock)
-        commit(p, f, m, clock, counter, pull)
+            remember(p, f, now)
+        commit(p, f, m, now, pull)
         if changed:
-            noted = counter[N_EVENTS]
-            record(p, f, m, clock, counter, events)
+            noted = now.events
+            record(p, f, m, now, events)
             if p.event_address != 0:
-                jump_states(p, events, noted, counter[N_EVENTS])
+                jump_states(p, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, clock, counter, saved)
-        for i in range(p.n):
-            f[FORCE, i] = f[NEW_FORCE, i]
+            save_rows(p, f, m, law, now, saved)
+        keep_friction(p.n, f)
     return PAUSE
+
+
+@kernel(borrows=True)
+def trial_modes(p: Problem, f: Floats, m: Marks) -> tuple[float, bool]:
+    """Write the modes of the slip; return its square with that of its change, and if any is new."""
+    system, trial, modes = system_of(f), trial_of(f), modes_of(m)
+    size, changed = 0.0, False
+    for i in range(p.n):
+        w = system.solution[i]
+        size += w * w + trial.rate_change[i] * trial.rate_change[i]
+        if abs(w) > p.creep:
+            modes.trial[i] = 1 if w > 0.0 else -1
+        changed = changed or modes.trial[i] != modes.now[i]
+    return size, changed
+
+
+@kernel(borrows=True)
+def start_modes(n: int, m: Marks) -> None:
+    """Start in the modes of the state."""
+    modes = modes_of(m)
+    for i in range(n):
+        modes.trial[i] = modes.now[i]
+
+
+@kernel(borrows=True)
+def keep_friction(n: int, f: Floats) -> None:
+    """Make the friction of the step that of the state."""
+    motion, trial = motion_of(f), trial_of(f)
+    for i in range(n):
+        motion.friction[i] = trial.friction[i]
 
 
 @kernel(borrows=True)
 def explicit(p: Problem, f: Floats) -> None:
     """Make the step of theta = 0: every force at the start of the step."""
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     for i in range(p.n):
-        f[SOLUTION, i] = f[U, i]
+        system.solution[i] = motion.slip_rate[i]
     residual(p, f)
     for i in range(p.n):
-        f[DU, i] = -f[RHS, i] / f[INERTIA, i]
+        trial.rate_change[i] = -system.rhs[i] / masses.inertia[i]
 
 
 @kernel(borrows=True)
-def newton(p: Problem, f: Floats, m: Marks, counter: Ints) -> float:
+def newton(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
+    system, motion, trial = system_of(f), motion_of(f), trial_of(f)
     for i in range(p.n):
-        f[SOLUTION, i] = f[U, i]
+        system.solution[i] = motion.slip_rate[i]
     off = residual(p, f)
     for _ in range(p.most):
         if off <= 1.0:
             break
         tangent(p, f)
-        factorise(p.n, f, m, FREE)
+        factorise(p.n, f, modes_of(m).free)
         solve_factored(p.n, f)
-        counter[SOLVES] += 1
+        now.solves += 1
         fall = 0.0
         for i in range(p.n):
-            f[DU, i] = f[SOLUTION, i]
-            fall += f[RHS, i] * f[DU, i]
+            trial.rate_change[i] = system.solution[i]
+            fall += system.rhs[i] * trial.rate_change[i]
         off = step_along(p, f, fall)
     for i in range(p.n):
-        f[DU, i] = (f[SOLUTION, i] - f[U, i]) / p.theta
+        trial.rate_change[i] = (system.solution[i] - motion.slip_rate[i]) / p.theta
     return off
 
 
 @kernel(borrows=True)
 def tangent(p: Problem, f: Floats) -> None:
     """Write the linear system of one iteration and keep the point it belongs to."""
+    system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     for i in range(p.n):
-        f[BEST, i] = f[SOLUTION, i]
-        f[EXCESS, i] = f[PIVOT, i] + friction_slope(p, f, i, f[SOLUTION, i])
-        f[RHS, i] = -f[RHS, i]
+        trial.best[i] = system.solution[i]
+        system.excess[i] = masses.pivot[i] + friction_slope(p, f, i, system.solution[i])
+        system.rhs[i] = -system.rhs[i]
 
 
 @kernel(borrows=True)
 def step_along(p: Problem, f: Floats, fall: float) -> float:
-    """Go from BEST along DU, all the way or to near the lowest point; return the residual.
+    """Go from `best` along `rate_change` to near the lowest point; return the residual.
 
     G is the gradient of a convex potential (for every step below the weakening limit), whose
-    rate along DU starts at -fall and rises. Where it has become positive the step went past
+    rate along it starts at -fall and rises. Where it has become positive the step went past
     the lowest point, which is then found by bisection. So the potential falls in every
     iteration, and Newton's method converges from anywhere.
     """
+    system, trial = system_of(f), trial_of(f)
     near, far, part = 0.0, 1.0, 1.0
     off = np.inf
     for _ in range(_HALVINGS):
         for i in range(p.n):
-            f[SOLUTION, i] = f[BEST, i] + part * f[DU, i]
+            system.solution[i] = trial.best[i] + part * trial.rate_change[i]
         off = residual(p, f)
         if not p.line_search or off <= 1.0:
             break
         rate = 0.0
         for i in range(p.n):
-            rate += f[RHS, i] * f[DU, i]
+            rate += system.rhs[i] * trial.rate_change[i]
         if rate > _OVERSHOOT * fall:
             far = part
         elif rate < -fall * (1.0 - _OVERSHOOT) and far < 1.0:
@@ -210,11 +217,12 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
 
 @kernel(borrows=True)
 def residual(p: Problem, f: Floats) -> float:
-    """Write G to row RHS and friction to NEW_FORCE; return max |G_i| over its tolerance.
+    """Write G to `rhs` and `friction`; return max |G_i| over its tolerance.
 
     The tolerance of a mass is `tolerance` times the forces on it, inertia left out, and
     never less than what rounding in w makes of the residual.
     """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     n = p.n
     worst = 0.0
     plate = p.theta * p.h
@@ -222,37 +230,40 @@ def residual(p: Problem, f: Floats) -> float:
     shape, width, sign_at = p.shape, p.width, p.sign_address
     before = 0.0
     for i in range(n):
-        w = f[SOLUTION, i]
-        after = f[SOLUTION, i + 1] if i + 1 < n else 0.0
-        inertia = f[INERTIA, i] * (w - f[U, i])
-        left = f[COUPLING, i] * (w - before)
-        right = f[COUPLING, i + 1] * (after - w)
-        mu = mu_of(p, f, i, abs(w))
-        friction = f[NORMAL, i] * mu * smooth_sign(shape, width, sign_at, w)
-        f[NEW_FORCE, i] = -friction
-        inner = left - right + plate * f[PLATE_K, i] * w
-        f[RHS, i] = inertia + inner - f[Q, i] + friction
-        size = abs(left) + abs(right) + abs(f[Q, i]) + abs(friction)
-        noise = f[INERTIA, i] * (abs(w) + abs(f[U, i])) + f[COUPLING, i] * (abs(w) + abs(before))
-        noise += f[COUPLING, i + 1] * (abs(w) + abs(after))
+        w = system.solution[i]
+        after = system.solution[i + 1] if i + 1 < n else 0.0
+        inertia = masses.inertia[i] * (w - motion.slip_rate[i])
+        left = system.coupling[i] * (w - before)
+        right = system.coupling[i + 1] * (after - w)
+        mu = mu_of(p, masses.mu_kinetic, i, abs(w))
+        friction = masses.normal_force[i] * mu * smooth_sign(shape, width, sign_at, w)
+        trial.friction[i] = -friction
+        inner = left - right + plate * masses.plate_stiffness[i] * w
+        system.rhs[i] = inertia + inner - trial.force[i] + friction
+        size = abs(left) + abs(right) + abs(trial.force[i]) + abs(friction)
+        noise = masses.inertia[i] * (abs(w) + abs(motion.slip_rate[i]))
+        noise += system.coupling[i] * (abs(w) + abs(before))
+        noise += system.coupling[i + 1] * (abs(w) + abs(after))
         allowed = p.tolerance * size + _ROUNDING * noise
         # written so that NaN counts as the worst
-        if not abs(f[RHS, i]) <= worst * allowed:
-            worst = abs(f[RHS, i]) / allowed
+        if not abs(system.rhs[i]) <= worst * allowed:
+            worst = abs(system.rhs[i]) / allowed
         before = w
     return worst
 
 
 @kernel(borrows=True)
-def friction_slope(p: Problem, f: Matrix, i: int, w: float) -> float:
+def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
+    masses = masses_of(f)
     shape, width = p.shape, p.width
-    mu = mu_of(p, f, i, abs(w))
+    mu = mu_of(p, masses.mu_kinetic, i, abs(w))
     slope = mu * smooth_slope(shape, width, p.sign_slope_address, w)
     if not p.constant:
         sign = smooth_sign(shape, width, p.sign_address, w)
         slope += slope_of(p, i, abs(w)) * abs(sign)
-    return f[NORMAL, i] * slope
+    result: float = masses.normal_force[i] * slope
+    return result
 
 
 @kernel(borrows=True)

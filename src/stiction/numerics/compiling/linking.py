@@ -389,7 +389,8 @@ def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
     if called_by_kernels:
         options["no_cpython_wrapper"] = True
         pipeline = _ApartPipeline if apart else _InnerPipeline
-    function = _jumping_to(kernel) if apart and not called_by_kernels else kernel.py_func
+    stays = apart or not kernel.options.get("_nrt", True)
+    function = _jumping_to(kernel) if stays and not called_by_kernels else kernel.py_func
     made: Any = numba.njit(pipeline_class=pipeline, **options)(function)
     made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), pipeline.library_class)
     if called_by_kernels:
@@ -400,7 +401,7 @@ def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
 
 
 def _jumping_to(kernel: Any) -> Any:
-    """Return a function that calls a kernel, for Python: the kernel stays where it is."""
+    """Return a function that calls a kernel, for Python: the kernel stays as others call it."""
     plain = kernel.py_func
     given = ", ".join(inspect.signature(plain).parameters)
     made: dict[str, Any] = {"kernel": kernel, "__name__": plain.__module__}

@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.chains.blocks.stack import stack_of
-from stiction.chains.blocks.told import Told
+from stiction.chains.blocks.told import Kinds, Told
 from stiction.core.block import ledger_of
 
 
@@ -31,7 +31,7 @@ def told():
         friction=rows * [1.5, -2.0],
         onset=np.full((3, 2), np.nan),
         stop=np.full(3, np.nan),
-        kinds=np.zeros((3, 3), np.int64),
+        kinds=Kinds.table(3),
         energy=ledger_of(sums, heat),
         given=np.zeros(3),
         stats={},

@@ -9,7 +9,7 @@ import stiction as st
 from stiction.chains.theta import event_kernels
 from stiction.chains.theta import march as theta_march
 from stiction.chains.theta import setup as theta_setup
-from stiction.chains.theta.step_kernels import Events
+from stiction.chains.theta.state import Events
 from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
@@ -93,7 +93,7 @@ def test_the_event_buffer_grows(monkeypatch):
 
     def small(self, *args):
         original(self, *args)
-        self._blocks = (self.tk.Events(np.empty((4, 5)), np.empty((4, 3), np.int32), 0),)
+        self._blocks = (Events(np.empty((4, 5)), np.empty((4, 3), np.int32), 0),)
 
     monkeypatch.setattr(theta_march.March, "__init__", small)
     run = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
@@ -111,6 +111,6 @@ def test_full_blocks_are_part_of_a_checkpoint():
         march.run()
         packed.append(march._pack())
         assert (len(march._blocks) > 1) == (rows == 4)
-    for name in ("event_values", "event_marks", "counter"):
+    for name in ("event_values", "event_marks", "progress"):
         assert np.array_equal(packed[0][name], packed[1][name]), name
     assert packed[0]["event_marks"].shape[0] == march.n_events > 4

@@ -14,7 +14,6 @@ from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
 from stiction.core.run import Request
 from stiction.laws import SmoothSign
-from stiction.numerics import tridiagonal as tri
 
 CHAIN = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=20.0, load=st.Constant(10.0), law=st.Coulomb(0.05))
 ONE = st.Chain(mass=[2.0], stiffness=30.0, load=st.Ramp(1.0), law=st.StaticKinetic(0.5, 0.3))
@@ -439,19 +438,19 @@ def test_newtons_matrix_is_the_derivative_of_the_residual():
         n, w = 4, np.array([0.05, -0.2, 0.11, -0.01])
 
         def residual(w, p=p, work=work):
-            work.f[tri.SOLUTION, :4] = w
+            work.system.solution[:4] = w
             smooth.residual.py_func(p, work.f)
-            return work.f[tri.RHS, :4].copy()
+            return work.system.rhs[:4].copy()
 
         jacobian = np.empty((n, n))
         for j in range(n):
             nudge = 1e-6 * np.eye(n)[j]
             jacobian[:, j] = (residual(w + nudge) - residual(w - nudge)) / 2e-6
         pivot = [
-            work.f[march.tk.PIVOT, i] + smooth.friction_slope.py_func(p, work.f, i, w[i])
+            work.masses.pivot[i] + smooth.friction_slope.py_func(p, work.f, i, w[i])
             for i in range(n)
         ]
-        coupling = work.f[tri.COUPLING, : n + 1]
+        coupling = work.system.coupling[: n + 1]
         matrix = np.diag(pivot + coupling[:-1] + coupling[1:])
         matrix -= np.diag(coupling[1:-1], 1) + np.diag(coupling[1:-1], -1)
         np.testing.assert_allclose(jacobian, matrix, rtol=1e-6, atol=1e-6)
@@ -543,10 +542,10 @@ def test_kernels_are_the_same_in_python():
     marches = [theta_march.March(scheme, CHAIN, request) for _ in range(2)]
     for march, solve in zip(marches, (exact.solve_modes, exact.solve_modes.py_func), strict=True):
         w = march.work
-        w.f[march.tk.Q, :3] = [0.3, -0.2, 4.0]
-        w.m[march.tk.MODE, :3] = [0, 0, 1]
+        w.trial.force[:3] = [0.3, -0.2, 4.0]
+        w.modes.now[:3] = [0, 0, 1]
         exact.prepare(march.problem, w.f, w.m)
-        assert solve(march.problem, w.f, w.m, w.counter) in (True, False)
+        assert solve(march.problem, w.f, w.m, w.progress[0]) in (True, False)
     assert np.array_equal(marches[0].work.f, marches[1].work.f)
 
 

@@ -1,0 +1,331 @@
+"""What a theta run reads and changes: its numbers, its tables, its progress, and what it records.
+
+A step of three masses takes less time than handing over thirty arrays, so kernels are given two
+tables, `f` with numbers and `m` with modes, and name the rows they need at their head:
+`masses_of`, `motion_of`, `trial_of` and `modes_of` below, and `system_of` in
+`numerics.tridiagonal`, whose system is the first rows of `f`; its solution is the slip w. Only
+kernels that borrow may do so (`numerics.jit.kernel`). Entry i of a row belongs to mass i, or to
+the link on its left.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Struct, Table
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import System, system_of
+
+__all__ = [
+    "F_ROWS",
+    "M_ROWS",
+    "N_SUMS",
+    "Events",
+    "Listed",
+    "Masses",
+    "Modes",
+    "Motion",
+    "Problem",
+    "Progress",
+    "Saved",
+    "Trial",
+    "Work",
+    "masses_of",
+    "modes_of",
+    "motion_of",
+    "trial_of",
+]
+
+Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.int8]
+
+# rows of f, of m, and columns of the ledger
+F_ROWS, M_ROWS, N_SUMS = 33, 3, 5
+
+
+class Problem(NamedTuple):
+    """The numbers of a chain and a scheme that kernels read; units as in `Chain`.
+
+    `rate` is 1 / theta, and 0 with theta = 0.
+    """
+
+    n: int
+    t_start: float
+    t_end: float
+    n_step: int
+    h: float
+    theta: float
+    rate: float
+    belt: float
+    plate_speed: float
+    plates: bool
+    steady: bool
+    load_address: int
+    constant: bool
+    jump: bool
+    law_start: int
+    law_step: int
+    mu_address: int
+    slope_address: int
+    static_address: int
+    commit_address: int
+    event_address: int
+    n_state: int
+    first_state: int
+    exact: bool
+    tolerance: float
+    most: int
+    line_search: bool
+    shape: int
+    width: float
+    sign_address: int
+    sign_slope_address: int
+    creep: float
+
+
+class Progress(Struct):
+    """Where a run stands, in one element; beside a sum stands what its last addition lost.
+
+    load : at the end of the last step [N]
+    kinetic, stored, scale : energies now, and the largest so far [J]
+    work, viscous, algorithmic, heat : what came in, and what dampers, scheme and friction took [J]
+    *_before : of the ledger, at the start of a step inside which a save time lies [J]
+    worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
+    rest_since : time of the last change of mode [s]
+    save_at : end of a step from which on the next save time lies inside it [s]
+    first_miss, worst_miss : time of the first step that was not solved [s], and the worst residual
+    steepest : most that friction fell with speed, over the inertia that holds against it [1]
+    given, given_time : heat that friction gave back [J], and when it first did [s]
+    against, against_time : largest slip against a mode [m/s], and when [s]
+    created, created_time : most energy that the scheme had created [J], and when [s]
+    step, piece : steps made, and the piece of the load
+    saved, events : samples saved, and changes of mode noted
+    slipping : masses that slip
+    solves, most_solves, rescues, misses : solves of all steps and of one, nested rounds, and
+        steps that were not solved
+    """
+
+    load: float
+    kinetic: float
+    stored: float
+    scale: float
+    work: float
+    work_low: float
+    viscous: float
+    viscous_low: float
+    algorithmic: float
+    algorithmic_low: float
+    heat: float
+    heat_low: float
+    kinetic_before: float
+    stored_before: float
+    work_before: float
+    viscous_before: float
+    algorithmic_before: float
+    worst: float
+    worst_time: float
+    rest_since: float
+    save_at: float
+    first_miss: float
+    worst_miss: float
+    steepest: float
+    given: float
+    given_time: float
+    against: float
+    against_time: float
+    created: float
+    created_time: float
+    step: int
+    piece: int
+    saved: int
+    events: int
+    slipping: int
+    solves: int
+    most_solves: int
+    rescues: int
+    misses: int
+
+
+class Listed(Struct):
+    """Entry q of four lists of masses.
+
+    changed, until : the mass whose mode was corrected in this step, or the first and the last of
+        the stretch that is solved again for it
+    found : the mass that was corrected when it was solved again; in `cross_zero`, its mode
+    later : the mass that is left for the whole chain
+    """
+
+    changed: int
+    until: int
+    found: int
+    later: int
+
+
+class Masses(NamedTuple):
+    """(n,) what is constant, but for `stick_bound` under a law with states; of links (n + 1,).
+
+    mass [kg], share of the load [1], plate_stiffness [N/m], normal_force [N], mu_kinetic [1],
+    stick_bound [N]; stiffness [N/m] and damping [N s/m] of links; inertia = mass / (theta h)
+    [kg/s], and pivot, the row sum of A = M / (theta h) + B [kg/s].
+    """
+
+    mass: Floats
+    stiffness: Floats
+    damping: Floats
+    share: Floats
+    plate_stiffness: Floats
+    normal_force: Floats
+    mu_kinetic: Floats
+    inertia: Floats
+    pivot: Floats
+    stick_bound: Floats
+
+
+class Motion(NamedTuple):
+    """(n,) the state, which a checkpoint keeps, with what the last additions lost.
+
+    x, x_low [m], slip_rate over the belt [m/s], friction in the last step [N], heat, heat_low [J].
+    """
+
+    x: Floats
+    x_low: Floats
+    slip_rate: Floats
+    friction: Floats
+    heat: Floats
+    heat_low: Floats
+
+
+class Trial(NamedTuple):
+    """(n,) work space that every step fills anew; rates [m/s], forces [N].
+
+    force : on a mass, all but its friction, and but inertia where friction is smoothed
+    rate_change : of the slip rate in the step; in Newton's method, of its trial
+    friction : in the step, and with set-valued friction from its end on
+    resistance, slope : of a slipping mass, whose friction is resistance + slope |w| [N, N s/m]
+    hold, slack : what friction can hold, and what rounding can add to the force
+    *_before : at the start of a step inside which a save time lies
+    best : with smoothed friction, the slip from which a step of Newton's method starts
+    friction_after : with set-valued friction, from the end on of a step in which the velocity
+        passed zero; in the same row
+    """
+
+    force: Floats
+    rate_change: Floats
+    friction: Floats
+    resistance: Floats
+    slope: Floats
+    hold: Floats
+    slack: Floats
+    x_before: Floats
+    slip_rate_before: Floats
+    heat_before: Floats
+    best: Floats
+    friction_after: Floats
+
+
+class Modes(NamedTuple):
+    """(n,) -1 and 1 slip, 0 stick: now, in the step that is tried; and free, which pins no mass."""
+
+    now: Marks
+    trial: Marks
+    free: Marks
+
+
+class Work(NamedTuple):
+    """Tables and progress of a run.
+
+    Attributes
+    ----------
+    pieces, sines : rows (time, offset, rate) and (amplitude, frequency, phase) of the load
+    f, m : (F_ROWS, n + 1 or more), (M_ROWS, same) as above
+    lists : (n + 1,)
+    law : a row per mass with parameters and states of its law, as in `laws.law_kernels`
+    progress : one element
+    """
+
+    pieces: Floats
+    sines: Floats
+    f: Floats
+    m: Marks
+    lists: Table[Listed]
+    law: Floats
+    progress: Table[Progress]
+
+    @property
+    def masses(self) -> Masses:
+        """Rows of f."""
+        return masses_of(self.f)
+
+    @property
+    def motion(self) -> Motion:
+        """Rows of f."""
+        return motion_of(self.f)
+
+    @property
+    def trial(self) -> Trial:
+        """Rows of f."""
+        return trial_of(self.f)
+
+    @property
+    def modes(self) -> Modes:
+        """Rows of m."""
+        return modes_of(self.m)
+
+    @property
+    def system(self) -> System:
+        """Rows of f."""
+        return system_of(self.f)
+
+
+class Saved(NamedTuple):
+    """What is kept at the save times; `sums` are the columns of the ledger.
+
+    `state` holds the states of the contacts, and last what friction could hold in that step.
+    """
+
+    time: Floats
+    x: Floats
+    v: Floats
+    mode: npt.NDArray[np.int8]
+    friction: Floats
+    heat: Floats
+    sums: Floats
+    state: Floats
+
+
+class Events(NamedTuple):
+    """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to).
+
+    The first row is that of event number `first`; those before it lie elsewhere.
+    """
+
+    values: Floats
+    marks: npt.NDArray[np.int32]
+    first: int
+
+
+@kernel(views=True)
+def masses_of(f: Floats) -> Masses:
+    """Return the rows of f that are constant."""
+    return Masses(f[6], f[7], f[8], f[9], f[10], f[11], f[12], f[13], f[14], f[15])
+
+
+@kernel(views=True)
+def motion_of(f: Floats) -> Motion:
+    """Return the rows of f with the state."""
+    return Motion(f[16], f[17], f[18], f[19], f[20], f[21])
+
+
+@kernel(views=True)
+def trial_of(f: Floats) -> Trial:
+    """Return the rows of f that are work space."""
+    return Trial(f[22], f[23], f[24], f[25], f[26], f[27], f[28], f[29], f[30], f[31], f[32], f[32])
+
+
+@kernel(views=True)
+def modes_of(m: Marks) -> Modes:
+    """Return the rows of m."""
+    return Modes(m[0], m[1], m[2])
