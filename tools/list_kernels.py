@@ -84,8 +84,9 @@ points = escaping_points(wheel, 20, 0.152, 0.186)
 ensemble(wheel, points, 5.0, sides=np.ones(20), workers=1)
 from stiction.core.run import Request
 from stiction.switching.ensembles.members import blocks_of
+from stiction.switching.methods import EventDriven
 request = Request(0.0, 1.0, np.array([0.0, 1.0]))
-blocks_of(wheel, st.EventDriven(), request, [("x0", 0)], [])([np.array([0.2, 0.21])])
+blocks_of(wheel, EventDriven(), request, [("x0", 0)], [])([np.array([0.2, 0.21])])
 """,
 }
 

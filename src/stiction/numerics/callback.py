@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Table, Vector
 from stiction.numerics.c_arithmetic import as_compiled
 from stiction.numerics.compiling.users import (
     compiled_user,
@@ -431,7 +431,8 @@ def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
     if found is not None:
         found.call(x, s, p, out)
     else:
-        _C_ARRAYS(int(address))(*(a.ctypes.data for a in (x, s, p, out)))
+        places = (a if isinstance(a, int) else a.ctypes.data for a in (x, s, p, out))
+        _C_ARRAYS(int(address))(*places)
 
 
 @kernel(borrows=True, plain=_call_arrays)
@@ -450,7 +451,7 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
 
 
 @kernel(borrows=True, plain=lambda a: a)
-def at(a: Vector | Matrix | Integers) -> int:
+def at(a: Vector | Matrix | Integers | Table[Any]) -> int:
     """Return the place of a contiguous array."""
     start: int = a.ctypes.data
     return start

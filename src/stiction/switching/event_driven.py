@@ -22,6 +22,7 @@ from stiction.core.method import Policy
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.callback import call_arrays
+from stiction.numerics.checks import MOST_WORK
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
@@ -29,21 +30,7 @@ from stiction.switching.choosing.refusing import check_normals, refuse_mode, see
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
 from stiction.switching.flow.records import Flow
-from stiction.switching.flow.rows import (
-    KIND,
-    KIND_COUNT,
-    LEAST,
-    N_EVENTS,
-    N_SAVES,
-    REJECTED,
-    STATE,
-    STEPS,
-    WHERE,
-    K,
-    M,
-    N,
-    Q,
-)
+from stiction.switching.flow.state import Event
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 from stiction.switching.outcome import FlowHistory, build_run
@@ -85,7 +72,8 @@ class _Solver:
         rows = min(_EVENT_ROWS, max(method.max_events, 3) + 1)
         self.path = Trajectory(system, self.tolerance, request.save, events=rows, energies=True)
         self.policy: Policy = _STOP if method.policy is None else method.policy
-        self.rows: list[Floats] = []
+        self.events: list[npt.NDArray[np.void]] = []
+        self.states: list[Floats] = []
         self.n_events = 0
         self.losses: list[Loss] = []
         self.reason = ""
@@ -156,7 +144,7 @@ class _Solver:
     def _steps(self) -> Generator[Pause, None, Status]:
         request, path = self.request, self.path
         while True:
-            used = int(path.flow.system[STEPS])
+            used = int(path.flow.progress.steps)
             room = min(_STEPS_PER_CALL, self.method.steps_allowed() - used)
             end = min(request.t_end, self.leave_at)
             code = path.advance(end, max(room, 1), self._report)
@@ -165,7 +153,7 @@ class _Solver:
             status = self._act(code)
             if status is not None:
                 return status
-            if int(path.flow.system[STEPS]) >= self.method.steps_allowed():
+            if int(path.flow.progress.steps) >= self.method.steps_allowed():
                 self.reason = f"max_steps = {self.method.steps_allowed()} were used up"
                 return Status.WORK_LIMIT
             if self.n_events >= self.method.max_events:
@@ -197,7 +185,7 @@ class _Solver:
             self._extrapolate()
             if self._spirals_to_rest():
                 return None
-            surface = int(self._events()[-1, 1])
+            surface = int(self._last_event().surface)
             if self._move_to_two_fold(surface):
                 return self._lost("two_fold", surface)
             self.reason = f"infinitely many events pile up at t = {path.t:.9g}"
@@ -231,16 +219,17 @@ class _Solver:
 
     def _extrapolate(self) -> None:
         """Put a state whose events pile up where they do: they shrink geometrically."""
-        rows = self._events()
-        rows = rows[rows[:, 4] == r.CROSS]
-        if not len(rows):
+        events, states = self._recorded()
+        crossings = np.flatnonzero(events["kind"] == r.CROSS)
+        if not crossings.size:
             return
-        last = rows[-1]
-        like = rows[(rows[:, 1:5] == last[1:5]).all(axis=1)][-3:]
+        like, last = crossings, crossings[-1]
+        for name in ("surface", "before", "after"):
+            like = like[events[name][like] == events[name][last]]
         if len(like) < 3:
             return
         n, flow = self.system.compiled.n, self.path.flow
-        a, b, c = (np.append(row[5 : 5 + n], row[0]) for row in like)
+        a, b, c = (np.append(states[i], events["time"][i]) for i in like[-3:])
         bend = (c - b) - (b - a)
         share = np.where(np.abs(bend) > 0.0, bend, np.inf)
         limit = c - (c - b) ** 2 / share
@@ -269,7 +258,7 @@ class _Solver:
     def _spirals_to_rest(self) -> bool:
         """Let a state that spirals in where two surfaces meet stay there, if that is all it can."""
         path, system = self.path, self.system
-        found = rests_at(system, path.x, self._events())
+        found = rests_at(system, path.x, self._recorded()[0])
         if found is None:
             return False
         x, i, j = found
@@ -314,7 +303,7 @@ class _Solver:
         """A fold, or a meeting of surfaces, from which more than one way goes on."""
         path, kind = self.path, "fold"
         policy = self.policy.fold if isinstance(self.policy, ByKind) else self.policy
-        surface = int(self._events()[-1, 1])
+        surface = int(self._last_event().surface)
         side = float(path.sides[surface])
         if isinstance(policy, Stop):
             self._note_loss(kind, surface, "stopped")
@@ -338,8 +327,9 @@ class _Solver:
 
     def _undecided(self) -> Status | None:
         """So near to a split of futures that the error of the run hides which is the right one."""
-        path, row, policy = self.path, self._events()[-1], self.policy
-        fold, surface, margin = int(row[4]) == r.FOLD, int(row[1]), float(row[-1])
+        path, event, policy = self.path, self._last_event(), self.policy
+        fold, surface = event.kind == r.FOLD, int(event.surface)
+        margin = float(event.margin)
         if isinstance(policy, ByKind):
             policy = policy.fold if fold else policy.two_fold
         more = {"margin": margin, "of": "fold" if fold else "two_fold", "sides": ["+", "-"]}
@@ -431,7 +421,7 @@ class _Solver:
     def _add_energies(self, start: Start) -> None:
         """Count what went in and out on the straight way from a line to the start."""
         flow, c = self.path.flow, self.system.compiled
-        if flow.system[Q]:
+        if flow.progress.q:
             spent = np.empty(3)
             signs = np.where(start.sides == 0.0, self.path.multiplier(), start.sides)
             call_arrays(c.power, start.x.copy(), signs, c.params, spent)
@@ -441,23 +431,23 @@ class _Solver:
         """Keep the state where it is until the end."""
         flow = self.path.flow
         n = self.system.compiled.n
-        states = flow.saved_states[int(flow.system[N_SAVES]) :]
+        states = flow.saved_states[int(flow.progress.saves) :]
         states[:, 1 : n + 1] = place.x
         states[:, n + 1 :] = flow.y[n + 1 :]
-        flow.system[N_SAVES] = flow.save.size
+        flow.progress.saves = flow.save.size
         flow.y[n] = self.request.t_end
 
     def _fill_through(self, place: Place, start: Start) -> None:
         """Save the way from a two-fold to an exit, which is computed backward."""
         flow, n = self.path.flow, self.system.compiled.n
         t_exit = place.t + start.wait
-        first, saved = int(flow.system[N_SAVES]), flow.saved_states
+        first, saved = int(flow.progress.saves), flow.saved_states
         last = int(np.searchsorted(flow.save, min(t_exit, self.request.t_end), side="right"))
         times = flow.save[first:last] - t_exit
         at = place.sides.copy()
         at[place.surface] = 0.0
         back = dwell_time(self.system, start.x, self.tolerance, save=times[::-1], sides=at)[2]
-        rows, found = min(int(back.flow.system[N_SAVES]), times.size), back.flow.saved_states
+        rows, found = min(int(back.flow.progress.saves), times.size), back.flow.saved_states
         origin = back.flow.y[n + 1 :].copy()
         for j in range(times.size):
             row, source = first + j, times.size - 1 - j
@@ -469,7 +459,7 @@ class _Solver:
             else:
                 saved[row, 1 : n + 1] = place.x
                 saved[row, n + 1 :] = flow.y[n + 1 :]
-        flow.system[N_SAVES] = last
+        flow.progress.saves = last
         flow.y[n + 1 :] -= origin
         if t_exit > self.request.t_end:
             flow.y[n], flow.y[:n] = self.request.t_end, saved[last - 1, 1 : n + 1]
@@ -517,18 +507,19 @@ class _Solver:
 
     def _drain(self) -> None:
         """Move the events out of the kernel's rows."""
-        count = self.path.flow.system
-        rows = int(count[N_EVENTS])
-        if rows:
-            self.rows.append(self.path.flow.event[:rows].copy())
-            self.n_events += rows
-            count[N_EVENTS] = 0
+        flow = self.path.flow
+        count = int(flow.progress.events)
+        if count:
+            self.events.append(flow.records.events[:count].copy())
+            self.states.append(flow.records.states[:count].copy())
+            self.n_events += count
+            flow.progress.events = 0
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
         # what was done since the kernel came back may have left an event in its rows
         self._drain()
         arrays: dict[str, npt.NDArray[Any]] = dict(self.path.flow.moving())
-        arrays["events"] = self._events()
+        arrays["events"], arrays["states"] = self._recorded()
         arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
         # without losses a width of -1 could not be worked out
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
@@ -557,7 +548,8 @@ class _Solver:
     def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
         for name, array in self.path.flow.moving().items():
             array[...] = kept[name]
-        self.rows, self.n_events = [kept["events"]], len(kept["events"])
+        self.events, self.states = [kept["events"]], [kept["states"]]
+        self.n_events = len(kept["events"])
         self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
         self.leave_from = int(surface)
         places = json.loads(str(kept["lost_where"]))
@@ -571,38 +563,44 @@ class _Solver:
             self.futures.append((place, start))
         self.rng.bit_generator.state = json.loads(str(kept["rng"]))
 
-    def _events(self) -> Floats:
-        width = self.path.flow.event.shape[1]
-        return np.concatenate(self.rows) if self.rows else np.empty((0, width))
+    def _recorded(self) -> tuple[npt.NDArray[np.void], Floats]:
+        """Return all events, and the states there."""
+        states = np.zeros((0, self.system.compiled.n))
+        return np.concatenate([*self.events, Event.table(0)]), np.vstack([*self.states, states])
+
+    def _last_event(self) -> Event:
+        event: Event = self.events[-1][-1]
+        return event
 
     def _history(self, status: Status) -> FlowHistory:
         flow, c = self.path.flow, self.system.compiled
         self._drain()
         futures = self._other_futures()
-        rows = int(flow.system[N_SAVES])
+        rows, (events, states) = int(flow.progress.saves), self._recorded()
         saved, signs = flow.saved_states[:rows], flow.saved_signs[:rows]
         if not rows or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
             # the state in which the run ended belongs to it
             last = np.concatenate([[self.path.t], flow.y[: c.n], flow.y[c.n + 1 :]])
             saved = np.vstack([saved, last])
             signs = np.vstack([signs, self.path.sides])
-        energy = saved[:, c.n + 1 :] if flow.system[Q] else None
+        energy = saved[:, c.n + 1 :] if flow.progress.q else None
         return FlowHistory(
             time=saved[:, 0].copy(),
             x=saved[:, 1 : c.n + 1].copy(),
             signs=signs.copy(),
             sliding=np.abs(signs) != 1.0,
             energy=None if energy is None else energy.copy(),
-            events=self._events(),
+            events=events,
+            states=states,
             losses=self.losses,
             stats={
-                "steps": int(flow.system[STEPS]),
-                "rejected": int(flow.system[REJECTED]),
+                "steps": int(flow.progress.steps),
+                "rejected": int(flow.progress.rejected),
             },
             status=status,
             reason=self.reason,
             futures=futures,
-            margin=float(flow.clock[LEAST]),
+            margin=float(flow.progress.least_margin),
         )
 
 
@@ -621,25 +619,26 @@ def _check_checkpoint(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
 
     Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
     """
-    n, m = int(flow.system[N]), int(flow.system[M])
+    n, m = int(flow.progress.n), int(flow.progress.m)
     # no margin and no event yet are infinitely far
     forms = {name: like(array) for name, array in flow.moving().items()}
-    forms["clock"] = like(flow.clock, inf=(LEAST,))
+    margins, counts = ("least_margin", "margin"), (-1, MOST_WORK)
+    forms["progress"] = like(flow.moving()["progress"], inf=margins, within=counts)
     forms["order"] = like(flow.moving()["order"], within=(0, 2))
-    forms["events"] = like(flow.event, "events", inf=True)
+    forms["events"] = like(flow.records.events, "events", inf=("margin",))
+    forms["states"] = like(flow.records.states, "events")
     forms["leave"] = Form((3,), inf=True)
     forms["lost"] = Form(("losses", 1 + n), nan=True)
     forms["lost_words"] = Form(("losses", 3), "U")
     forms["futures"] = Form(("futures", 5 + n + m), inf=True)
     forms |= {name: Form((), "U") for name in ("lost_where", "rng")}
     check_arrays(kept, forms)
-    check_count("count", int(kept["count"][N_SAVES - STEPS]), 0, flow.saved.shape[0])
-    check_count("count", int(kept["count"][N_EVENTS - STEPS]), 0, 0)
-    rows = kept["events"][:, : STATE + n]
-    kinds, surfaces = rows[:, KIND], abs(rows[:, WHERE])
-    known = (kinds >= 0).all() and (kinds < KIND_COUNT).all()
-    if not (np.isfinite(rows).all() and known and (surfaces <= m + int(flow.system[K])).all()):
-        raise refused("events", "numbers that are not those of events", "rows of events")
-    steps = np.diff(rows[:, 0])
+    now, events = kept["progress"][0], kept["events"]
+    check_count("progress", int(now["saves"]), 0, flow.saved.shape[0])
+    check_count("progress", int(now["events"]), 0, 0)
+    known = (events["kind"] >= 0).all() and (events["kind"] < len(r.KINDS)).all()
+    if not (known and (abs(events["surface"]) <= m + int(flow.progress.k)).all()):
+        raise refused("events", "numbers that are not those of events", "events of this system")
+    steps = np.diff(events["time"])
     if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
         raise refused("events", "events out of order", "events one after the other")

@@ -23,7 +23,6 @@ from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
-from stiction.switching.flow.rows import N_SAVES
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
@@ -370,7 +369,7 @@ def _dwelling(wedge: EscapingWedge, exit_: Exit, grid: Floats, tolerance: Tolera
     count = int(np.searchsorted(grid, exit_.dwell * (1.0 + 1e-9), side="right"))
     save = np.minimum(grid[:count] - exit_.dwell, 0.0)[::-1]
     back = dwell_time(wedge.system, exit_.x, tolerance, save=save)[2]
-    rows = int(back.flow.system[N_SAVES])
+    rows = int(back.flow.progress.saves)
     states[count - rows : count] = back.flow.saved[:rows, 1 : n + 1][::-1]
     # what is left is nearer to the two-fold than the way back was followed
     states[: count - rows] = wedge.x
@@ -394,7 +393,7 @@ def _onward(
     sides[0] = side
     path.place(exit_.dwell, exit_.x, sides)
     code = path.advance(horizon, _STEPS)
-    rows = int(path.flow.system[N_SAVES])
+    rows = int(path.flow.progress.saves)
     states[first : first + rows] = path.flow.saved[:rows, 1 : n + 1]
     return _ENDS.get(code, "failed"), path.t
 

@@ -258,7 +258,7 @@ class SwitchingSystem(Declared, abc.ABC):
         c = self.compiled
         out, work = np.empty(c.m * c.n), np.empty((2, c.m + c.k + c.n))
         at = self.full_state(x)
-        gradients(c.surface, c.gradient, c.m, c.n, c.params, c.scale, at, out, work)
+        gradients(c.surface, c.gradient, c.m, c.n, c.params.ctypes.data, c.scale, at, out, work)
         return out.reshape(c.m, c.n)
 
     def _check_together(self) -> None:
@@ -574,7 +574,7 @@ def _planes(surface: int, p: Floats, scale: Floats, start: Floats, m: int, k: in
     for _ in range(5):
         out = np.empty(m * n)
         at = start + scale * rng.uniform(-3.0, 3.0, n)
-        gradients(surface, 0, m, n, p, scale, at, out, work)
+        gradients(surface, 0, m, n, p.ctypes.data, scale, at, out, work)
         found.append(out.reshape(m, n))
     # what varies less than the rounding of the differences is a plane; drop that rounding
     spread = np.max(np.abs(np.array(found) - found[0]))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_SEED, Record, number, numbers, whole
+from stiction.switching.flow.state import Addresses
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
@@ -148,7 +149,7 @@ def noise_study(
     if c.plane is not None:
         slope = np.array(c.plane[0], dtype=np.float64)
     told, final = np.empty((level.size, 3, paths)), np.empty((level.size, paths, c.n))
-    addresses = np.array([c.field, c.surface, c.gradient], dtype=np.int64)
+    addresses = Addresses.of(c)
     work, layers = np.zeros((7, max(c.n, c.m + c.k))), np.empty(level.size)
     resolved = np.ones(level.size, dtype=bool)
     for i, strength in enumerate(level):

@@ -26,8 +26,6 @@ Floats = npt.NDArray[np.float64]
 _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
 # two states this close, relative to the scale, belong to the same point of a cycle
 CYCLE = 1e-6
-# so many events back the last one like it is looked for first
-_RECENT = 8
 # limits of checks follow the tolerance no further than this: energy that is missing, distances
 # over the size of the state, and a multiplier beyond its bound
 _ENERGY_MOST, _OFF_MOST, _BEYOND_MOST = 1e-2, 1e-4, 1e-2
@@ -44,7 +42,7 @@ class FlowHistory:
     signs : (t, m) signs of the surfaces; the multiplier in [-1, 1] on one
     sliding : (t, m) whether the state slides on the surface
     energy : (t, 3) external work, friction heat, viscous heat; None without energies
-    events : (e, 8 + n) rows as `records` describes them
+    events, states : (e,) events, see `flow.state`, and (e, n) the states there
     futures : what other choices led to, by name
     margin : smallest distance to a split of futures over the error of the run
     """
@@ -54,7 +52,8 @@ class FlowHistory:
     signs: Floats
     sliding: npt.NDArray[np.bool_]
     energy: Floats | None
-    events: Floats
+    events: npt.NDArray[np.void]
+    states: Floats
     losses: Sequence[Loss]
     stats: Mapping[str, int | float]
     status: Status = Status.SOLVED
@@ -110,18 +109,17 @@ def _variables(system: SwitchingSystem, history: FlowHistory) -> dict[str, Varia
 
 
 def _event_log(system: SwitchingSystem, history: FlowHistory) -> EventLog:
-    rows, n = history.events, len(system.state_names)
+    events, states = history.events, history.states.T
     units = _units_of_events(system.state_names, system.state_units)
-    before, after, kind = rows[:, 2:5].T.tolist()
-    told = rows[:, 5:].T
+    multipliers = (events["multiplier_before"], events["multiplier_after"], events["margin"])
     # the state is continuous: both sides of an event differ in the multiplier alone
-    values = (*told[:n].copy(), *told[: n + 3].copy())
+    values = (*states.copy(), *states.copy(), *np.stack(multipliers))
     return EventLog(
-        rows[:, 0].copy(),
-        rows[:, 1].astype(np.int64) + 1,
-        [_NAMES[v] for v in before],
-        [_NAMES[v] for v in after],
-        [KINDS[int(v)] for v in kind],
+        events["time"].copy(),
+        events["surface"] + 1,
+        [_NAMES[v] for v in events["before"].tolist()],
+        [_NAMES[v] for v in events["after"].tolist()],
+        [KINDS[v] for v in events["kind"].tolist()],
         dict(zip(units, values, strict=True)),
         dict(units),
     )
@@ -234,28 +232,20 @@ def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quan
         f"first_{kind}": Quantity(t, unit, "first time determinism is lost in this way")
         for kind, t in first.items()
     }
-    period = _period(system, history.events)
+    period = _period(system, history.events, history.states)
     if period is not None:
         found["period"] = Quantity(period, unit, "time between the last two equal events")
     return found
 
 
-def _period(system: SwitchingSystem, rows: Floats) -> float | None:
+def _period(system: SwitchingSystem, events: npt.NDArray[np.void], states: Floats) -> float | None:
     """Return the time between the last event and the last one like it at the same state."""
-    if len(rows) < 2:
+    if len(events) < 2:
         return None
-    n, scale = len(system.state_names), np.asarray(system.compiled.scale)
-    *recent, end = rows[-1 - _RECENT :].tolist()
-    room = [CYCLE * size for size in scale.tolist()]
-    for row in reversed(recent):
-        if row[1:5] == end[1:5]:
-            both = zip(row[5:], end[5:], room, strict=False)
-            if all(abs(a - b) <= most for a, b, most in both):
-                return float(end[0] - row[0])
-    if len(rows) <= len(recent) + 1:
-        return None
-    last, rows = rows[-1], rows[: -len(recent)]
-    like = (rows[:-1, 1:5] == last[1:5]).all(axis=1)
-    near = (np.abs(rows[:-1, 5 : 5 + n] - last[5 : 5 + n]) <= CYCLE * scale).all(axis=1)
-    found = np.flatnonzero(like & near)
-    return float(last[0] - rows[found[-1], 0]) if found.size else None
+    like, room = np.ones(len(events) - 1, dtype=bool), CYCLE * np.asarray(system.compiled.scale)
+    for name in ("surface", "before", "after", "kind"):
+        like &= events[name][:-1] == events[name][-1]
+    like &= (np.abs(states[:-1] - states[-1]) <= room).all(axis=1)
+    found = np.flatnonzero(like)
+    time = events["time"]
+    return float(time[-1] - time[found[-1]]) if found.size else None

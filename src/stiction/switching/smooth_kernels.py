@@ -7,16 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import call_arrays
+from stiction.numerics.arrays import Matrix, Table, Vector
+from stiction.numerics.callback import at, call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.flow.rows import FIELD, GRADIENT, SURFACE
+from stiction.switching.flow.state import Addresses
 
-__all__ = ["SMOOTH", "Noise", "noisy_paths", "smooth_rates"]
-
-# the field in which sgn(g) is smooth, among the addresses of `smooth_rates`
-SMOOTH = 2
+__all__ = ["Noise", "noisy_paths", "smooth_rates"]
 
 
 class Noise(NamedTuple):
@@ -47,7 +44,7 @@ class Noise(NamedTuple):
 
 @kernel
 def smooth_rates(
-    system: Integers,
+    addresses: Table[Addresses],
     p: Vector,
     x: Vector,
     tanh: bool,
@@ -61,15 +58,15 @@ def smooth_rates(
 
     Parameters
     ----------
-    system : addresses, by FIELD and SURFACE, and by SMOOTH the field in which sgn(g_1) is smooth
     tanh : tanh(h / width), or h / sqrt(h^2 + width^2)
     work : (3, >= max(n, m + k, 3)) scratch
     """
-    signs, other, field = work[0], work[1], system[FIELD]
-    call_arrays(system[SURFACE], x, signs, p, other)
+    of = addresses[0]
+    signs, other, field = work[0], work[1], of.field
+    call_arrays(of.surface, x, signs, p, other)
     s, _ = _smooth_sign(other[0], tanh, width)
-    if system[SMOOTH] != 0:
-        field = system[SMOOTH]
+    if of.smooth != 0:
+        field = of.smooth
         signs[1], signs[2] = _smooth_sign(other[1], tanh, width)
     signs[0] = 1.0
     call_arrays(field, x, signs, p, out)
@@ -119,7 +116,7 @@ def _touches(before: float, after: float, variance: float, rng: np.random.Genera
 
 @kernel
 def _drift(
-    system: Integers,
+    addresses: Table[Addresses],
     p: Vector,
     x: Vector,
     slope: Vector,
@@ -128,12 +125,12 @@ def _drift(
     rate: Vector,
 ) -> tuple[float, float]:
     """Fill rate[n] with the field of the side, on the surface the mean of both; return L+, L-."""
-    signs, other = work[0, :1], work[2]
+    of, signs, other = addresses[0], work[0, :1], work[2]
     up = down = 0.0
     signs[0] = -1.0
-    call_arrays(system[FIELD], x, signs, p, other)
+    call_arrays(of.field, x, signs, p, other)
     signs[0] = 1.0
-    call_arrays(system[FIELD], x, signs, p, rate)
+    call_arrays(of.field, x, signs, p, rate)
     for c in range(x.size):
         up += slope[c] * rate[c]
         down += slope[c] * other[c]
@@ -146,7 +143,7 @@ def _drift(
 
 @kernel
 def noisy_paths(
-    system: Integers,
+    addresses: Table[Addresses],
     p: Vector,
     scale: Vector,
     slope: Vector,
@@ -161,7 +158,6 @@ def noisy_paths(
 
     Parameters
     ----------
-    system : addresses, by FIELD, SURFACE and GRADIENT
     slope : (n,) the gradient of h where it is a plane, NaN elsewhere
     told : (3, paths), filled: time of the last visit to the surface where it repels, time at
         which |h| was `away`, side; NaN, NaN and 0 for a path that has not left by the end
@@ -173,6 +169,7 @@ def noisy_paths(
     The shortest step that was wanted and not taken, infinity for none; how many paths ran out of
     steps.
     """
+    of = addresses[0]
     n, signs, row, rate, steep = x0.size, work[0, :1], work[1], work[3, : x0.size], work[4]
     flat, missed, unfinished = slope[0] == slope[0], math.inf, 0
     for c in range(n):
@@ -181,7 +178,7 @@ def noisy_paths(
         x, t, visit = final[i], 0.0, math.nan
         x[:] = x0
         told[0, i], told[1, i], told[2, i] = math.nan, math.nan, 0.0
-        call_arrays(system[SURFACE], x, signs, p, row)
+        call_arrays(of.surface, x, signs, p, row)
         h = row[0]
         for j in range(noise.most):
             far = abs(h) > noise.away
@@ -191,20 +188,20 @@ def noisy_paths(
             if t >= noise.t_end:
                 break
             if not (flat or far or told[2, i] != 0.0):
-                gradients(system[SURFACE], system[GRADIENT], 1, n, p, scale, x, steep, work[5:])
+                gradients(of.surface, of.gradient, 1, n, at(p), scale, x, steep, work[5:])
             step, up, down = noise.step, 0.0, 0.0
             if far or told[2, i] != 0.0:
                 signs[0] = 1.0 if h > 0.0 else -1.0
-                call_arrays(system[FIELD], x, signs, p, rate)
+                call_arrays(of.field, x, signs, p, rate)
             else:
-                up, down = _drift(system, p, x, steep, h, work, rate)
+                up, down = _drift(addresses, p, x, steep, h, work, rate)
                 step = _step_length(noise, t, h, up, down)
             if step < noise.least:
                 missed, step = min(missed, step), noise.least
             root, before = noise.level * math.sqrt(step), h
             for c in range(n):
                 x[c] += step * rate[c] + root * scale[c] * rng.standard_normal()
-            call_arrays(system[SURFACE], x, signs, p, row)
+            call_arrays(of.surface, x, signs, p, row)
             t, h = t + step, row[0]
             # where both sides point the same way the surface is crossed, and holds nobody
             watched = told[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down

@@ -21,6 +21,7 @@ from stiction.core.run import Request
 from stiction.errors import ModelError, SolveError
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.switching.flow.state import Addresses
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import SwitchingSystem
 
@@ -147,7 +148,7 @@ def smoothed_run(
         try_="give a small part of the usual size of h.",
     )
     tanh, work, out = isinstance(sign, TanhSign), np.zeros((3, c.n + c.m + c.k + 3)), np.empty(c.n)
-    addresses = np.array([c.field, c.surface, system.smooth_field], dtype=np.int64)
+    addresses = Addresses.of(c, system.smooth_field)
     calls = 0
 
     def rates(_t: float, x: Floats) -> Floats:

@@ -19,23 +19,7 @@ from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.callback import carray
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import rates, sliding_surface
-from stiction.switching.flow.rows import (
-    ATOL,
-    DIRECTION,
-    FLOOR,
-    ORDER,
-    PACE,
-    ROUNDING,
-    RTOL,
-    SCALE,
-    SHARE,
-    SIDES,
-    STAGE,
-    TRIAL,
-    N,
-    Q,
-    Y,
-)
+from stiction.switching.flow.state import SCALE, SIDES, STAGE, TRIAL, Progress, Workspace, Y
 from stiction.switching.flow.tableau import AT_END, RADAU
 
 __all__ = ["stiff_at", "stiff_step"]
@@ -49,6 +33,8 @@ _ITERATIONS, _CONVERGED, _EPS = 12, 1e-2, 2.220446049250313e-16
 _DIFFERENCE = 1.5e-8
 # what is said of a step whose equations Newton's method does not solve: a tenth is tried next
 _FAILED = 1e12
+_PROGRESS = Progress.fields_type
+_SIZE = _PROGRESS.itemsize // 8
 
 
 @kernel
@@ -88,27 +74,27 @@ def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
 
 
 @kernel
-def _jacobian(system: Integers, p: Vector, a: Matrix, jac: Matrix) -> None:
+def _jacobian(w: Workspace, jac: Matrix) -> None:
     """Fill jac[n, n] with the derivatives of the rates by the state, by differences."""
-    n = system[N]
-    for c in range(n + 1 + system[Q]):
+    now, a = w.progress[0], w.rows
+    n = now.n
+    for c in range(n + 1 + now.q):
         a[TRIAL, c] = a[Y, c]
     for j in range(n):
         d = _DIFFERENCE * max(abs(a[Y, j]), a[SCALE, j])
         ahead = a[Y, j] + d
         a[TRIAL, j] = ahead
-        rates(system, p, a, TRIAL, STAGE + 1)
+        rates(w, TRIAL, STAGE + 1)
         a[TRIAL, j] = a[Y, j]
         for i in range(n):
             jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (ahead - a[Y, j])
 
 
 @kernel
-def _newton(
-    system: Integers, p: Vector, a: Matrix, h: float, jac: Matrix, size: Vector, z: Vector
-) -> bool:
+def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
     """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
-    n = system[N]
+    now, a = w.progress[0], w.rows
+    n = now.n
     big, pivots = np.empty((3 * n, 3 * n)), np.empty(3 * n, dtype=np.int64)
     for s in range(3):
         for r in range(3):
@@ -118,14 +104,14 @@ def _newton(
                     big[s * n + i, r * n + j] = one - h * RADAU[s][r] * jac[i, j]
     if not _factor(big, pivots):
         return False
-    b, last, rtol = np.empty(3 * n), math.inf, a[PACE, RTOL]
+    b, last, rtol = np.empty(3 * n), math.inf, now.rtol
     enough = max(10.0 * _EPS / rtol, min(_CONVERGED, math.sqrt(rtol)))
     z[:] = 0.0
     for k in range(_ITERATIONS):
         for s in range(3):
             for i in range(n):
                 a[TRIAL, i] = a[Y, i] + z[s * n + i]
-            rates(system, p, a, TRIAL, STAGE + 1 + s)
+            rates(w, TRIAL, STAGE + 1 + s)
         for s in range(3):
             for i in range(n):
                 b[s * n + i] = -z[s * n + i]
@@ -150,7 +136,7 @@ def _newton(
 
 
 @kernel
-def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
+def stiff_step(w: Workspace, h: float) -> float:
     """Fill row TRIAL with y after a step of length h; return its error over the tolerance, squared.
 
     Row STAGE must hold the rates at y; rows STAGE + 1 .. 3 hold those of the stages afterwards, row
@@ -158,15 +144,17 @@ def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
 
     Verified by: tests/unit/switching/test_stiff.py::test_order_and_stiffness
     """
-    n = system[N]
-    width, jac, size = n + 1 + system[Q], np.empty((n, n)), np.empty(n)
+    now, a = w.progress[0], w.rows
+    n = now.n
+    width, jac, size = n + 1 + now.q, np.empty((n, n)), np.empty(n)
     for c in range(n):
         unit = a[SCALE, c]
-        wanted = a[PACE, ATOL] * unit + a[PACE, RTOL] * abs(a[Y, c])
-        size[c] = max(wanted * a[PACE, SHARE], a[PACE, FLOOR] * unit * abs(h), a[PACE, ROUNDING])
-    _jacobian(system, p, a, jac)
+        wanted = now.atol * unit + now.rtol * abs(a[Y, c])
+        floor = now.rate_rounding * unit * abs(h)
+        size[c] = max(wanted * now.tightening, floor, now.state_rounding)
+    _jacobian(w, jac)
     z = np.empty(3 * n)
-    if not _newton(system, p, a, h, jac, size, z):
+    if not _newton(w, h, jac, size, z):
         return _FAILED
     for c in range(width):
         a[TRIAL, c] = a[Y, c]
@@ -175,9 +163,9 @@ def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
         else:
             for r in range(3):
                 a[TRIAL, c] += h * RADAU[2][r] * a[STAGE + 1 + r, c]
-    if sliding_surface(system, a, SIDES) < 0:
-        a[TRIAL, n] = a[Y, n] + a[PACE, DIRECTION] * h
-    rates(system, p, a, TRIAL, STAGE + AT_END)
+    if sliding_surface(w, SIDES) < 0:
+        a[TRIAL, n] = a[Y, n] + now.direction * h
+    rates(w, TRIAL, STAGE + AT_END)
     pivots, off = np.empty(n, dtype=np.int64), np.empty(n)
     for i in range(n):
         off[i] = a[STAGE, i]
@@ -195,11 +183,11 @@ def stiff_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
     return error if error == error else math.inf
 
 
-def stiff_at(a_at: Any, system_at: Any, p_at: Any, told_at: Any) -> None:
-    """`stiff_step` behind four places; what is told is h, the shape of a and the length of p."""
-    told = carray(told_at, (5,))
-    h, rows, columns = told[0], int(told[1]), int(told[2])
-    flat: Any = carray(a_at, (rows * columns,))
-    numbers: Any = carray(system_at, (ORDER,))
-    p = carray(p_at, (int(told[3]),))
-    told[4] = stiff_step(numbers.view(np.int64), p, flat.reshape((rows, columns)), h)
+def stiff_at(rows_at: Any, progress_at: Any, _: Any, told_at: Any) -> None:
+    """`stiff_step` behind four places; what is told is h and the shape of the rows."""
+    told = carray(told_at, (4,))
+    count, columns = int(told[1]), int(told[2])
+    flat: Any = carray(rows_at, (count * columns,))
+    progress: Any = carray(progress_at, (_SIZE,))
+    work = Workspace(progress.view(_PROGRESS), flat.reshape((count, columns)))
+    told[3] = stiff_step(work, told[0])

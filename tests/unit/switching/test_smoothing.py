@@ -6,6 +6,7 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError
 from stiction.laws.smoothed import SquareRootSign, TanhSign
+from stiction.switching.flow.state import Addresses
 from stiction.switching.smooth_kernels import smooth_rates
 from stiction.switching.smoothing import smoothed_run, smoothing_study
 
@@ -76,8 +77,7 @@ def test_work_without_end_is_given_up(monkeypatch):
 def test_the_sign_of_rolling_is_smooth_too():
     # next to the line h = g = 0 the field of either side jumps with sgn(g) and with h / g
     wheel, rng = st.WheelOnTurntable(), np.random.default_rng(0)
-    field, surface = wheel.compiled.field, wheel.compiled.surface
-    both, one = (np.array([field, surface, last]) for last in (wheel.smooth_field, 0))
+    both, one = (Addresses.of(wheel.compiled, last) for last in (wheel.smooth_field, 0))
     found = np.empty((2, 12, 3))
     for k in range(12):
         x = np.array([0.17, 0.0, -1.0]) + 1e-9 * rng.normal(size=3)

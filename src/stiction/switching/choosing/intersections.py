@@ -207,18 +207,20 @@ def leave(system: SwitchingSystem, path: Trajectory, surface: int, side: float) 
             path.log(r.LEAVE, k, 0.0, float(start.sides[k]))
 
 
-def rests_at(system: SwitchingSystem, x: Floats, rows: Floats) -> tuple[Floats, int, int] | None:
+def rests_at(
+    system: SwitchingSystem, x: Floats, events: npt.NDArray[np.void]
+) -> tuple[Floats, int, int] | None:
     """Return where two surfaces meet if crossings of both pile up there, and the surfaces.
 
     Parameters
     ----------
     x : (n,) where they pile up
-    rows : (e, ...) the events so far
+    events : all so far
     """
-    last = rows[-8:]
-    pair = np.unique(last[:, 1].astype(np.int64))
-    turning = len(last) == 8 and (last[:, 4] == r.CROSS).all() and pair.size == 2
-    if not turning or not (np.diff(last[:, 1]) != 0.0).all():
+    last = events[-8:]
+    pair = np.unique(last["surface"])
+    turning = len(last) == 8 and (last["kind"] == r.CROSS).all() and pair.size == 2
+    if not turning or not (np.diff(last["surface"]) != 0).all():
         return None
     scale, found = np.asarray(system.compiled.scale), x.copy()
     for _ in range(4):

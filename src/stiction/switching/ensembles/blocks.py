@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Table
 from stiction.numerics.checks import whole
 from stiction.numerics.jit import mode
+from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.model import SwitchingSystem
 
 if TYPE_CHECKING:
-    from stiction.switching.ensembles.kernels import Grid
     from stiction.switching.flow.records import Flow
     from stiction.switching.methods import EventDriven
 
@@ -38,14 +39,13 @@ _ENDS_ALWAYS = 5
 class Outcome(NamedTuple):
     """What kernels fill, one row per start.
 
-    state (N, n), signs (N, m), numbers (N, 2) end time and speed, codes (N, 2) end and
-    steps, counts (N, kinds) of events, first (N, kinds) time of the first of each kind
+    state (N, n), signs (N, m), ends (N,), counts (N, kinds) of events, first (N, kinds) time of
+    the first of each kind
     """
 
     state: Floats
     signs: Floats
-    numbers: Floats
-    codes: Ints
+    ends: Table[End]
     counts: npt.NDArray[np.int32]
     first: Floats
     density: Floats = np.zeros((0, 0))
@@ -85,8 +85,7 @@ def run_task(
     out = Outcome(
         np.empty((n_starts, compiled.n)),
         np.empty((n_starts, compiled.m)),
-        np.empty((n_starts, 2)),
-        np.empty((n_starts, 2), dtype=np.int64),
+        End.table(n_starts),
         np.zeros((n_starts, kinds), dtype=np.int32),
         np.empty((n_starts, kinds)),
     )
@@ -110,7 +109,7 @@ def _hop_on(task: Task, out: Outcome) -> None:
     from stiction.switching.flow.records import CROSS, UNDECIDED
     from stiction.switching.two_folds.hopping import hop_away
 
-    for i in np.flatnonzero(out.codes[:, 0] == UNDECIDED):
+    for i in np.flatnonzero(out.ends["code"] == UNDECIDED):
         on = np.flatnonzero(np.abs(task.sides[i]) == 1.0)
         if task.sides.shape[1] != 1 or not on.size or np.isfinite(task.dwell[i, 0]):
             continue
@@ -127,8 +126,8 @@ def _hop_on(task: Task, out: Outcome) -> None:
             off=hops.doubt,
         )
         more = run_task(rest, 1)
-        out.state[i], out.signs[i], out.codes[i] = more.state[0], more.signs[0], more.codes[0]
-        out.numbers[i] = more.numbers[0] + [spent, 0.0]
+        out.state[i], out.signs[i], out.ends[i] = more.state[0], more.signs[0], more.ends[0]
+        out.ends[int(i)].time += spent
         out.counts[i], out.first[i] = more.counts[0], more.first[0] + spent
         out.counts[i, CROSS] += len(hops.landings)
         out.first[i, CROSS] = hops.nodes[hops.landings[0][0], 0]
@@ -136,12 +135,14 @@ def _hop_on(task: Task, out: Outcome) -> None:
 
 def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Floats, float]]:
     """Yield, in order, how many starts are done and what each block spent in the grid."""
-    from stiction.switching.ensembles.kernels import Ends, follow
+    from stiction.switching.ensembles.kernels import follow
 
     n_starts = len(task.x)
     way = -1.0 if task.backward else 1.0
     most = min(task.method.steps_allowed(), MOST_STEPS)
-    limits = np.array([way * task.t_end, way, float(most), task.off])
+    limits = Limits.table()
+    limit = limits[0]
+    limit.t_end, limit.direction, limit.steps, limit.off = way * task.t_end, way, most, task.off
     flows: queue.SimpleQueue[Flow] = queue.SimpleQueue()
     for _ in range(workers):
         flows.put(_flow(task))
@@ -153,13 +154,12 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
             views = Ends(
                 out.state[part],
                 out.signs[part],
-                out.numbers[part],
-                out.codes[part],
+                out.ends[part],
                 out.counts[part],
                 out.first[part],
             )
             starts = (task.x[part], task.sides[part], task.dwell[part])
-            outside = follow(flow.arrays, *starts, task.stop, limits, grid, views)
+            outside = follow(*flow.arrays, *starts, task.stop, limits, grid, views)
         finally:
             flows.put(flow)
         return part.stop, grid.cells, float(outside)
@@ -193,8 +193,6 @@ def _flow(task: Task) -> Flow:
 
 
 def _grid(task: Task) -> Grid:
-    from stiction.switching.ensembles.kernels import Grid
-
     if task.grid is None:
         return Grid(np.zeros(2, dtype=np.int64), np.ones((2, 2)), np.zeros((0, 0)))
     axes, low, width, bins = task.grid

@@ -17,6 +17,7 @@ from stiction.core.method import SharedName
 from stiction.errors import ModelError
 from stiction.numerics.compiling.cards import for_card, on_card, simulated
 from stiction.switching.ensembles.blocks import MOST_STEPS, Outcome
+from stiction.switching.ensembles.state import End, Limits
 from stiction.switching.ensembles.study import (
     DEFAULT,
     ENDED_ALWAYS,
@@ -28,6 +29,7 @@ from stiction.switching.ensembles.study import (
     result_of,
     stop_flags,
 )
+from stiction.switching.flow.state import Records, Workspace
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
 from stiction.switching.wheel.parameters import N_PARAMETERS
@@ -35,12 +37,11 @@ from stiction.switching.wheel.parameters import N_PARAMETERS
 __all__ = ["ensemble_on_gpu"]
 
 # the arrays of a flow that threads share; every thread has its own of the others
-_NAMES, _SHARED = ("system", "p", "table", "a", "saved", "event"), ("p", "table")
+_SHARED = ("p", "table")
 _THREADS = 64
 _MOST_THREADS = 1 << 16
 # stand-ins for addresses; the kernels ask only whether one is 0
 _FIELD, _SURFACE, _GRADIENT = 1, 2, 3
-_ADDRESSES = (_FIELD, _SURFACE, _GRADIENT, 0)
 
 
 def ensemble_on_gpu(
@@ -73,17 +74,16 @@ def ensemble_on_gpu(
     out = Outcome(
         np.empty((n_starts, 3)),
         np.empty((n_starts, 1)),
-        np.empty((n_starts, 2)),
-        np.empty((n_starts, 2), dtype=np.int64),
+        End.table(n_starts),
         np.zeros((n_starts, len(KINDS)), dtype=np.int32),
         np.empty((n_starts, len(KINDS))),
     )
     threads = min(n_starts, _MOST_THREADS)
     arrays = _arrays(wheel, method, threads)
-    limits = np.array([end, 1.0, float(min(method.steps_allowed(), MOST_STEPS))])
-    leave = np.array([np.inf, 0.0])
-    given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits, leave)]
-    results = [cuda.to_device(a) for a in out[:6]]
+    limits = Limits.table()
+    limits[0].t_end, limits[0].steps = end, min(method.steps_allowed(), MOST_STEPS)
+    given = [cuda.to_device(a) for a in (*arrays.values(), x, signs, stop, limits)]
+    results = [cuda.to_device(a) for a in out[:5]]
     launch = _kernel(cuda, tuple(arrays))
     per_block = min(_THREADS, threads)
     launch[-(-threads // per_block), per_block](threads, *given, *results)
@@ -120,12 +120,14 @@ def _arrays(wheel: WheelOnTurntable, method: EventDriven, threads: int) -> dict[
     tolerance = Tolerance(method.rtol, method.atol, longest).array()
     # nothing is saved, but a card has no arrays without entries
     one = Flow(wheel.compiled, tolerance, np.full(1, np.inf), 2, energies=False)
-    one.system[: len(_ADDRESSES)] = _ADDRESSES
-    arrays: dict[str, Any] = {}
-    for name, array in zip(_NAMES, one.arrays, strict=True):
-        shared = name in _SHARED
-        arrays[name] = array if shared else np.repeat(array[None], threads, axis=0)
-    return arrays
+    now = one.progress
+    now.field, now.surface, now.gradient, now.power = _FIELD, _SURFACE, _GRADIENT, 0
+    own = {**one.work._asdict(), "functions": one.functions, **one.records._asdict()}
+    return {
+        "p": one.p,
+        "table": one.table,
+        **{name: np.repeat(array[None], threads, axis=0) for name, array in own.items()},
+    }
 
 
 def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
@@ -140,25 +142,30 @@ def _kernel(cuda: Any, names: tuple[str, ...]) -> Any:
         "one": for_card(cuda, kernels.one, made, specials),
         "note_end": for_card(cuda, kernels.note_end, made, specials),
         "NAN": np.nan,
+        "INFINITY": np.inf,
+        "Workspace": Workspace,
+        "Records": Records,
     }
     given = [name if name in _SHARED else f"every_{name}" for name in names]
     lines = [
-        f"def launch(threads, {', '.join(given)}, starts, signs, stop, limits, leave,",
-        "           end_state, end_signs, end_numbers, end_codes, end_counts, end_first):",
+        f"def launch(threads, {', '.join(given)}, starts, signs, stop, limits,",
+        "           end_state, end_signs, ends, end_counts, end_first):",
         "    thread = cuda.grid(1)",
         "    if thread >= threads:",
         "        return",
         *(f"    {name} = every_{name}[thread]" for name in names if name not in _SHARED),
+        "    progress[0].parameters = p.ctypes.data",
+        "    w = Workspace(progress, rows)",
+        "    records = Records(saved, events, states)",
         "    for b in range(thread, starts.shape[0], threads):",
-        "        code = place(system, p, a, 0.0, starts[b], signs[b], 1.0)",
+        "        code = place(w, functions, 0.0, starts[b], signs[b], 1.0)",
         "        if code == 0:",
-        "            code = one(system, p, table, a, saved, event, limits, leave, stop,",
+        "            code = one(w, functions, table, records, limits, INFINITY, 0.0, stop,",
         "                       end_counts[b], end_first[b])",
         "        else:",
         "            for c in range(end_first.shape[1]):",
         "                end_first[b, c] = NAN",
-        "        note_end(system, p, a, code, end_state[b], end_signs[b], end_numbers[b],",
-        "                 end_codes[b])",
+        "        note_end(w, code, b, end_state, end_signs, ends)",
     ]
     exec("\n".join(lines), scope)
     return cuda.jit(scope["launch"])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import at, call_at, row_at
+from stiction.numerics.arrays import Integers, Matrix, Table, Vector
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
+from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.flow.corners.handling import signs_of
 from stiction.switching.flow.corners.ways import count, ways_here
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
@@ -28,34 +28,17 @@ from stiction.switching.flow.records import (
     TWO_FOLD_HIT,
     UNDECIDED,
 )
-from stiction.switching.flow.rows import (
-    AT,
-    CLOCK,
-    DIRECTION,
+from stiction.switching.flow.state import (
     EXTRA,
-    FIELD,
     GRAD,
-    JUDGED,
-    KIND,
-    LEAST,
-    MARGIN,
     MINUS,
-    N_EVENTS,
-    N_SAVES,
-    ORDER,
-    PACE,
     PLUS,
     SCALE,
     SIDES,
     SIGNS,
-    SLOPE,
-    STEPS,
-    TALLEST,
-    VAGUE,
-    VALUE,
-    WHICH,
-    M,
-    N,
+    EventFunctions,
+    Records,
+    Workspace,
     Y,
 )
 from stiction.switching.flow.surfaces import begin_mode, curvature, landing, surfaces_at
@@ -64,9 +47,6 @@ __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "pl
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-# the arrays of one trajectory, as `flow.records` names them
-Arrays = tuple[Integers, Vector, Matrix, Matrix, Matrix, Matrix]
-
 # further ends of a trajectory, above those of `records`: a start in an escaping region
 # without a side; one that is not where its sign says; an event the caller waits for, whose
 # kind is added to STOPPED_AT
@@ -75,71 +55,37 @@ NO_SIDE, NO_START, STOPPED_AT = 12, 13, 14
 _OFF = 1e-6
 # L+ and L- of a two-fold, over |grad h| |f|: at a start, and where events piled up
 _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
-# what is kept of an end: its time and how fast the state moves; the code and the steps
-ENDED_AT, SPEED = range(2)
-CODE, TAKEN = range(2)
-# what limits all trajectories of a block: end time, direction of time, most steps; and by
-# what share of its distance from a two-fold each may begin off
-END, WAY, MOST, BEGIN_OFF = range(4)
-# when a state that slides leaves, and to which side
-UNTIL, TO_SIDE = range(2)
-
-
-class Grid(NamedTuple):
-    """Cells of two states in which time is counted; nothing is where there are none.
-
-    axes (2,) which states, cell (2, 2) their lower ends and widths, cells (c_1, c_2) times, filled
-    """
-
-    axes: Ints
-    cell: Floats
-    cells: Floats
-
-
-class Ends(NamedTuple):
-    """Rows that are filled, one per start of a block.
-
-    state (b, n), signs (b, m), numbers (b, 2) time and speed, codes (b, 2) code and steps,
-    counts of events (b, kinds), first (b, kinds) times of the first ones
-    """
-
-    state: Floats
-    signs: Floats
-    numbers: Floats
-    codes: Ints
-    counts: npt.NDArray[np.int32]
-    first: Floats
 
 
 @kernel(borrows=True)
-def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
+def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
-    m = system[M]
-    normals(system, p, a, Y, GRAD)
-    surfaces_at(system, p, a, Y, EXTRA)
+    now, a = w.progress[0], w.rows
+    m = now.m
+    normals(w, Y, GRAD)
+    surfaces_at(w, Y, EXTRA)
     for i in range(m):
-        reach = reach_of(system, a, i, GRAD)
-        value, asked = a[EXTRA, i], 0.0
-        a[VALUE, i] = value
+        reach = reach_of(w, i, GRAD)
+        value = a[EXTRA, i]
+        functions[i].near = 0
         if a[SIDES, i] != a[SIDES, i]:
-            asked = 1.0 if abs(value) <= ON_SURFACE * reach else 0.0
+            functions[i].near = 1 if abs(value) <= ON_SURFACE * reach else 0
             a[SIDES, i] = 1.0 if value > 0.0 else -1.0
         else:
             wrong = abs(value) if a[SIDES, i] == 0.0 else -value * a[SIDES, i]
             if wrong > _OFF * reach:
                 return NO_START
-        a[SLOPE, i] = asked
-    code = _choose_way(system, p, a)
+    code = _choose_way(w, functions)
     if code != DONE:
         return code
     for i in range(m):
-        if a[SLOPE, i] == 0.0:
+        if functions[i].near == 0:
             continue
         a[SIDES, i] = 0.0
-        begin_mode(system, p, a)
-        if fold_gap(system, p, a, i) <= _AT_TWO_FOLD:
+        begin_mode(w)
+        if fold_gap(w, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
-        here = landing(system, p, a, i)
+        here = landing(w, i)
         if here.escaping:
             return NO_SIDE
         a[SIDES, i] = 0.0 if here.along else 1.0 if here.plus else -1.0
@@ -147,26 +93,27 @@ def _choose_sides(system: Integers, p: Vector, a: Matrix) -> int:
 
 
 @kernel(borrows=True)
-def _choose_way(system: Integers, p: Vector, a: Matrix) -> int:
+def _choose_way(w: Workspace, functions: EventFunctions) -> int:
     """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
+    now, a = w.progress[0], w.rows
     i, j, many = -1, -1, 0
-    for k in range(system[M]):
-        if a[SLOPE, k] != 0.0:
+    for k in range(now.m):
+        if functions[k].near != 0:
             i, j, many = j, k, many + 1
     if many != 2:
         return DONE
-    ways = ways_here(system, p, a, i, j, -1)
+    ways = ways_here(w, i, j, -1)
     if count(ways) > 1:
         return CROSSROADS
     if ways != 0:
         a[SIDES, i], a[SIDES, j] = signs_of(ways)
-        a[SLOPE, i] = a[SLOPE, j] = 0.0
+        functions[i].near = functions[j].near = 0
     return DONE
 
 
 @kernel(borrows=True)
 def place(
-    system: Integers, p: Vector, a: Matrix, t: float, x: Vector, sides: Vector, way: float
+    w: Workspace, functions: EventFunctions, t: float, x: Vector, sides: Vector, way: float
 ) -> int:
     """Put a trajectory at (t, x) with the given signs; return DONE, or why it cannot start.
 
@@ -177,12 +124,13 @@ def place(
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    n = system[N]
-    for i in range(STEPS, WHICH):
-        system[i] = 0
-    a[PACE, DIRECTION] = way
-    a[CLOCK, LEAST] = a[CLOCK, MARGIN] = math.inf
-    a[CLOCK, JUDGED] = 0.0
+    now, a = w.progress[0], w.rows
+    n = now.n
+    now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
+    now.branch = now.reported_open = 0
+    now.direction = way
+    now.least_margin = now.margin = math.inf
+    now.judged = 0
     for c in range(n):
         a[Y, c] = x[c]
         if not math.isfinite(x[c]):
@@ -190,37 +138,36 @@ def place(
     a[Y, n] = t
     for i in range(sides.size):
         a[SIDES, i] = sides[i]
-    code = _choose_sides(system, p, a)
+    code = _choose_sides(w, functions)
     if code == DONE:
-        put(system, p, a, t)
-        if way > 0.0 and _hops_unseen(system, p, a):
+        put(w, functions, t)
+        if way > 0.0 and _hops_unseen(w, functions):
             return UNDECIDED
     return code
 
 
 @kernel(borrows=True)
-def _hops_unseen(system: Integers, p: Vector, a: Matrix) -> bool:
+def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
     """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
+    now, a = w.progress[0], w.rows
     found = False
-    for i in range(system[M]):
-        # row VALUE still says on which surfaces it is
+    for i in range(now.m):
         side = a[SIDES, i]
-        here = side != 0.0 and a[VALUE, i] != 0.0 and system[ORDER + i] > 0
-        if here and fold_gap(system, p, a, i) <= NEXT_TO_TWO_FOLD:
-            found = found or curvature(system, p, a, i, side) * side < 0.0
+        here = side != 0.0 and functions[i].near != 0 and functions[i].order > 0
+        if here and fold_gap(w, i) <= NEXT_TO_TWO_FOLD:
+            found = found or curvature(w, i, side) * side < 0.0
     return found
 
 
 @kernel(borrows=True)
 def one(
-    system: Integers,
-    p: Vector,
+    w: Workspace,
+    functions: EventFunctions,
     table: Matrix,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
-    limits: Vector,
-    leave: Vector,
+    records: Records,
+    limits: Table[Limits],
+    leave_at: float,
+    leave_to: float,
     stop: Integers,
     counts: npt.NDArray[np.int32],
     first: Vector,
@@ -229,64 +176,64 @@ def one(
 
     Parameters
     ----------
-    limits : end time, direction of time, most steps
-    leave : when a state that slides leaves, inf for never, and to which side
+    leave_at, leave_to : when a state that slides leaves, inf for never, and to which side
     stop : (kinds,) 1 for the kinds of events that end it
     counts, first : (kinds,) how many events of each kind, and the time of the first
     """
-    n, t_end, most = system[N], limits[END], int(limits[MOST])
-    leave_at, events = leave[UNTIL], 0
+    now, a = w.progress[0], w.rows
+    n, t_end, events = now.n, limits[0].t_end, 0
     for c in range(first.size):
         first[c], counts[c] = math.nan, 0
     while True:
-        room = most - system[STEPS] - events
+        room = limits[0].steps - now.steps - events
         if room <= 0:
             return PAUSED
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
-        code = carry_on(system, p, table, a, saved, event, end, room)
+        code = carry_on(w, functions, table, records, end, room)
         ended = -1
-        for row in range(system[N_EVENTS]):
-            kind = int(event[row, KIND])
+        for row in range(now.events):
+            kind = records.events[row].kind
             events += 1
             counts[kind] += 1
             if counts[kind] == 1:
-                first[kind] = event[row, AT]
+                first[kind] = records.events[row].time
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
-        system[N_EVENTS] = 0
-        if code == PILED_UP and fold_gap(system, p, a, 0) <= _PILED_AT_TWO_FOLD:
+        now.events = 0
+        if code == PILED_UP and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
         if code == DONE and leave_at < t_end:
             leave_at = math.inf
-            i = sliding_surface(system, a, SIDES)
+            i = sliding_surface(w, SIDES)
             if i >= 0:
-                a[SIDES, i] = leave[TO_SIDE]
+                a[SIDES, i] = leave_to
                 counts[LEAVE] += 1
                 events += 1
                 if counts[LEAVE] == 1:
                     first[LEAVE] = a[Y, n]
-                put(system, p, a, a[Y, n])
+                put(w, functions, a[Y, n])
             continue
         if code != EVENTS_FULL:
             return code
 
 
 @kernel(borrows=True)
-def _speed(system: Integers, p: Vector, a: Matrix) -> float:
+def _speed(w: Workspace) -> float:
     """Return how fast the state moves where it ended, in units of its scale."""
-    i = sliding_surface(system, a, SIDES)
+    now, a = w.progress[0], w.rows
+    i = sliding_surface(w, SIDES)
     share = 1.0
     if i >= 0:
-        up, down = slide_data(system, p, a, SIDES, i, Y)
+        up, down = slide_data(w, SIDES, i, Y)
         share = down / (down - up) if down != up else 0.5
     else:
-        for j in range(system[M]):
+        for j in range(now.m):
             a[SIGNS, j] = a[SIDES, j]
-        call_at(system[FIELD], row_at(a, Y), row_at(a, SIGNS), at(p), row_at(a, PLUS))
+        call_at(now.field, row_at(a, Y), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
     total = 0.0
-    for c in range(system[N]):
+    for c in range(now.n):
         rate = a[PLUS, c]
         if i >= 0:
             rate = share * rate + (1.0 - share) * a[MINUS, c]
@@ -296,15 +243,14 @@ def _speed(system: Integers, p: Vector, a: Matrix) -> float:
 
 
 @kernel(borrows=True)
-def _tally(
-    system: Integers, a: Matrix, saved: Matrix, axes: Integers, cell: Matrix, cells: Matrix
-) -> float:
+def _tally(w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: Matrix) -> float:
     """Add the time spent in each cell of a grid; return what was spent outside it.
 
     The states were kept at the middles of equal intervals; the last one bears what is left,
     so that all weights add up to the time that passed.
     """
-    rows, left, outside = system[N_SAVES], a[Y, system[N]], 0.0
+    now, a, saved = w.progress[0], w.rows, records.saved
+    rows, left, outside = now.saves, a[Y, now.n], 0.0
     step = 2.0 * saved[0, 0]
     for row in range(max(rows, 1)):
         last = row >= rows - 1
@@ -322,33 +268,34 @@ def _tally(
 
 @kernel(borrows=True)
 def note_end(
-    system: Integers,
-    p: Vector,
-    a: Matrix,
+    w: Workspace,
     code: int,
-    state: Vector,
-    signs: Vector,
-    numbers: Vector,
-    codes: Integers,
+    b: int,
+    state: Matrix,
+    signs: Matrix,
+    ends: Table[End],
 ) -> None:
-    """Fill one row of each result: state, signs, time and speed, code and steps."""
-    for c in range(system[N]):
-        state[c] = a[Y, c]
-    for i in range(signs.size):
-        signs[i] = a[SIDES, i]
-    numbers[ENDED_AT] = a[Y, system[N]]
-    numbers[SPEED] = _speed(system, p, a) if code != NOT_FINITE else math.nan
-    codes[CODE], codes[TAKEN] = code, system[STEPS]
+    """Fill the results of start b."""
+    now, a = w.progress[0], w.rows
+    for c in range(now.n):
+        state[b, c] = a[Y, c]
+    for i in range(now.m):
+        signs[b, i] = a[SIDES, i]
+    ends[b].time, ends[b].code, ends[b].steps = a[Y, now.n], code, now.steps
+    ends[b].speed = _speed(w) if code != NOT_FINITE else math.nan
 
 
 @kernel(nogil=True)
 def follow(
-    flow: Arrays,
+    w: Workspace,
+    functions: EventFunctions,
+    table: Matrix,
+    records: Records,
     x: Matrix,
     sides: Matrix,
     dwell: Matrix,
     stop: Integers,
-    limits: Vector,
+    limits: Table[Limits],
     grid: Grid,
     out: Ends,
 ) -> float:
@@ -359,25 +306,22 @@ def follow(
     x, sides : (b, n) and (b, m) starts
     dwell : (b, 2) when a state that slides leaves, and to which side; inf for never
     stop : (kinds,) 1 for the kinds of events that end a trajectory
-    limits : end time, direction of time, most steps, share by which they may begin off
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    system, p, table, a, saved, event = flow
-    counts, first, outside = out.counts, out.first, 0.0
+    now, counts, first, outside = w.progress[0], out.counts, out.first, 0.0
     for b in range(x.shape[0]):
-        code = place(system, p, a, 0.0, x[b], sides[b], limits[WAY])
-        a[CLOCK, VAGUE], a[CLOCK, TALLEST] = limits[BEGIN_OFF], 0.0
+        code = place(w, functions, 0.0, x[b], sides[b], limits[0].direction)
+        now.vague, now.tallest = limits[0].off, 0.0
         if code == DONE:
             code = one(
-                system,
-                p,
+                w,
+                functions,
                 table,
-                a,
-                saved,
-                event,
+                records,
                 limits,
-                dwell[b],
+                dwell[b, 0],
+                dwell[b, 1],
                 stop,
                 counts[b],
                 first[b],
@@ -385,7 +329,7 @@ def follow(
         else:
             for c in range(first.shape[1]):
                 first[b, c] = math.nan
-        note_end(system, p, a, code, out.state[b], out.signs[b], out.numbers[b], out.codes[b])
+        note_end(w, code, b, out.state, out.signs, out.ends)
         if grid.cells.size > 0:
-            outside += _tally(system, a, saved, grid.axes, grid.cell, grid.cells)
+            outside += _tally(w, records, grid.axes, grid.cell, grid.cells)
     return outside

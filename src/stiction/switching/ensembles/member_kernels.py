@@ -7,31 +7,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.inspection import inspect_states
 from stiction.switching.flow.placing import put, survey
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.records import DONE
-from stiction.switching.flow.rows import (
-    AT,
-    BY_KIND,
+from stiction.switching.flow.state import (
     EXTRA,
-    GRADIENT,
-    KIND_COUNT,
-    N_EVENTS,
-    N_SAVES,
-    REJECTED,
     SIDES,
-    STATE,
-    STEPS,
-    SURFACE,
-    VALUE,
-    WHERE,
-    K,
-    M,
-    N,
-    Q,
+    EventFunction,
+    EventFunctions,
+    Progress,
+    Records,
+    Workspace,
     Y,
 )
 
@@ -44,13 +33,14 @@ Ints = npt.NDArray[np.int64]
 class Fresh(NamedTuple):
     """What every run begins with, and what audits take.
 
-    system, a : the arrays of a flow that was just made
+    progress, functions, rows : the arrays of a flow that was just made
     scale, plane : sizes of the states, and gradients where they never change
     cycle : (n,) two states this close belong to the same point of a cycle
     """
 
-    system: Ints
-    a: Floats
+    progress: Table[Progress]
+    functions: Table[EventFunction]
+    rows: Floats
     scale: Floats
     plane: Floats
     cycle: Floats
@@ -79,14 +69,13 @@ class Found(NamedTuple):
 
 @kernel(nogil=True)
 def follow_members(
-    system: Integers,
-    p: Vector,
+    w: Workspace,
+    functions: EventFunctions,
     table: Matrix,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
+    records: Records,
     fresh: Fresh,
     x: Matrix,
+    p: Vector,
     params: Matrix,
     most: int,
     found: Found,
@@ -95,29 +84,31 @@ def follow_members(
 
     Parameters
     ----------
-    x : (b, n) starts; params : (b, p) numbers of the system
-    saved : two rows, the start and the end
+    records : with two saving times, the start and the end
+    x : (b, n) starts; params : (b, p) numbers of the system, p those of the present one
     most : passes of the loop
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
-    n, m, q = system[N], system[M], system[Q]
+    now, a, saved = w.progress[0], w.rows, records.saved
+    n, m, q = now.n, now.m, now.q
     row = np.zeros(3, np.int64)
     for b in range(x.shape[0]):
-        for i in range(system.size):
-            system[i] = fresh.system[i]
+        w.progress[0] = fresh.progress[0]
+        for i in range(len(functions)):
+            functions[i] = fresh.functions[i]
         for i in range(a.shape[0]):
             for j in range(a.shape[1]):
-                a[i, j] = fresh.a[i, j]
+                a[i, j] = fresh.rows[i, j]
         for i in range(p.size):
             p[i] = params[b, i]
         for i in range(n):
             a[Y, i] = x[b, i]
-        if not _starts(system, p, a):
+        if not _starts(w, functions):
             continue
-        put(system, p, a, saved[0, 0])
-        code = carry_on(system, p, table, a, saved, event, saved[1, 0], most)
-        if code != DONE or system[N_SAVES] < 2 or a[Y, n] < saved[1, 0]:
+        put(w, functions, saved[0, 0])
+        code = carry_on(w, functions, table, records, saved[1, 0], most)
+        if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
         found.done[b], found.time[b] = 1, a[Y, n]
         for k in range(2):
@@ -137,49 +128,50 @@ def follow_members(
             found.signs[b, 2, i] = a[SIDES, i] if beyond else saved[1, 1 + n + q + i]
         states = found.states[b, :, :n].copy()
         inspect_states(
-            system[SURFACE],
-            system[GRADIENT],
+            now.surface,
+            now.gradient,
             p,
             fresh.scale,
             fresh.plane,
-            system[K],
+            now.k,
             states,
             found.signs[b],
             found.worst[b],
             row,
         )
-        found.counts[b, 0], found.counts[b, 1] = system[STEPS], system[REJECTED]
-        for k in range(KIND_COUNT):
-            found.kinds[b, k] = system[BY_KIND + k]
-        found.period[b] = _period(event, system[N_EVENTS], fresh.cycle)
+        found.counts[b, 0], found.counts[b, 1] = now.steps, now.rejected
+        for k in range(now.events):
+            found.kinds[b, records.events[k].kind] += 1
+        found.period[b] = _period(records, now.events, fresh.cycle)
 
 
 @kernel(borrows=True)
-def _starts(system: Integers, p: Vector, a: Matrix) -> bool:
+def _starts(w: Workspace, functions: EventFunctions) -> bool:
     """Set the signs of a start that is off all surfaces; return whether it is."""
-    if not survey(system, p, a):
+    now, a = w.progress[0], w.rows
+    if not survey(w, functions):
         return False
-    for i in range(system[M]):
-        if a[VALUE, i] != 0.0:
+    for i in range(now.m):
+        if functions[i].near != 0:
             return False
         a[SIDES, i] = 1.0 if a[EXTRA, i] > 0.0 else -1.0
     return True
 
 
 @kernel(borrows=True)
-def _period(event: Matrix, count: int, cycle: Vector) -> float:
+def _period(records: Records, count: int, cycle: Vector) -> float:
     """Return the time between the last event and the last one like it at the same state, or NaN.
 
     Source: `switching.outcome`, which finds the same.
     """
-    last = count - 1
+    events, states, last = records.events, records.states, count - 1
     for row in range(last - 1, -1, -1):
-        like = True
-        for c in range(WHERE, STATE):
-            like = like and event[row, c] == event[last, c]
+        one, other = events[row], events[last]
+        like = one.surface == other.surface and one.kind == other.kind
+        like = like and one.before == other.before and one.after == other.after
         for i in range(cycle.size):
-            like = like and abs(event[row, STATE + i] - event[last, STATE + i]) <= cycle[i]
+            like = like and abs(states[row, i] - states[last, i]) <= cycle[i]
         if like:
-            time: float = event[last, AT] - event[row, AT]
+            time: float = other.time - one.time
             return time
     return np.nan

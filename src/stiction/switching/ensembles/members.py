@@ -99,7 +99,13 @@ class _Crew:
         c = system.compiled
         self.flow = flow = Flow(c, tolerance, request.save, rows, energies=True)
         scale = np.asarray(c.scale)
-        self.fresh = Fresh(flow.system.copy(), flow.a.copy(), *c.sizes_and_normals, CYCLE * scale)
+        self.fresh = Fresh(
+            flow.work.progress.copy(),
+            flow.functions.copy(),
+            flow.rows.copy(),
+            *c.sizes_and_normals,
+            CYCLE * scale,
+        )
 
     def solve(self, columns: Sequence[Array]) -> Block:
         """Return what is told of all members."""
@@ -121,7 +127,7 @@ class _Crew:
         x[~sound] = np.nan
         with np.errstate(all="ignore"):
             most = min(_PASSES, self.method.steps_allowed())
-            follow_members(*self.flow.arrays, self.fresh, x, params, most, found)
+            follow_members(*self.flow.arrays, self.fresh, x, self.flow.p, params, most, found)
             return self._block(found, sound, others)
 
     def _others(
@@ -198,7 +204,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _room(m: int, n: int, surfaces: int) -> Found:
     from stiction.switching.ensembles.member_kernels import Found
-    from stiction.switching.flow.rows import KIND_COUNT
+    from stiction.switching.flow.records import KINDS
 
     return Found(
         done=np.zeros(m, np.int8),
@@ -207,6 +213,6 @@ def _room(m: int, n: int, surfaces: int) -> Found:
         signs=np.zeros((m, 3, surfaces)),
         worst=np.zeros((m, 3)),
         counts=np.zeros((m, 2), np.int64),
-        kinds=np.zeros((m, KIND_COUNT), np.int64),
+        kinds=np.zeros((m, len(KINDS)), np.int64),
         period=np.full(m, np.nan),
     )

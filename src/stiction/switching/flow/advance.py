@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.bernstein import NODES
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.events import at_event, forget_zeros, touches_at
@@ -16,6 +16,7 @@ from stiction.switching.flow.rates import (
     rates,
     second_surface,
     sliding_surface,
+    values_here,
 )
 from stiction.switching.flow.records import (
     DONE,
@@ -29,62 +30,19 @@ from stiction.switching.flow.records import (
     STAYS,
     TWO_FOLD_HIT,
 )
-from stiction.switching.flow.rows import (
-    AT_LENGTH,
-    AT_SHARE,
-    ATOL,
-    BLUNT,
-    BROKEN,
-    BROKEN_AT,
-    CAME,
-    CLOCK,
-    DIRECTION,
-    DOUBT,
-    DRIFT,
-    ERROR,
-    FORCED,
-    FRESH,
-    GAP,
-    GOES_ON,
+from stiction.switching.flow.saving import save_until
+from stiction.switching.flow.state import (
     GRAD,
-    LEFT,
-    LIE_NOISE,
-    LINE,
-    LONGEST,
-    N_EVENTS,
-    NEXT_STEP,
-    NOISE,
-    NORM,
-    ORDER,
-    OTHER,
-    PACE,
-    PLANE,
-    REFUSED,
-    REJECTED,
-    RHO,
-    RTOL,
     SAMPLE,
     SCALE,
-    SHARE,
     SIDES,
-    SLOPE,
-    SMOOTH,
     STAGE,
-    STEPS,
-    T_END,
-    TALLEST,
-    TOUCH,
     TRIAL,
-    VAGUE,
-    VALUE,
-    WHICH,
-    K,
-    M,
-    N,
-    Q,
+    EventFunctions,
+    Records,
+    Workspace,
     Y,
 )
-from stiction.switching.flow.saving import save_until
 from stiction.switching.flow.steps import (
     HIDDEN,
     dense_rows,
@@ -113,12 +71,10 @@ NO_EVENT, TOO_LONG = -2, -3
 
 @kernel(borrows=True, apart=True)
 def advance(
-    system: Integers,
-    p: Vector,
+    w: Workspace,
+    functions: EventFunctions,
     table: Matrix,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
+    records: Records,
     t_end: float,
     max_steps: int,
 ) -> int:
@@ -128,56 +84,57 @@ def advance(
     events bound the work. A negative code is a rare event that waits for `rare`, with LEFT
     passes left. After PAUSED a call with GOES_ON set goes on as if there had been no pause.
     """
-    n = system[N]
-    a[PACE, T_END] = t_end
-    _enter(system, a)
-    fresh, rejected = a[CLOCK, FRESH] != 0.0, a[CLOCK, REFUSED] != 0.0
-    gap, error = a[CLOCK, GAP], a[CLOCK, ERROR]
+    now, a = w.progress[0], w.rows
+    n = now.n
+    now.t_end = t_end
+    _enter(w)
+    fresh, rejected = now.fresh != 0, now.refused != 0
+    gap, error = now.gap, now.error
     for used in range(max_steps):
-        system[LEFT] = max_steps - 1 - used
-        if system[N_EVENTS] >= event.shape[0] - 1:
+        now.left = max_steps - 1 - used
+        if now.events >= len(records.events) - 1:
             return EVENTS_FULL
         if fresh:
-            if not _begin(system, p, a):
+            if not _begin(w, functions):
                 return NOT_FINITE
             fresh, gap = False, 0.0
-        surface = sliding_surface(system, a, SIDES)
-        single = surface >= 0 and second_surface(system, a, SIDES, surface) < 0
-        left = (t_end - a[Y, n]) * a[PACE, DIRECTION]
+        surface = sliding_surface(w, SIDES)
+        single = surface >= 0 and second_surface(w, SIDES, surface) < 0
+        left = (t_end - a[Y, n]) * now.direction
         if left <= 0.0:
             return DONE
-        h, least = _step_length(system, a, left, single), 16.0 * _EPS * abs(a[Y, n])
+        h, least = _step_length(w, left, single), 16.0 * _EPS * abs(a[Y, n])
         if left <= 0.5 * least:
             a[Y, n] = t_end
-            save_until(system, p, a, saved, t_end, 0.0)
+            save_until(w, records, t_end, 0.0)
             return DONE
         tiny = h < least
         if tiny:
             # the time can tell no shorter steps apart: a few are taken whatever their error
             h = min(least, left)
-            a[CLOCK, FORCED] += 1.0
-            if a[CLOCK, FORCED] > _FORCED:
-                return _why_stalled(system, a, error)
-        system[STEPS] += 1
-        error = step(system, p, table, a, h)
+            now.forced += 1
+            if now.forced > _FORCED:
+                return _why_stalled(w, error)
+        now.steps += 1
+        error = step(w, table, h)
         if not error <= 1.0 and not (tiny and error < math.inf):
-            if _refuse(system, p, a, h, error):
+            if _refuse(w, functions, h, error):
                 return NOT_FINITE
             rejected = True
             continue
-        if system[PLANE] == 2 and not is_plane(system, p, a):
+        if now.plane == 2 and not is_plane(w):
             # h only looked like a plane so far: take its gradient anew, and the step again
-            system[PLANE], fresh = 0, True
-            system[REJECTED] += 1
+            now.plane, fresh = 0, True
+            now.rejected += 1
             continue
         factor = 10.0 if error < 1e-10 else min(10.0, max(0.3, 0.9 * error ** (-0.125)))
-        a[CLOCK, NEXT_STEP] = h * (min(factor, 1.0) if rejected else factor)
-        a[CLOCK, DRIFT] += min(error, 1.0) * a[PACE, SHARE]
-        code = _act(system, p, table, a, saved, event, h)
+        now.next_step = h * (min(factor, 1.0) if rejected else factor)
+        now.drift += min(error, 1.0) * now.tightening
+        code = _act(w, functions, table, records, h)
         rejected = code == TOO_LONG
         if rejected:
-            system[REJECTED] += 1
-            a[CLOCK, NEXT_STEP] = 0.5 * h
+            now.rejected += 1
+            now.next_step = 0.5 * h
             continue
         fresh = code == RUNNING
         if fresh:
@@ -186,54 +143,55 @@ def advance(
             return code
         if surface < 0 and left <= h:
             a[TRIAL, n] = t_end
-        code, gap = after_step(system, p, a, saved, h, surface if single else -1, gap)
+        code, gap = after_step(w, functions, records, h, surface if single else -1, gap)
         if code != RUNNING:
             return code
-    a[CLOCK, FRESH], a[CLOCK, REFUSED] = fresh, rejected
-    a[CLOCK, GAP], a[CLOCK, ERROR] = gap, error
+    now.fresh, now.refused = int(fresh), int(rejected)
+    now.gap, now.error = gap, error
     return PAUSED
 
 
 @kernel(borrows=True)
-def _enter(system: Integers, a: Matrix) -> None:
+def _enter(w: Workspace) -> None:
     """Forget what the loop knew, unless it goes on where it paused."""
-    if system[GOES_ON] == 0:
-        a[CLOCK, FRESH], a[CLOCK, REFUSED], a[CLOCK, GAP], a[CLOCK, ERROR] = 1.0, 0.0, 0.0, 0.0
-        a[CLOCK, BROKEN], a[CLOCK, BROKEN_AT], a[CLOCK, FORCED] = 0.0, a[Y, system[N]], 0.0
+    now, a = w.progress[0], w.rows
+    if now.continues == 0:
+        now.fresh, now.refused, now.gap, now.error = 1, 0, 0.0, 0.0
+        now.broken, now.broken_at, now.forced = 0, a[Y, now.n], 0
 
 
 @kernel(borrows=True)
-def _refuse(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> bool:
+def _refuse(w: Workspace, functions: EventFunctions, h: float, error: float) -> bool:
     """Count a step that is refused and choose a shorter one; return whether the field ends."""
-    t = a[Y, system[N]]
-    system[REJECTED] += 1
+    now, a = w.progress[0], w.rows
+    t = a[Y, now.n]
+    now.rejected += 1
     if error == math.inf:
         # many steps into a place where the field is no number, and no way past it
-        if abs(t - a[CLOCK, BROKEN_AT]) > _PROGRESS * max(abs(t), h):
-            a[CLOCK, BROKEN], a[CLOCK, BROKEN_AT] = 0.0, t
-        a[CLOCK, BROKEN] += 1.0
-        if a[CLOCK, BROKEN] > _BROKEN:
+        if abs(t - now.broken_at) > _PROGRESS * max(abs(t), h):
+            now.broken, now.broken_at = 0, t
+        now.broken += 1
+        if now.broken > _BROKEN:
             return True
-    a[CLOCK, NEXT_STEP] = _after_rejection(system, p, a, h, error)
+    now.next_step = _after_rejection(w, functions, h, error)
     return False
 
 
 @kernel(borrows=True)
-def _begin(system: Integers, p: Vector, a: Matrix) -> bool:
+def _begin(w: Workspace, functions: EventFunctions) -> bool:
     """Compute rates and event functions where a step begins afresh; return whether finite."""
-    a[CLOCK, SMOOTH] = 0.0
-    rates(system, p, a, Y, STAGE)
-    event_values(system, p, a, Y, VALUE)
-    if not finite(a, STAGE, system[N] + 1 + system[Q]):
+    now = w.progress[0]
+    now.smooth = 0
+    rates(w, Y, STAGE)
+    values_here(w, functions)
+    if not finite(w, STAGE, now.n + 1 + now.q):
         return False
-    _arm(system, p, a)
+    _arm(w, functions)
     return True
 
 
 @kernel(borrows=True, apart=True)
-def _act(
-    system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix, h: float
-) -> int:
+def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Records, h: float) -> int:
     """Look for events in the step of length h and act on the first.
 
     Returns
@@ -241,31 +199,31 @@ def _act(
     NO_EVENT, TOO_LONG where the step hides what the surfaces do, RUNNING after an event,
     or why the call must end.
     """
-    finish_stages(system, p, table, a, h)
-    dense_rows(system, table, a, h)
-    sample_events(system, p, table, a)
-    found = first_event(system, table, a, h)
+    now = w.progress[0]
+    finish_stages(w, table, h)
+    dense_rows(w, table, h)
+    sample_events(w, table)
+    found = first_event(w, functions, table, h)
     if found.which == HIDDEN:
         return TOO_LONG
-    surface = sliding_surface(system, a, SIDES)
-    if surface >= 0 and second_surface(system, a, SIDES, surface) >= 0:
+    surface = sliding_surface(w, SIDES)
+    if surface >= 0 and second_surface(w, SIDES, surface) >= 0:
         # other ways may open before
-        system[WHICH], system[OTHER] = found.which, found.low
-        a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH], a[CLOCK, CAME] = found.root, h, found.at
+        now.which, now.other = found.which, found.low
+        now.event_fraction, now.event_step, now.lowest = found.root, h, found.at
         return STAYS
     if found.low >= 0:
-        return touches_at(system, a, found.low, found.at, h)
+        return touches_at(w, found.low, found.at, h)
     if found.which < 0:
         return NO_EVENT
-    return at_event(system, p, table, a, saved, event, found.which, found.root, h)
+    return at_event(w, functions, table, records, found.which, found.root, h)
 
 
 @kernel(borrows=True, apart=True)
 def after_step(
-    system: Integers,
-    p: Vector,
-    a: Matrix,
-    saved: Matrix,
+    w: Workspace,
+    functions: EventFunctions,
+    records: Records,
     h: float,
     surface: int,
     gap_before: float,
@@ -280,68 +238,71 @@ def after_step(
     -------
     RUNNING or why the call must end; L- - L+ over its scale while sliding
     """
-    m, width, slides = system[M], system[N] + 1 + system[Q], False
-    save_until(system, p, a, saved, a[TRIAL, system[N]], 1.0)
+    now, a = w.progress[0], w.rows
+    m, width, slides = now.m, now.n + 1 + now.q, False
+    save_until(w, records, a[TRIAL, now.n], 1.0)
     for c in range(width):
         # the last rates are the first of the next step
         a[Y, c] = a[TRIAL, c]
         a[STAGE, c] = a[STAGE + AT_END, c]
     for i in range(m):
         if a[SIDES, i] == 0.0:
-            project(system, p, a, i)
+            project(w, i)
             slides = True
-    event_values(system, p, a, Y, VALUE)
+    values_here(w, functions)
     if slides:
-        rates(system, p, a, Y, STAGE)
+        rates(w, Y, STAGE)
     for i in range(m):
-        down = system[ORDER + i] == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
-        a[SLOPE, i] = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
-    forget_zeros(system)
-    a[CLOCK, SMOOTH] = 1.0
-    _arm(system, p, a)
-    if not finite(a, Y, width):
+        down = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
+        functions[i].slope = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
+    forget_zeros(w, functions)
+    now.smooth = 1
+    _arm(w, functions)
+    if not finite(w, Y, width):
         return NOT_FINITE, 0.0
     if surface < 0:
-        if system[LINE] == 1:
-            code = slips_onto_line(system, p, a, h)
+        if now.line == 1:
+            code = slips_onto_line(w, functions, h)
             if code == MAYBE:
-                a[CLOCK, AT_LENGTH] = h
+                now.event_step = h
                 return NEARS_LINE, 0.0
             if code == ARRIVED:
                 return LINE_HIT, 0.0
         return RUNNING, 0.0
-    gap = abs(a[VALUE, surface]) + abs(a[VALUE, m + surface])
-    if min(a[VALUE, surface], a[VALUE, m + surface]) > 100.0 * a[CLOCK, BLUNT]:
-        a[CLOCK, BLUNT] = 0.0
+    gap = abs(functions[surface].value) + abs(functions[m + surface].value)
+    if min(functions[surface].value, functions[m + surface].value) > 100.0 * now.blunt:
+        now.blunt = 0.0
     # rows PLUS and MINUS hold the fields of the last evaluation, which was here
-    wide = gap * a[PACE, NORM]
-    if wide <= TWO_FOLD_SHARE * tighten(system, a, surface, wide):
-        _finish_two_fold(system, a, gap_before, gap, h)
+    wide = gap * now.norm
+    if wide <= TWO_FOLD_SHARE * tighten(w, surface, wide):
+        _finish_two_fold(w, gap_before, gap, h)
         return TWO_FOLD_HIT, gap
-    if system[LINE] == 1 and surface == 0 and slides_onto_line(system, p, a, h):
+    if now.line == 1 and surface == 0 and slides_onto_line(w, functions, h):
         return LINE_HIT, gap
     return RUNNING, gap
 
 
 @kernel(borrows=True)
-def _why_stalled(system: Integers, a: Matrix, error: float) -> int:
+def _why_stalled(w: Workspace, error: float) -> int:
     """Return NOT_FINITE where steps shrink because the field ends or the state blows up."""
+    now, a = w.progress[0], w.rows
     size = 0.0
-    for c in range(system[N]):
+    for c in range(now.n):
         size = max(size, abs(a[Y, c]) / a[SCALE, c])
     return NOT_FINITE if error == math.inf or size > 1e10 else STALLED
 
 
 @kernel(borrows=True, apart=True)
-def _arm(system: Integers, p: Vector, a: Matrix) -> None:
+def _arm(w: Workspace, functions: EventFunctions) -> None:
     """Set the rounding level of each event function; what starts at zero is divided out.
 
     Where a step goes on smoothly from the last one, a surface or a limit of the multiplier
     that is so near is looked at as any other.
     """
-    n, m, k = system[N], system[M], system[K]
-    size, on_it = 0.0, max(1e-15, a[PACE, LIE_NOISE], a[CLOCK, BLUNT])
-    off = a[PACE, SHARE] + a[CLOCK, DRIFT]
+    now, a = w.progress[0], w.rows
+    n, m, k = now.n, now.m, now.k
+    size, on_it = 0.0, max(1e-15, now.lie_rounding, now.blunt)
+    off = now.tightening + now.drift
     for c in range(n):
         size = max(size, abs(a[Y, c]))
     for i in range(m):
@@ -350,65 +311,67 @@ def _arm(system: Integers, p: Vector, a: Matrix) -> None:
             slope, here = abs(a[GRAD, i * n + c]), abs(a[Y, c])
             reach += slope * max(here, 0.1 * a[SCALE, c])
             size_of_h += slope * here
-            room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
+            room += slope * (now.atol * a[SCALE, c] + now.rtol * here)
         # h of a plane rounds as the states in it do, which may all be near zero there
-        rounding = reach if system[PLANE] == 0 else max(size_of_h, _FINEST * reach)
-        a[NOISE, i] = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
-        a[NOISE, m + i] = on_it
+        rounding = reach if now.plane == 0 else max(size_of_h, _FINEST * reach)
+        functions[i].noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
+        functions[m + i].noise = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
-        a[TOUCH, i] = max(_ZERO * a[NOISE, i], min(a[PACE, RTOL], 1e-10) * reach)
+        functions[i].grazing = max(_ZERO * functions[i].noise, min(now.rtol, 1e-10) * reach)
         if a[SIDES, i] != 0.0:
-            a[CLOCK, TALLEST] = max(a[CLOCK, TALLEST], a[VALUE, i])
-        a[DOUBT, i] = off * room + _ZERO * a[NOISE, i] + a[CLOCK, VAGUE] * a[CLOCK, TALLEST]
+            now.tallest = max(now.tallest, functions[i].value)
+        functions[i].uncertainty = off * room + _ZERO * functions[i].noise + now.vague * now.tallest
     for i in range(k):
-        a[NOISE, 2 * m + i] = 4.0 * _EPS * max(size, 0.1)
-    a[NOISE, 2 * m + k] = 0.0
+        functions[2 * m + i].noise = 4.0 * _EPS * max(size, 0.1)
+    functions[2 * m + k].noise = 0.0
     for i in range(2 * m + k + 1):
-        if a[CLOCK, SMOOTH] == 0.0:
-            a[SLOPE, i] = 0.0
-        if system[ORDER + i] == 0 and a[VALUE, i] <= a[NOISE, i]:
-            slides = i < 2 * m and a[CLOCK, BLUNT] > 0.0 and a[SIDES, i % m] == 0.0
-            looked_at = i < 2 * m and a[CLOCK, SMOOTH] != 0.0
-            system[ORDER + i] = 0 if looked_at or slides else 1
+        if now.smooth == 0:
+            functions[i].slope = 0.0
+        if functions[i].order == 0 and functions[i].value <= functions[i].noise:
+            slides = i < 2 * m and now.blunt > 0.0 and a[SIDES, i % m] == 0.0
+            looked_at = i < 2 * m and now.smooth != 0
+            functions[i].order = 0 if looked_at or slides else 1
     for i in range(m):
-        if system[ORDER + i] == 2:
-            normals(system, p, a, Y, GRAD)
+        if functions[i].order == 2:
+            normals(w, Y, GRAD)
             # what is left of the slope at a fold is rounding of the landing
             rate = 0.0
             for c in range(n):
                 rate += a[GRAD, i * n + c] * a[STAGE, c]
-            a[SLOPE, i] = a[SIDES, i] * rate
+            functions[i].slope = a[SIDES, i] * rate
 
 
 @kernel(borrows=True)
-def _step_length(system: Integers, a: Matrix, left: float, single: bool) -> float:
+def _step_length(w: Workspace, left: float, single: bool) -> float:
     """Return the length of the next step in s."""
-    h = a[CLOCK, NEXT_STEP]
+    now, a = w.progress[0], w.rows
+    h = now.next_step
     if h <= 0.0:
         # a first guess: the state changes by a hundredth of its size
         size = rate = 0.0
-        for c in range(system[N]):
+        for c in range(now.n):
             unit = a[SCALE, c]
             size = max(size, max(abs(a[Y, c]), 0.1 * unit) / unit)
             rate = max(rate, abs(a[STAGE, c]) / unit)
         h = 0.01 * size / rate if rate > 0.0 else 0.01 * left
-    h = min(h, a[PACE, LONGEST])
+    h = min(h, now.longest)
     if not single:
         h = min(h, left)
-    if system[LINE] == 1 and a[CLOCK, RHO] > 0.0:
-        h = min(h, a[CLOCK, RHO])
+    if now.line == 1 and now.line_step > 0.0:
+        h = min(h, now.line_step)
     return h
 
 
 @kernel(borrows=True)
-def _after_rejection(system: Integers, p: Vector, a: Matrix, h: float, error: float) -> float:
+def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: float) -> float:
     """Return the next trial length: to the kink or surface the step ran across, if it did."""
-    m, k = system[M], system[K]
+    now, a = w.progress[0], w.rows
+    m, k = now.m, now.k
     shorter = h * (0.1 if error > 1e8 else max(0.2, 0.9 * error ** (-0.125)))
-    event_values(system, p, a, TRIAL, SAMPLE)
+    event_values(w, TRIAL, SAMPLE)
     for i in range(2 * m, 2 * m + k):
-        before, after = a[VALUE, i], a[SAMPLE, i]
-        if system[ORDER + i] == 0 and before > 0.0 > after:
+        before, after = functions[i].value, a[SAMPLE, i]
+        if functions[i].order == 0 and before > 0.0 > after:
             share = 1.01 * before / (before - after)
             if share < 0.9:
                 shorter = max(shorter, share * h)
@@ -416,9 +379,10 @@ def _after_rejection(system: Integers, p: Vector, a: Matrix, h: float, error: fl
 
 
 @kernel(borrows=True)
-def _finish_two_fold(system: Integers, a: Matrix, before: float, gap: float, h: float) -> None:
+def _finish_two_fold(w: Workspace, before: float, gap: float, h: float) -> None:
     """Add what is left of the way: the gap falls as exp(-rate s), and the rates with it."""
+    now, a = w.progress[0], w.rows
     rate = math.log(before / gap) / h if before > gap > 0.0 else 0.0
     if rate > 0.0:
-        for c in range(system[N] + 1 + system[Q]):
+        for c in range(now.n + 1 + now.q):
             a[Y, c] += a[STAGE, c] / rate

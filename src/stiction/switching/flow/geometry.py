@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.callback import at, call_arrays, call_at
+from stiction.numerics.callback import at, call_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.rows import PACE, T_END, Y
+from stiction.switching.flow.state import Workspace, Y
 
 __all__ = ["finite", "gradients", "size_of_time"]
 
@@ -27,7 +27,7 @@ def gradients(
     gradient: int,
     m: int,
     n: int,
-    p: Vector,
+    p: int,
     scale: Vector,
     x: Vector,
     out: Vector,
@@ -38,13 +38,13 @@ def gradients(
     Parameters
     ----------
     surface, gradient : addresses; gradient 0 takes differences of `surface`
-    p : numbers handed to them
+    p : place of the numbers handed to them
     scale : (>= n,) sizes of the states
     x : (>= n,)
     work : (2, >= m + k + n) scratch
     """
     if gradient != 0:
-        call_at(gradient, at(x), at(x), at(p), at(out))
+        call_at(gradient, at(x), at(x), p, at(out))
         return
     y = work[1]
     for j in range(n):
@@ -65,7 +65,7 @@ def gradients(
 
 @kernel(borrows=True)
 def _differences(
-    surface: int, m: int, n: int, p: Vector, j: int, d: float, y: Vector, out: Vector, row: Vector
+    surface: int, m: int, n: int, p: int, j: int, d: float, y: Vector, out: Vector, row: Vector
 ) -> tuple[float, float]:
     """Fill entry j of each gradient with the derivatives from points d apart.
 
@@ -79,10 +79,10 @@ def _differences(
         low = 0.0
         for a in range(4):
             y[j] = here + (a + 1) * d
-            call_arrays(surface, y, y, p, row)
+            call_at(surface, at(y), at(y), p, at(row))
             rise = row[i]
             y[j] = here - (a + 1) * d
-            call_arrays(surface, y, y, p, row)
+            call_at(surface, at(y), at(y), p, at(row))
             rise -= row[i]
             out[i * n + j] += _WEIGHTS[a] * rise / d
             low += _LOWER[a] * rise / d
@@ -92,15 +92,16 @@ def _differences(
 
 
 @kernel(borrows=True)
-def size_of_time(a: Matrix, n: int) -> float:
+def size_of_time(w: Workspace) -> float:
     """Return what times are small against: the present one, one, or the end where that is less."""
-    return max(abs(a[Y, n]), min(1.0, abs(a[PACE, T_END])))
+    now = w.progress[0]
+    return max(abs(w.rows[Y, now.n]), min(1.0, abs(now.t_end)))
 
 
 @kernel(borrows=True)
-def finite(a: Matrix, row: int, count: int) -> bool:
+def finite(w: Workspace, row: int, count: int) -> bool:
     """Return whether the first `count` entries of a row are finite numbers."""
     total = 0.0
     for c in range(count):
-        total += a[row, c] * 0.0
+        total += w.rows[row, c] * 0.0
     return total == 0.0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import call_arrays
+from stiction.numerics.callback import at, call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
 
@@ -50,7 +50,7 @@ def inspect_states(
         x = states[t]
         call_arrays(surface, x, x, p, values)
         if not flat:
-            gradients(surface, gradient, m, n, p, scale, x, grad, work)
+            gradients(surface, gradient, m, n, at(p), scale, x, grad, work)
         for i in range(m):
             reach = 1e-300
             for j in range(n):

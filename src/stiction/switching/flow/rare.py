@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
@@ -27,32 +27,18 @@ from stiction.switching.flow.records import (
     TOUCHES,
     UNDECIDED,
 )
-from stiction.switching.flow.rows import (
-    AT_LENGTH,
-    AT_SHARE,
-    CLOCK,
+from stiction.switching.flow.saving import log_event, save_until
+from stiction.switching.flow.state import (
     COEFFICIENT,
-    GOES_ON,
-    JUDGED,
-    JUDGED_AT,
-    JUDGED_FROM,
-    LEAST,
-    LEFT,
-    MARGIN,
-    NEXT_STEP,
-    ORDER,
     ROOT,
     SAMPLE,
     SIDES,
-    TOUCH,
     TRIAL,
-    WHICH,
-    WITHIN,
-    N,
-    Q,
+    EventFunctions,
+    Records,
+    Workspace,
     Y,
 )
-from stiction.switching.flow.saving import log_event, save_until
 from stiction.switching.flow.steps import NEARBY
 from stiction.switching.flow.surfaces import begin_mode, project
 from stiction.switching.flow.touches.margins import judge, lowest_point
@@ -61,123 +47,119 @@ __all__ = ["at_line", "at_touch", "carry_on"]
 
 
 @kernel(borrows=True, apart=True)
-def at_touch(
-    system: Integers, p: Vector, table: Matrix, a: Matrix, saved: Matrix, event: Matrix
-) -> int:
+def at_touch(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
     """Judge a touch of a surface: a fold of this side, met from outside or nearly met.
 
     Where futures split, the distance to the split over the error of the run decides; a
     state that is too near stands at the fold, undecided. Where they do not, a touch within
     the tolerance is one.
     """
-    i, share, h = system[WHICH], a[CLOCK, AT_SHARE], a[CLOCK, AT_LENGTH]
-    full = a[TRIAL, system[N]] - a[Y, system[N]]
-    length = lowest_point(system, p, table, a, i, share, h)
-    value, here = a[SAMPLE, i], judge(system, p, a, i)
-    normal = not has_no_normal(system, p, a, i)
+    now, a = w.progress[0], w.rows
+    i, share, h = now.which, now.event_fraction, now.event_step
+    full = a[TRIAL, now.n] - a[Y, now.n]
+    length = lowest_point(w, table, i, share, h)
+    value, here = a[SAMPLE, i], judge(w, functions, i)
+    normal = not has_no_normal(w, functions, i)
     if here.open and here.exact and normal:
-        _stand(system, p, a, saved, event, i, length / h, True)
+        _stand(w, functions, records, i, length / h, True)
         return SPLIT
     if here.open and here.margin < 1.0 and normal:
-        a[CLOCK, MARGIN] = here.margin
-        _stand(system, p, a, saved, event, i, length / h, True)
+        now.margin = here.margin
+        _stand(w, functions, records, i, length / h, True)
         return UNDECIDED
-    if not here.open and abs(value) <= a[TOUCH, i] and normal:
-        a[CLOCK, MARGIN] = here.margin if here.margin >= 1.0 else math.inf
-        _stand(system, p, a, saved, event, i, length / h, True)
-        return too_many_at_once(system, a)
-    a[CLOCK, MARGIN] = here.margin if here.open else math.inf
-    a[CLOCK, JUDGED], a[CLOCK, JUDGED_AT] = i + 1.0, a[TRIAL, system[N]]
-    a[CLOCK, WITHIN], a[CLOCK, JUDGED_FROM] = 0.05 * abs(full), a[Y, system[N]]
+    if not here.open and abs(value) <= functions[i].grazing and normal:
+        now.margin = here.margin if here.margin >= 1.0 else math.inf
+        _stand(w, functions, records, i, length / h, True)
+        return too_many_at_once(w)
+    now.margin = here.margin if here.open else math.inf
+    now.judged, now.judged_at = i + 1, a[TRIAL, now.n]
+    now.judged_within, now.judged_from = 0.05 * abs(full), a[Y, now.n]
     if value > 0.0 and here.open and here.margin < NEARBY and normal:
-        _stand(system, p, a, saved, event, i, length / h, False)
-        return too_many_at_once(system, a)
+        _stand(w, functions, records, i, length / h, False)
+        return too_many_at_once(w)
     # nothing happens there, or an ordinary event before: the step is done again
-    a[CLOCK, NEXT_STEP] = h
+    now.next_step = h
     if value > 0.0:
-        a[CLOCK, LEAST] = min(a[CLOCK, LEAST], a[CLOCK, MARGIN])
-        a[CLOCK, MARGIN] = math.inf
+        now.least_margin = min(now.least_margin, now.margin)
+        now.margin = math.inf
     falls = first_fall(a[COEFFICIENT + i, :NODES], a[ROOT:]) < NONE
     if falls == (value > 0.0) and length > 1e-3 * h:
         # its samples were wrong: now the last of them lies there
-        a[CLOCK, NEXT_STEP] = min(length, h)
+        now.next_step = min(length, h)
     return RUNNING
 
 
 @kernel(borrows=True)
 def _stand(
-    system: Integers,
-    p: Vector,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
+    w: Workspace,
+    functions: EventFunctions,
+    records: Records,
     i: int,
     share: float,
     on_it: bool,
 ) -> None:
     """Go to the lowest point in row TRIAL and keep it as an event; put it on the surface."""
-    save_until(system, p, a, saved, a[TRIAL, system[N]], share)
-    for c in range(system[N] + 1 + system[Q]):
+    now, a = w.progress[0], w.rows
+    save_until(w, records, a[TRIAL, now.n], share)
+    for c in range(now.n + 1 + now.q):
         a[Y, c] = a[TRIAL, c]
     if on_it:
-        project(system, p, a, i)
+        project(w, i)
     side = a[SIDES, i]
-    log_event(system, a, event, FOLD, i, side, side, side, side)
-    forget_zeros(system)
+    log_event(w, records, FOLD, i, side, side, side, side)
+    forget_zeros(w, functions)
     if on_it:
-        system[ORDER + i] = 2
-    begin_mode(system, p, a)
+        functions[i].order = 2
+    begin_mode(w)
 
 
 @kernel(borrows=True, apart=True)
-def at_line(system: Integers, p: Vector, a: Matrix) -> int:
+def at_line(w: Workspace, functions: EventFunctions) -> int:
     """Say whether a state very near the line has come to its end there."""
-    return LINE_HIT if slips_to_its_end(system, p, a, a[CLOCK, AT_LENGTH]) else RUNNING
+    now = w.progress[0]
+    return LINE_HIT if slips_to_its_end(w, functions, now.event_step) else RUNNING
 
 
 @kernel(borrows=True)
 def settle(
     code: int,
-    system: Integers,
-    p: Vector,
+    w: Workspace,
+    functions: EventFunctions,
     table: Matrix,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
+    records: Records,
 ) -> int:
     """Do what the codes of rare events ask for, until there is none; return the last code."""
     while code < RUNNING:
         if code == TOUCHES:
-            code = at_touch(system, p, table, a, saved, event)
+            code = at_touch(w, functions, table, records)
         elif code == MEETS:
-            code = at_meeting(system, p, a, event)
+            code = at_meeting(w, functions, records)
         elif code == STAYS:
-            code = at_stay(system, p, table, a, saved, event)
+            code = at_stay(w, functions, table, records)
         elif code == STAY_ENDS:
-            code = at_end_of_stay(system, p, a, event)
+            code = at_end_of_stay(w, functions, records)
         else:
-            code = at_line(system, p, a)
+            code = at_line(w, functions)
     return code
 
 
 @kernel(borrows=True, apart=True)
 def carry_on(
-    system: Integers,
-    p: Vector,
+    w: Workspace,
+    functions: EventFunctions,
     table: Matrix,
-    a: Matrix,
-    saved: Matrix,
-    event: Matrix,
+    records: Records,
     t_end: float,
     max_steps: int,
 ) -> int:
     """Do what `advance` does, rare events included."""
+    now = w.progress[0]
     left = max_steps
     while left > 0:
-        code = advance(system, p, table, a, saved, event, t_end, left)
-        system[GOES_ON] = 0
-        code = settle(code, system, p, table, a, saved, event)
+        code = advance(w, functions, table, records, t_end, left)
+        now.continues = 0
+        code = settle(code, w, functions, table, records)
         if code != RUNNING:
             return code
-        left = system[LEFT]
+        left = now.left
     return PAUSED

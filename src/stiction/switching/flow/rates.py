@@ -17,37 +17,25 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import at, call_at, entry_at, row_at
+from stiction.numerics.callback import call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.roots import Bilinear, merging, root
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.flow.rows import (
-    BRANCH,
+from stiction.switching.flow.state import (
     DIFF,
-    DIRECTION,
     EXTRA,
     EXTRA2,
-    FIELD,
     GRAD,
-    GRADIENT,
     KINKS,
     MINUS,
-    NORM,
-    PACE,
-    PLANE,
     PLUS,
-    POWER,
     SCALE,
-    SENSE,
     SIDES,
     SIGNS,
-    SURFACE,
-    T_END,
-    K,
-    M,
-    N,
-    Q,
+    VALUE,
+    EventFunctions,
+    Workspace,
+    Y,
 )
 
 __all__ = [
@@ -64,60 +52,63 @@ __all__ = [
 
 
 @kernel(borrows=True)
-def normals(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+def normals(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with the gradients of the switching functions at the state in row x.
 
     Planes have theirs in row GRAD, for good.
     """
-    if system[PLANE] == 0:
-        surface, gradient, m, n = system[SURFACE], system[GRADIENT], system[M], system[N]
-        gradients(surface, gradient, m, n, p, a[SCALE], a[x], a[out], a[DIFF:])
+    now, a = w.progress[0], w.rows
+    if now.plane == 0:
+        surface, gradient, m, n = now.surface, now.gradient, now.m, now.n
+        gradients(surface, gradient, m, n, now.parameters, a[SCALE], a[x], a[out], a[DIFF:])
     elif out != GRAD:
-        for c in range(system[M] * system[N]):
+        for c in range(now.m * now.n):
             a[out, c] = a[GRAD, c]
 
 
 @kernel(borrows=True)
-def sliding_surface(system: Integers, a: Matrix, sides: int) -> int:
+def sliding_surface(w: Workspace, sides: int) -> int:
     """Return the first surface the state slides on by the signs in row `sides`, or -1."""
-    for i in range(system[M]):
+    now, a = w.progress[0], w.rows
+    for i in range(now.m):
         if a[sides, i] == 0.0:
             return i
     return -1
 
 
 @kernel(borrows=True)
-def second_surface(system: Integers, a: Matrix, sides: int, first: int) -> int:
+def second_surface(w: Workspace, sides: int, first: int) -> int:
     """Return the surface after `first` the state slides on too, or -1."""
-    for i in range(first + 1, system[M]):
+    now, a = w.progress[0], w.rows
+    for i in range(first + 1, now.m):
         if a[sides, i] == 0.0:
             return i
     return -1
 
 
 @kernel(borrows=True)
-def lie(system: Integers, a: Matrix, i: int, field: int) -> float:
+def lie(w: Workspace, i: int, field: int) -> float:
     """Return how fast h_i grows along the field in row `field`."""
-    n, total = system[N], 0.0
+    now, a = w.progress[0], w.rows
+    n, total = now.n, 0.0
     for j in range(n):
         total += a[GRAD, i * n + j] * a[field, j]
     return total
 
 
 @kernel(borrows=True)
-def slide_data(
-    system: Integers, p: Vector, a: Matrix, sides: int, i: int, x: int
-) -> tuple[float, float]:
+def slide_data(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
     """Return L+ and L- of surface i at the state in row x; rows PLUS and MINUS hold the fields."""
-    for j in range(system[M]):
+    now, a = w.progress[0], w.rows
+    for j in range(now.m):
         a[SIGNS, j] = a[sides, j]
     here, signs = row_at(a, x), row_at(a, SIGNS)
     a[SIGNS, i] = 1.0
-    call_at(system[FIELD], here, signs, at(p), row_at(a, PLUS))
+    call_at(now.field, here, signs, now.parameters, row_at(a, PLUS))
     a[SIGNS, i] = -1.0
-    call_at(system[FIELD], here, signs, at(p), row_at(a, MINUS))
-    normals(system, p, a, x, GRAD)
-    up, down, n = 0.0, 0.0, system[N]
+    call_at(now.field, here, signs, now.parameters, row_at(a, MINUS))
+    normals(w, x, GRAD)
+    up, down, n = 0.0, 0.0, now.n
     for j in range(n):
         up += a[GRAD, i * n + j] * a[PLUS, j]
         down += a[GRAD, i * n + j] * a[MINUS, j]
@@ -125,12 +116,13 @@ def slide_data(
 
 
 @kernel(borrows=True)
-def bilinear(system: Integers, p: Vector, a: Matrix, sides: int, x: int) -> Bilinear:
+def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
     """Return the rates of the two surfaces on which the state in row x slides, in both signs."""
-    m = system[M]
-    i = sliding_surface(system, a, sides)
-    j = second_surface(system, a, sides, i)
-    normals(system, p, a, x, GRAD)
+    now, a = w.progress[0], w.rows
+    m = now.m
+    i = sliding_surface(w, sides)
+    j = second_surface(w, sides, i)
+    normals(w, x, GRAD)
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
@@ -138,25 +130,26 @@ def bilinear(system: Integers, p: Vector, a: Matrix, sides: int, x: int) -> Bili
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
-        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
-        li, lj = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
+        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
+        li, lj = lie(w, i, PLUS), lie(w, j, PLUS)
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
 @kernel(borrows=True)
-def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: int) -> bool:
+def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
 
-    They are the root of L_i = L_j = 0 that entry BRANCH of `system` names; entry m + k of EXTRA
+    They are the root of L_i = L_j = 0 that `branch` names; entry m + k of EXTRA
     says how far both roots are from merging. Returns whether there is one; otherwise dx is NaN.
     """
-    n, m = system[N], system[M]
-    i = sliding_surface(system, a, sides)
-    j = second_surface(system, a, sides, i)
-    rate = bilinear(system, p, a, sides, x)
-    found = root(rate, float(system[BRANCH]), True)
+    now, a = w.progress[0], w.rows
+    n, m = now.n, now.m
+    i = sliding_surface(w, sides)
+    j = second_surface(w, sides, i)
+    rate = bilinear(w, sides, x)
+    found = root(rate, float(now.branch), True)
     for c in range(m):
         a[SIGNS, c] = a[sides, c]
     for c in range(n):
@@ -165,12 +158,12 @@ def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: 
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         a[SIGNS, i], a[SIGNS, j] = si, sj
-        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
+        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
         weight = 0.25 * (1.0 + si * found.u) * (1.0 + sj * found.v)
         for e in range(n):
             a[dx, e] += weight * a[PLUS, e]
     a[EXTRA, i], a[EXTRA, j] = found.u, found.v
-    a[EXTRA, m + system[K]] = merging(rate)
+    a[EXTRA, m + now.k] = merging(rate)
     if not found.good:
         for e in range(n):
             a[dx, e] = math.nan
@@ -178,13 +171,14 @@ def multipliers(system: Integers, p: Vector, a: Matrix, sides: int, x: int, dx: 
 
 
 @kernel(borrows=True)
-def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
+def rates(w: Workspace, y: int, out: int) -> None:
     """Fill row `out` with dy/ds at the y in row `y` in the present mode (see the top)."""
-    n, m, q = system[N], system[M], system[Q]
-    way, signs = a[PACE, DIRECTION], SIDES
-    i = sliding_surface(system, a, SIDES)
+    now, a = w.progress[0], w.rows
+    n, m, q = now.n, now.m, now.q
+    way, signs = now.direction, SIDES
+    i = sliding_surface(w, SIDES)
     if i < 0:
-        call_at(system[FIELD], row_at(a, y), row_at(a, SIDES), at(p), row_at(a, out))
+        call_at(now.field, row_at(a, y), row_at(a, SIDES), now.parameters, row_at(a, out))
         a[out, n] = way
         if way < 0.0:
             for c in range(n):
@@ -193,14 +187,14 @@ def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
         signs = EXTRA
         for c in range(m):
             a[EXTRA, c] = a[SIDES, c]
-        if second_surface(system, a, SIDES, i) >= 0:
-            multipliers(system, p, a, SIDES, y, out)
+        if second_surface(w, SIDES, i) >= 0:
+            multipliers(w, SIDES, y, out)
             a[out, n] = way
             for c in range(n):
                 a[out, c] *= way
         else:
-            up, down = slide_data(system, p, a, SIDES, i, y)
-            factor = way * a[PACE, SENSE] / a[PACE, NORM]
+            up, down = slide_data(w, SIDES, i, y)
+            factor = way * now.sense / now.norm
             for c in range(n):
                 a[out, c] = factor * (down * a[PLUS, c] - up * a[MINUS, c])
             gap = down - up
@@ -208,13 +202,13 @@ def rates(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
             # not cut off at +-1: past a fold the step must stay smooth to find it
             a[EXTRA, i] = (down + up) / gap if gap != 0.0 else 0.0
     if q > 0:
-        call_at(system[POWER], row_at(a, y), row_at(a, signs), at(p), entry_at(a, out, n + 1))
+        call_at(now.power, row_at(a, y), row_at(a, signs), now.parameters, entry_at(a, out, n + 1))
         for c in range(n + 1, n + 1 + q):
             a[out, c] *= a[out, n]
 
 
 @kernel(borrows=True, apart=True)
-def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> None:
+def event_values(w: Workspace, y: int, out: int) -> None:
     """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 
     Entries 0 .. m-1 and m .. 2m-1: for a surface left alone sign(h) h and 1; on one it
@@ -222,24 +216,34 @@ def event_values(system: Integers, p: Vector, a: Matrix, y: int, out: int) -> No
     they have had, then the time left while sliding on one surface; on two of them, how far
     the two sliding vectors are from merging.
     """
-    n, m, k = system[N], system[M], system[K]
-    call_at(system[SURFACE], row_at(a, y), row_at(a, SIDES), at(p), row_at(a, EXTRA2))
+    now, a = w.progress[0], w.rows
+    n, m, k = now.n, now.m, now.k
+    call_at(now.surface, row_at(a, y), row_at(a, SIDES), now.parameters, row_at(a, EXTRA2))
     for c in range(m):
         a[out, c], a[out, m + c] = a[SIDES, c] * a[EXTRA2, c], 1.0
     for c in range(k):
         a[out, 2 * m + c] = a[KINKS, c] * a[EXTRA2, m + c]
     a[out, 2 * m + k] = 1.0
-    i = sliding_surface(system, a, SIDES)
+    i = sliding_surface(w, SIDES)
     if i < 0:
         return
-    j = second_surface(system, a, SIDES, i)
+    j = second_surface(w, SIDES, i)
     if j >= 0:
-        multipliers(system, p, a, SIDES, y, MINUS)
+        multipliers(w, SIDES, y, MINUS)
         a[out, i], a[out, m + i] = 1.0 - a[EXTRA, i], 1.0 + a[EXTRA, i]
         a[out, j], a[out, m + j] = 1.0 - a[EXTRA, j], 1.0 + a[EXTRA, j]
         a[out, 2 * m + k] = a[EXTRA, m + k]
         return
-    up, down = slide_data(system, p, a, SIDES, i, y)
-    factor = a[PACE, SENSE] / a[PACE, NORM]
+    up, down = slide_data(w, SIDES, i, y)
+    factor = now.sense / now.norm
     a[out, i], a[out, m + i] = -factor * up, factor * down
-    a[out, 2 * m + k] = (a[PACE, T_END] - a[y, n]) * a[PACE, DIRECTION]
+    a[out, 2 * m + k] = (now.t_end - a[y, n]) * now.direction
+
+
+@kernel(borrows=True)
+def values_here(w: Workspace, functions: EventFunctions) -> None:
+    """Set the values of all event functions at the y in row Y."""
+    now, a = w.progress[0], w.rows
+    event_values(w, Y, VALUE)
+    for i in range(2 * now.m + now.k + 1):
+        functions[i].value = a[VALUE, i]

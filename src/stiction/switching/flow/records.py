@@ -13,32 +13,20 @@ from stiction.numerics.bernstein import (
     nodes,
     tail_from_samples,
 )
-from stiction.switching.flow.rows import (
+from stiction.switching.flow.state import (
     BERNSTEIN,
-    CLOCK,
-    CLOCK_WIDTH,
     COEFFICIENT,
     GRAD,
-    KEPT,
     KINKS,
-    LEAST,
-    MARGIN,
-    ORDER,
-    PACE,
-    PACES,
-    PERIOD,
-    RTOL,
+    OPENINGS,
+    SAVED,
     SCALE,
-    SHARE,
     SIDES,
-    STATE,
-    STEPPER,
-    STEPS,
-    TALLEST,
-    VAGUE,
-    WHICH,
-    M,
-    N,
+    Event,
+    EventFunction,
+    Progress,
+    Records,
+    Workspace,
     Y,
 )
 from stiction.switching.flow.tableau import STAGES, tableau
@@ -78,9 +66,11 @@ class Flow:
 
     Attributes
     ----------
-    system, p, table, a, saved, event : what kernels take, in this order; see `rows`
-    arrays : all six
-    y, sides, pace, kinks, clock : views of rows of `a`
+    work, functions, table, records : what kernels take, in this order; see `state`
+    arrays : all four
+    p : numbers of the system
+    progress, rows : the element of `work.progress`, and `work.rows`
+    y, sides, kinks : views of rows
     """
 
     def __init__(
@@ -95,40 +85,34 @@ class Flow:
         n, m, k = compiled.n, compiled.m, compiled.k
         q = 3 if energies and compiled.power else 0
         e, self.width = 2 * m + k + 1, n + 1 + q
-        self.system = np.zeros(ORDER + e, dtype=np.int64)
-        self.system[:10] = (
-            compiled.field,
-            compiled.surface,
-            compiled.gradient,
-            compiled.power,
-            n,
-            m,
-            k,
-            int(compiled.line),
-            q,
-            _plane_kind(compiled),
-        )
+        self.p, self.table = compiled.params.copy(), constants()
+        widest = max(NODES + 2, self.width, n + 2 * m + k + 2, m * n, OPENINGS)
+        self.rows = a = np.zeros((COEFFICIENT + e, widest))
+        self.work = Workspace(Progress.table(), a)
+        # see `rates.event_values`
+        self.functions = EventFunction.table(e)
+        self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
+        self.saved[:, 0] = save
+        self.records = Records(self.saved, Event.table(n_events), np.zeros((n_events, n)))
+        self.arrays = (self.work, self.functions, self.table, self.records)
+        self.y, self.sides, self.kinks = a[Y, : self.width], a[SIDES, :m], a[KINKS, :k]
+        self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale
+        if compiled.plane is not None:
+            a[GRAD, : m * n] = np.asarray(compiled.plane).reshape(-1)
+        self.progress = now = self.work.progress[0]
+        now.field, now.surface = compiled.field, compiled.surface
+        now.gradient, now.power = compiled.gradient, compiled.power
         if compiled.stiff:
             from stiction.numerics.callback import address_of
             from stiction.switching.stiff_kernels import stiff_at
 
-            self.system[STEPPER] = address_of(stiff_at).address
-        self.p, self.table = compiled.params.copy(), constants()
-        widest = max(CLOCK_WIDTH, NODES + 2, self.width, n + 2 * m + k + 2, m * n)
-        self.a: Floats = np.zeros((COEFFICIENT + e, widest))
-        self.saved: Floats = np.zeros((save.size, 1 + n + q + m))
-        self.saved[:, 0] = save
-        self.event: Floats = np.zeros((n_events, STATE + n + 3))
-        self.arrays = (self.system, self.p, self.table, self.a, self.saved, self.event)
-        a = self.a
-        self.y, self.sides, self.kinks = a[Y, : self.width], a[SIDES, :m], a[KINKS, :k]
-        self.pace, self.clock = a[PACE, :PACES], a[CLOCK, :KEPT]
-        a[CLOCK, LEAST] = a[CLOCK, MARGIN] = np.inf
-        self.sides[:], self.kinks[:], a[SCALE, :n] = 1.0, 1.0, compiled.scale
-        self.pace[: SHARE + 1] = self.pace[PERIOD] = 1.0
-        self.pace[RTOL : RTOL + 4] = tolerance
-        if compiled.plane is not None:
-            a[GRAD, : m * n] = np.asarray(compiled.plane).reshape(-1)
+            now.stepper = address_of(stiff_at).address
+        now.parameters = self.p.ctypes.data
+        now.n, now.m, now.k, now.q, now.line = n, m, k, q, int(compiled.line)
+        now.rtol, now.atol, now.on_line, now.longest = tolerance
+        now.plane = _plane_kind(compiled)
+        now.direction = now.sense = now.norm = now.tightening = now.time_scale = 1.0
+        now.least_margin = now.margin = np.inf
 
     @property
     def save(self) -> Floats:
@@ -147,18 +131,15 @@ class Flow:
 
     def moving(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return views of what a run needs to go on, by name."""
+        work, now = self.work, self.progress
         return {
+            "progress": work.progress[SAVED],
             "y": self.y,
             "sides": self.sides,
-            # tolerances and the end are given anew
-            "pace": self.pace[:RTOL],
             "kinks": self.kinks,
             # a step may begin with those that the last one, or a placement, left
-            "gradients": self.a[GRAD, : int(self.system[M] * self.system[N])],
-            "order": self.system[ORDER:],
-            "clock": self.clock,
-            "vague": self.a[CLOCK, VAGUE : TALLEST + 1],
-            "count": self.system[STEPS:WHICH],
+            "gradients": self.rows[GRAD, : now.m * now.n],
+            "order": self.functions["order"],
             "saved": self.saved_states,
             "saved_signs": self.saved_signs,
         }
@@ -166,7 +147,7 @@ class Flow:
 
 @functools.cache
 def constants() -> Floats:
-    """Return the table of the method's constants: see `rows`. Nobody writes into it."""
+    """Return the table of the method's constants: see `state`. Nobody writes into it."""
     samples = np.vstack([bernstein_from_samples(), nodes(), tail_from_samples()])
     table = np.zeros((BERNSTEIN + len(samples), STAGES))
     table[:BERNSTEIN] = tableau()

@@ -5,55 +5,32 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.bernstein import NODES, NONE, first_dip, first_fall, value_and_slope
 from stiction.numerics.callback import at, call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import size_of_time
 from stiction.switching.flow.rates import event_values, rates
-from stiction.switching.flow.rows import (
-    ATOL,
+from stiction.switching.flow.state import (
     BERNSTEIN,
-    CLOCK,
     COEFFICIENT,
     DENSE,
     DENSE_ROWS,
-    DIRECTION,
-    DOUBT,
     EXTRA2,
-    FIELD,
-    FLOOR,
-    JUDGED,
-    JUDGED_AT,
     KINKS,
     LAST,
     LATER,
     NODE,
-    NOISE,
-    ORDER,
-    PACE,
-    PERIOD,
     ROOT,
-    ROUNDING,
-    RTOL,
     SAMPLE,
     SCALE,
-    SHARE,
     SIDES,
-    SLOPE,
     SPARE,
     STAGE,
-    STEPPER,
-    SURFACE,
     TAIL,
-    TOUCH,
     TRIAL,
-    VALUE,
-    WITHIN,
-    K,
-    M,
-    N,
-    Q,
+    EventFunctions,
+    Workspace,
     Y,
 )
 from stiction.switching.flow.tableau import AT_END, RADAU, RADAU_NODES, STAGES
@@ -103,45 +80,47 @@ def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float,
 
 
 @kernel(borrows=True)
-def is_plain(system: Integers, a: Matrix) -> bool:
+def is_plain(w: Workspace) -> bool:
     """Return whether the rates are the field alone: no sliding, no energies, forward."""
-    if system[Q] > 0 or a[PACE, DIRECTION] < 0.0:
+    now, a = w.progress[0], w.rows
+    if now.q > 0 or now.direction < 0.0:
         return False
     free = True
-    for i in range(system[M]):
+    for i in range(now.m):
         free = free and a[SIDES, i] != 0.0
     return free
 
 
 @kernel(borrows=True, apart=True)
-def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> float:
+def step(w: Workspace, table: Matrix, h: float) -> float:
     """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
     Row STAGE must hold the rates at y; row STAGE + AT_END holds those at the end afterwards.
     Energies are carried along but do not steer the step. NaN errors count as inf.
     """
-    if system[STEPPER] != 0:
-        return _other_step(system, p, a, h)
-    n, plain = system[N], is_plain(system, a)
-    width = n if plain else n + 1 + system[Q]
+    now, a = w.progress[0], w.rows
+    if now.stepper != 0:
+        return _other_step(w, h)
+    n, plain = now.n, is_plain(w)
+    width = n if plain else n + 1 + now.q
     for j in range(1, AT_END + 1):
         row = j if j < AT_END else _SOLUTION
         _stage(table, a, row, j, width, h, TRIAL)
         if plain:
             new, out = row_at(a, TRIAL), row_at(a, STAGE + j)
-            call_at(system[FIELD], new, row_at(a, SIDES), at(p), out)
+            call_at(now.field, new, row_at(a, SIDES), now.parameters, out)
             a[STAGE + j, n] = 1.0
         else:
-            rates(system, p, a, TRIAL, STAGE + j)
+            rates(w, TRIAL, STAGE + j)
     if plain:
         a[TRIAL, n] = a[Y, n] + h
     e3 = e5 = 0.0
     for c in range(n if plain else n + 1):
-        unit = a[SCALE, c] if c < n else a[PACE, PERIOD]
+        unit = a[SCALE, c] if c < n else now.time_scale
         largest = max(abs(a[Y, c]), abs(a[TRIAL, c]))
-        size = a[PACE, ATOL] * unit + a[PACE, RTOL] * largest
+        size = now.atol * unit + now.rtol * largest
         # no tolerance is below what rounding does
-        size = max(size * a[PACE, SHARE], a[PACE, FLOOR] * unit * abs(h), a[PACE, ROUNDING])
+        size = max(size * now.tightening, now.rate_rounding * unit * abs(h), now.state_rounding)
         a3 = a5 = 0.0
         for j in range(AT_END + 1):
             a3 += table[_ERROR3, j] * a[STAGE + j, c]
@@ -156,18 +135,20 @@ def step(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> flo
 
 
 @kernel(borrows=True)
-def _other_step(system: Integers, p: Vector, a: Matrix, h: float) -> float:
-    """Take the step behind the address STEPPER; row LATER tells it what places cannot."""
-    a[LATER, 0], a[LATER, 1], a[LATER, 2], a[LATER, 3] = h, a.shape[0], a.shape[1], p.size
-    call_at(system[STEPPER], at(a), at(system), at(p), row_at(a, LATER))
-    return a[LATER, 4]
+def _other_step(w: Workspace, h: float) -> float:
+    """Take the step behind the address `stepper`; row LATER tells it what places cannot."""
+    a, later = w.rows, row_at(w.rows, LATER)
+    a[LATER, 0], a[LATER, 1], a[LATER, 2] = h, a.shape[0], a.shape[1]
+    call_at(w.progress[0].stepper, at(a), at(w.progress), at(w.progress), later)
+    return a[LATER, 3]
 
 
 @kernel(borrows=True)
-def _cubic_rows(system: Integers, a: Matrix, h: float) -> None:
+def _cubic_rows(w: Workspace, h: float) -> None:
     """Fill rows DENSE with the polynomial through the stages of Radau IIA."""
+    now, a = w.progress[0], w.rows
     c1, c2 = RADAU_NODES[0], RADAU_NODES[1]
-    for c in range(system[N] + 1 + system[Q]):
+    for c in range(now.n + 1 + now.q):
         z1 = z2 = 0.0
         for r in range(3):
             z1 += h * RADAU[0][r] * a[STAGE + 1 + r, c]
@@ -181,22 +162,24 @@ def _cubic_rows(system: Integers, a: Matrix, h: float) -> None:
 
 
 @kernel(borrows=True)
-def finish_stages(system: Integers, p: Vector, table: Matrix, a: Matrix, h: float) -> None:
+def finish_stages(w: Workspace, table: Matrix, h: float) -> None:
     """Compute the last three stages, which only the dense output needs."""
-    if system[STEPPER] != 0:
+    now = w.progress[0]
+    if now.stepper != 0:
         return
     for j in range(AT_END + 1, STAGES):
-        _stage(table, a, j, j, system[N] + 1 + system[Q], h, SPARE)
-        rates(system, p, a, SPARE, STAGE + j)
+        _stage(table, w.rows, j, j, now.n + 1 + now.q, h, SPARE)
+        rates(w, SPARE, STAGE + j)
 
 
 @kernel(borrows=True)
-def dense_rows(system: Integers, table: Matrix, a: Matrix, h: float) -> None:
+def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
     """Fill rows DENSE with the coefficients of the dense output of a finished step."""
-    if system[STEPPER] != 0:
-        _cubic_rows(system, a, h)
+    now, a = w.progress[0], w.rows
+    if now.stepper != 0:
+        _cubic_rows(w, h)
         return
-    for c in range(system[N] + 1 + system[Q]):
+    for c in range(now.n + 1 + now.q):
         change = a[TRIAL, c] - a[Y, c]
         a[DENSE, c] = change
         a[DENSE + 1, c] = h * a[STAGE, c] - change
@@ -220,24 +203,25 @@ def dense(a: Matrix, s: float, width: int, out: int) -> None:
 
 
 @kernel(borrows=True)
-def sample_events(system: Integers, p: Vector, table: Matrix, a: Matrix) -> None:
+def sample_events(w: Workspace, table: Matrix) -> None:
     """Fill rows SAMPLE with the event functions along the dense output of a step."""
-    plain = is_plain(system, a)
-    m, last = system[M], 2 * system[M] + system[K]
-    width = system[N] if plain else system[N] + 1 + system[Q]
+    now, a = w.progress[0], w.rows
+    plain = is_plain(w)
+    m, last = now.m, 2 * now.m + now.k
+    width = now.n if plain else now.n + 1 + now.q
     for b in range(NODES):
         dense(a, table[NODE, b], width, LATER)
         row = SAMPLE + b
         if plain:
             here, signs = row_at(a, LATER), row_at(a, SIDES)
-            call_at(system[SURFACE], here, signs, at(p), row_at(a, EXTRA2))
+            call_at(now.surface, here, signs, now.parameters, row_at(a, EXTRA2))
             for i in range(m):
                 a[row, i], a[row, m + i] = a[SIDES, i] * a[EXTRA2, i], 1.0
             for i in range(2 * m, last):
                 a[row, i] = a[KINKS, i - 2 * m] * a[EXTRA2, i - m]
             a[row, last] = 1.0
             continue
-        event_values(system, p, a, LATER, row)
+        event_values(w, LATER, row)
 
 
 class Found(NamedTuple):
@@ -256,43 +240,44 @@ class Found(NamedTuple):
 
 
 @kernel(borrows=True, apart=True)
-def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
+def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> Found:
     """Return which event function falls to zero first in a step, and where one nearly does.
 
     Rows SAMPLE hold the functions along the step, of length h; rows COEFFICIENT are filled for
-    those that may fall to zero. Entries ORDER of `system` say how many times each function is
+    those that may fall to zero. Their `order` says how many times each function is
     known to be zero at the start, 0, 1 or 2; such a root is divided out, so that it cannot be
     found again.
 
     Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
     """
-    m, best, which, low, at, first = system[M], NONE, -1, -1, NONE, NONE
-    long = h > _SHORT * size_of_time(a, system[N])
-    for i in range(2 * m + system[K] + 1):
-        least, most, tail = _look(system, table, a, i, h)
+    now, a = w.progress[0], w.rows
+    m, best, which, low, at, first = now.m, NONE, -1, -1, NONE, NONE
+    long = h > _SHORT * size_of_time(w)
+    for i in range(2 * m + now.k + 1):
+        least, most, tail = _look(w, functions, table, i, h)
         if tail < 0.0:
             return Found(HIDDEN, best, -1, NONE)
-        free = i < m and a[SIDES, i] != 0.0
-        near = free and least < max(_CLOSE * a[TOUCH, i], NEARBY * a[DOUBT, i])
+        free, one = i < m and a[SIDES, i] != 0.0, functions[i]
+        near = free and least < max(_CLOSE * one.grazing, NEARBY * one.uncertainty)
         if least > _SAFE * most and not near:
             # an interpolant through such samples cannot reach zero
             continue
-        _coefficients(system, table, a, i, least)
+        _coefficients(w, functions, table, i, least)
         b = a[COEFFICIENT + i, :NODES]
         root = first_fall(b, a[ROOT:])
         if free:
-            dip = _dip(system, a, i, root, max(4.0 * tail, 1e-4 * most))
-            if dip < NONE and system[ORDER + i] != 0:
+            dip = _dip(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
+            if dip < NONE and functions[i].order != 0:
                 # what is divided out hides how near it comes: let a later step see
                 if dip > _BEHIND and long:
                     return Found(HIDDEN, best, -1, NONE)
-            elif system[ORDER + i] == 2 and root < _BEHIND and long:
+            elif functions[i].order == 2 and root < _BEHIND and long:
                 # the hop from a fold ends before the samples begin
                 return Found(HIDDEN, best, -1, NONE)
             elif min(root, dip) < first:
                 low, at, first = (i if dip < NONE else -1), dip, min(root, dip)
         elif i < 2 * m and a[SIDES, i % m] == 0.0:
-            root = _fall_of_slide(system, a, i, root, tail)
+            root = _fall_of_slide(w, functions, i, root, tail)
             if root < 0.0:
                 if long:
                     return Found(HIDDEN, best, -1, NONE)
@@ -306,14 +291,15 @@ def first_event(system: Integers, table: Matrix, a: Matrix, h: float) -> Found:
 
 @kernel(borrows=True)
 def _look(
-    system: Integers, table: Matrix, a: Matrix, i: int, h: float
+    w: Workspace, functions: EventFunctions, table: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
     """Return the smallest and largest sample of function i, and how well samples resolve it.
 
     The last is the size of its last two Chebyshev coefficients, -1 where that is too much.
     Known zeros at the start are divided out of the samples.
     """
-    order, least, most = system[ORDER + i], math.inf, -math.inf
+    a = w.rows
+    order, least, most = functions[i].order, math.inf, -math.inf
     last_but_one = last_one = size = 0.0
     for b in range(NODES - 1, -1, -1):
         value = a[SAMPLE + b, i]
@@ -322,37 +308,40 @@ def _look(
         last_one += table[LAST, b] * value
         if order > 0:
             theta = table[NODE, b]
-            value -= a[VALUE, i] + (a[SLOPE, i] * h * theta if order == 2 else 0.0)
-            if abs(value) > 64.0 * a[NOISE, i]:
+            value -= functions[i].value + (functions[i].slope * h * theta if order == 2 else 0.0)
+            if abs(value) > 64.0 * functions[i].noise:
                 value /= theta if order == 1 else theta * theta
             else:
                 # rounding, where the start is too near: the function goes on as behind it
-                value = a[SAMPLE + b + 1, i] if b + 1 < NODES else a[NOISE, i]
+                value = a[SAMPLE + b + 1, i] if b + 1 < NODES else functions[i].noise
             a[SAMPLE + b, i] = value
         least, most = min(least, value), max(most, value)
     tail = abs(last_but_one) + abs(last_one)
-    if tail > _RESOLVED * size + 1e3 * a[NOISE, i]:
+    if tail > _RESOLVED * size + 1e3 * functions[i].noise:
         tail = -1.0
     return least, most, tail
 
 
 @kernel(borrows=True)
-def _coefficients(system: Integers, table: Matrix, a: Matrix, i: int, least: float) -> None:
+def _coefficients(
+    w: Workspace, functions: EventFunctions, table: Matrix, i: int, least: float
+) -> None:
     """Fill row COEFFICIENT + i with the Bernstein coefficients of function i."""
+    a = w.rows
     row = COEFFICIENT + i
     for b in range(NODES):
         total = 0.0
         for c in range(NODES):
             total += table[BERNSTEIN + b, c] * a[SAMPLE + c, i]
         a[row, b] = total
-    if system[ORDER + i] == 0 and a[VALUE, i] > 0.0:
-        a[row, 0] = a[VALUE, i]
+    if functions[i].order == 0 and functions[i].value > 0.0:
+        a[row, 0] = functions[i].value
     if least > 0.0 and a[row, 0] <= 0.0:
-        a[row, 0] = a[NOISE, i]
+        a[row, 0] = functions[i].noise
 
 
 @kernel(borrows=True)
-def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> float:
+def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: float) -> float:
     """Return where h_i is lowest next to zero, from above or below; NONE if nowhere.
 
     Parameters
@@ -360,32 +349,35 @@ def _dip(system: Integers, a: Matrix, i: int, root: float, unseen: float) -> flo
     root : where it first falls to zero, or NONE
     unseen : nearer to zero than this the samples do not tell on which side of it
     """
-    b, n, level = a[COEFFICIENT + i, :NODES], system[N], unseen
-    order = system[ORDER + i]
+    now, a = w.progress[0], w.rows
+    b, n, level = a[COEFFICIENT + i, :NODES], now.n, unseen
+    order = functions[i].order
     if order == 0:
-        level = max(level, NEARBY * a[DOUBT, i], a[TOUCH, i])
+        level = max(level, NEARBY * functions[i].uncertainty, functions[i].grazing)
     lowest = math.inf
     for c in range(NODES):
         lowest = min(lowest, b[c])
     if lowest > level:
         return NONE
     at, value = first_dip(b, 0.0, level, a[ROOT])
-    came_down = a[SLOPE, i] < 0.0 and order == 0 and b[0] <= level
+    came_down = functions[i].slope < 0.0 and order == 0 and b[0] <= level
     if came_down and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
         # lowest where the last step ended and this one begins
         at, value = 0.0, b[0]
     if at == NONE or value < -level:
         return NONE
     length = a[TRIAL, n] - a[Y, n]
-    if a[CLOCK, JUDGED] == i + 1.0 and order == 0:
-        off = abs(a[Y, n] + at * length - a[CLOCK, JUDGED_AT])
-        if off <= a[CLOCK, WITHIN]:
+    if now.judged == i + 1 and order == 0:
+        off = abs(a[Y, n] + at * length - now.judged_at)
+        if off <= now.judged_within:
             return NONE
     return at
 
 
 @kernel(borrows=True)
-def _fall_of_slide(system: Integers, a: Matrix, i: int, root: float, tail: float) -> float:
+def _fall_of_slide(
+    w: Workspace, functions: EventFunctions, i: int, root: float, tail: float
+) -> float:
     """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
 
     A limit that the multiplier only touches, within rounding, is passed over.
@@ -395,12 +387,13 @@ def _fall_of_slide(system: Integers, a: Matrix, i: int, root: float, tail: float
     root : where the samples say it falls to zero
     tail : how well they resolve it
     """
-    b, noise = a[COEFFICIENT + i, :NODES], a[NOISE, i]
-    if tail > 16.0 * noise and system[ORDER + i] == 0:
+    a = w.rows
+    b, noise = a[COEFFICIENT + i, :NODES], functions[i].noise
+    if tail > 16.0 * noise and functions[i].order == 0:
         at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])
         if at < NONE and value > -4.0 * tail:
             return -1.0
-    if root == NONE or system[ORDER + i] != 0:
+    if root == NONE or functions[i].order != 0:
         return root
     at, lowest = first_dip(b, root, math.inf, a[ROOT])
     if at == NONE:

@@ -11,39 +11,21 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import at, call_at, row_at
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.roots import root
 from stiction.switching.flow.rates import bilinear, slide_data
-from stiction.switching.flow.rows import (
-    BRANCH,
-    CLOCK,
-    DISTANCE,
+from stiction.switching.flow.state import (
     EXTRA,
     EXTRA2,
-    FLOOR,
     GRAD,
-    GRADIENT,
-    LIE_NOISE,
-    LINE,
     MINUS,
-    NORM,
-    PACE,
-    PERIOD,
-    PLANE,
     PLUS,
-    RHO,
-    ROUNDING,
     SCALE,
-    SENSE,
-    SHARE,
     SIDES,
     SPARE,
-    SURFACE,
     TRIAL,
-    M,
-    N,
+    Workspace,
     Y,
 )
 
@@ -67,19 +49,21 @@ TWO_FOLD_SHARE = 1e-10
 
 
 @kernel(borrows=True)
-def surfaces_at(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+def surfaces_at(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with h_1 .. h_m and the kink functions at the state in row x."""
-    call_at(system[SURFACE], row_at(a, x), row_at(a, SIDES), at(p), row_at(a, out))
+    now, a = w.progress[0], w.rows
+    call_at(now.surface, row_at(a, x), row_at(a, SIDES), now.parameters, row_at(a, out))
 
 
 @kernel(borrows=True)
-def surface_speed(system: Integers, a: Matrix, i: int) -> float:
+def surface_speed(w: Workspace, i: int) -> float:
     """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to.
 
     Norms are of states over their sizes, so that units of states change nothing.
     """
+    now, a = w.progress[0], w.rows
     normal = plus = minus = 0.0
-    n = system[N]
+    n = now.n
     for j in range(n):
         unit = a[SCALE, j]
         slope, up, down = a[GRAD, i * n + j] * unit, a[PLUS, j] / unit, a[MINUS, j] / unit
@@ -90,15 +74,16 @@ def surface_speed(system: Integers, a: Matrix, i: int) -> float:
 
 
 @kernel(borrows=True, apart=True)
-def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
+def project(w: Workspace, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
-    n = system[N]
+    now, a = w.progress[0], w.rows
+    n = now.n
     for _ in range(3):
-        surfaces_at(system, p, a, Y, EXTRA)
+        surfaces_at(w, Y, EXTRA)
         value = a[EXTRA, i]
         if value == 0.0:
             return
-        slide_data(system, p, a, SIDES, i, Y)
+        slide_data(w, SIDES, i, Y)
         size = 0.0
         for j in range(n):
             part = a[GRAD, i * n + j] * a[SCALE, j]
@@ -107,16 +92,17 @@ def project(system: Integers, p: Vector, a: Matrix, i: int) -> None:
             return
         for j in range(n):
             a[Y, j] -= value * a[GRAD, i * n + j] * (a[SCALE, j] * a[SCALE, j]) / size
-    surfaces_at(system, p, a, Y, EXTRA)
+    surfaces_at(w, Y, EXTRA)
 
 
 @kernel(borrows=True)
-def is_plane(system: Integers, p: Vector, a: Matrix) -> bool:
+def is_plane(w: Workspace) -> bool:
     """Return whether every h changed over the step from Y to TRIAL as its gradient says."""
-    n = system[N]
-    surfaces_at(system, p, a, Y, EXTRA)
-    surfaces_at(system, p, a, TRIAL, EXTRA2)
-    for i in range(system[M]):
+    now, a = w.progress[0], w.rows
+    n = now.n
+    surfaces_at(w, Y, EXTRA)
+    surfaces_at(w, TRIAL, EXTRA2)
+    for i in range(now.m):
         rise = size = reach = 0.0
         for c in range(n):
             slope = a[GRAD, i * n + c]
@@ -129,10 +115,11 @@ def is_plane(system: Integers, p: Vector, a: Matrix) -> bool:
 
 
 @kernel(borrows=True)
-def curvature(system: Integers, p: Vector, a: Matrix, i: int, side: float) -> float:
+def curvature(w: Workspace, i: int, side: float) -> float:
     """Return the second derivative of h_i along the field of one side, by differences of L."""
-    n = system[N]
-    slide_data(system, p, a, SIDES, i, Y)
+    now, a = w.progress[0], w.rows
+    n = now.n
+    slide_data(w, SIDES, i, Y)
     field, size = PLUS if side > 0.0 else MINUS, 0.0
     for j in range(n):
         a[SPARE, j] = a[field, j]
@@ -145,7 +132,7 @@ def curvature(system: Integers, p: Vector, a: Matrix, i: int, side: float) -> fl
         shift = step if b == 0 else -step
         for j in range(n):
             a[TRIAL, j] = a[Y, j] + shift * a[SPARE, j]
-        up, down = slide_data(system, p, a, SIDES, i, TRIAL)
+        up, down = slide_data(w, SIDES, i, TRIAL)
         value = up if side > 0.0 else down
         values += value if b == 0 else -value
     return values / (2.0 * step)
@@ -167,17 +154,17 @@ class Landing(NamedTuple):
 
 
 @kernel(borrows=True, apart=True)
-def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
+def landing(w: Workspace, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
-    up, down = slide_data(system, p, a, SIDES, i, Y)
-    limit = FOLD_SHARE * surface_speed(system, a, i)
+    up, down = slide_data(w, SIDES, i, Y)
+    limit = FOLD_SHARE * surface_speed(w, i)
     flat_up, flat_down = abs(up) <= limit, abs(down) <= limit
     plus, minus = up > 0.0, down < 0.0
     # on a fold the second derivative decides
     if flat_up:
-        plus = curvature(system, p, a, i, 1.0) > 0.0
+        plus = curvature(w, i, 1.0) > 0.0
     if flat_down:
-        minus = curvature(system, p, a, i, -1.0) < 0.0
+        minus = curvature(w, i, -1.0) < 0.0
     if flat_up and flat_down:
         # a two-fold, or both fields vanish: nothing local decides
         return Landing(plus, minus, True, False, True)
@@ -192,36 +179,38 @@ def landing(system: Integers, p: Vector, a: Matrix, i: int) -> Landing:
 
 
 @kernel(borrows=True, apart=True)
-def begin_mode(system: Integers, p: Vector, a: Matrix) -> None:
+def begin_mode(w: Workspace) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
-    m = system[M]
-    a[PACE, SENSE], a[PACE, NORM] = 1.0, 1.0
-    a[PACE, SHARE], a[PACE, FLOOR], a[PACE, ROUNDING], a[PACE, PERIOD] = 1.0, 0.0, 0.0, 1.0
-    a[CLOCK, RHO], a[CLOCK, DISTANCE] = 0.0, 0.0
+    now, a = w.progress[0], w.rows
+    m = now.m
+    now.sense, now.norm = 1.0, 1.0
+    now.tightening, now.rate_rounding, now.state_rounding, now.time_scale = 1.0, 0.0, 0.0, 1.0
+    now.line_step, now.line_distance = 0.0, 0.0
     first, sliding = -1, 0
     for i in range(m):
         if a[SIDES, i] == 0.0:
             sliding += 1
             first = i
-    if sliding == 0 and system[LINE] == 1:
-        surfaces_at(system, p, a, Y, EXTRA)
+    if sliding == 0 and now.line == 1:
+        surfaces_at(w, Y, EXTRA)
         here, there = a[EXTRA, 0], a[EXTRA, m]
-        follow_line(system, a, math.sqrt(here * here + there * there))
+        follow_line(w, math.sqrt(here * here + there * there))
     if sliding == 1:
-        up, down = slide_data(system, p, a, SIDES, first, Y)
+        up, down = slide_data(w, SIDES, first, Y)
         gap = down - up
-        a[PACE, SENSE] = 1.0 if gap >= 0.0 else -1.0
-        a[PACE, NORM] = abs(gap) if gap != 0.0 else 1.0
-        tighten(system, a, first, abs(gap))
+        now.sense = 1.0 if gap >= 0.0 else -1.0
+        now.norm = abs(gap) if gap != 0.0 else 1.0
+        tighten(w, first, abs(gap))
     if sliding == 2:
-        _choose_root(system, p, a)
+        _choose_root(w)
 
 
 @kernel(borrows=True)
-def _choose_root(system: Integers, p: Vector, a: Matrix) -> None:
+def _choose_root(w: Workspace) -> None:
     """Set BRANCH to the sliding vector that is admissible; keep it where both are."""
-    rate, best = bilinear(system, p, a, SIDES, Y), math.inf
-    kept, chosen = system[BRANCH], 1
+    now = w.progress[0]
+    rate, best = bilinear(w, SIDES, Y), math.inf
+    kept, chosen = now.branch, 1
     for b in range(2):
         sign = 1 - 2 * b
         found = root(rate, float(sign), False)
@@ -230,24 +219,25 @@ def _choose_root(system: Integers, p: Vector, a: Matrix) -> None:
             return
         if size < best:
             best, chosen = size, sign
-    system[BRANCH] = chosen
+    now.branch = chosen
 
 
 @kernel(borrows=True)
-def follow_line(system: Integers, a: Matrix, rho: float) -> None:
+def follow_line(w: Workspace, rho: float) -> None:
     """Make the tolerance follow the distance rho to a codimension-2 line.
 
     The field there depends on the direction from the line alone, so an error counts
     against the distance and not against the state.
     """
+    now, a = w.progress[0], w.rows
     size = 0.0
-    for c in range(system[N]):
+    for c in range(now.n):
         size = max(size, abs(a[Y, c]))
-    a[PACE, SHARE], a[PACE, ROUNDING] = min(1.0, 10.0 * rho), 4e-15 * size
+    now.tightening, now.state_rounding = min(1.0, 10.0 * rho), 4e-15 * size
 
 
 @kernel(borrows=True)
-def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
+def tighten(w: Workspace, i: int, gap: float) -> float:
     """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
 
     There the state moves ever less, and an error that is small against the state is large
@@ -255,14 +245,15 @@ def tighten(system: Integers, a: Matrix, i: int, gap: float) -> float:
     of the size of each state. The time has the time for its size in which the fields change a
     state by its own.
     """
-    speed = surface_speed(system, a, i)
+    now, a = w.progress[0], w.rows
+    speed = surface_speed(w, i)
     size = 0.0
-    for c in range(system[N]):
+    for c in range(now.n):
         size = max(size, max(abs(a[PLUS, c]), abs(a[MINUS, c])) / a[SCALE, c])
-    a[PACE, SHARE] = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
+    now.tightening = min(1.0, 30.0 * gap / speed) if speed > 0.0 else 1.0
     # differences over 1/64 of the scale lose as many digits
-    noise = 1.2e-14 if system[PLANE] != 0 or system[GRADIENT] != 0 else 3e-14
-    a[PACE, LIE_NOISE] = noise * speed / a[PACE, NORM]
-    a[PACE, FLOOR] = a[PACE, LIE_NOISE] * size
-    a[PACE, PERIOD] = 1.0 / size if size > 0.0 else 1.0
+    noise = 1.2e-14 if now.plane != 0 or now.gradient != 0 else 3e-14
+    now.lie_rounding = noise * speed / now.norm
+    now.rate_rounding = now.lie_rounding * size
+    now.time_scale = 1.0 / size if size > 0.0 else 1.0
     return speed

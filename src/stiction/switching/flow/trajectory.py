@@ -12,29 +12,10 @@ from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
-from stiction.switching.flow.corners.ways import FOUND, ways_here
+from stiction.switching.flow.corners.ways import ways_here
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
 from stiction.switching.flow.placing import fold_gap, put, survey
-from stiction.switching.flow.rows import (
-    BRANCH,
-    CLOCK,
-    DIRECTION,
-    EXTRA,
-    GOES_ON,
-    LATER,
-    LEAST,
-    LEFT,
-    MARGIN,
-    MEETING,
-    ORDER,
-    OTHER,
-    PLUS,
-    TOLD,
-    TOLD_OPEN,
-    VALUE,
-    WHICH,
-    Y,
-)
+from stiction.switching.flow.state import EXTRA, LATER, PLUS, TOLD, Y
 from stiction.switching.flow.surfaces import Landing, landing
 from stiction.switching.model import SwitchingSystem
 
@@ -99,7 +80,7 @@ class Trajectory:
         self.system, self.compiled, self.tolerance = system, system.compiled, tolerance
         self.flow = r.Flow(self.compiled, tolerance.array(), save, events, energies=energies)
         if backward:
-            self.flow.pace[DIRECTION] = -1.0
+            self.flow.progress.direction = -1.0
 
     @property
     def t(self) -> float:
@@ -127,65 +108,64 @@ class Trajectory:
             meet and it was told that there are others; 0 takes the one that is admissible
         """
         flow = self.flow
-        flow.system[TOLD_OPEN] = branch != 0
+        flow.progress.reported_open = int(branch != 0)
         if branch:
-            flow.system[BRANCH] = branch
+            flow.progress.branch = branch
         flow.y[: self.compiled.n] = x
         flow.sides[:] = sides
-        put(flow.system, flow.p, flow.a, float(t))
+        put(flow.work, flow.functions, float(t))
 
     def survey(self, x: Floats) -> Survey:
         """Return what is at `x`, which becomes the present state."""
         flow, c = self.flow, self.compiled
         flow.y[: c.n] = x
-        good = bool(survey(flow.system, flow.p, flow.a))
-        a = flow.a
+        good, a = bool(survey(flow.work, flow.functions)), flow.rows
         steep = a[LATER, : c.m * c.n].reshape(c.m, c.n).copy()
         return Survey(
-            good, a[EXTRA, : c.m].copy(), steep, a[VALUE, : c.m] != 0.0, a[PLUS, : c.n].copy()
+            good,
+            a[EXTRA, : c.m].copy(),
+            steep,
+            flow.functions["near"][: c.m] != 0,
+            a[PLUS, : c.n].copy(),
         )
 
     def at_two_fold(self, i: int, share: float = 1e-10) -> bool:
         """Return whether the state stands at a two-fold of surface i: L+ = L- = 0."""
         flow = self.flow
-        return bool(fold_gap(flow.system, flow.p, flow.a, i) <= share)
+        return bool(fold_gap(flow.work, i) <= share)
 
     def ways(self, i: int, j: int) -> int:
         """Return the ways on from the present state, where surfaces i and j meet, as bits."""
-        flow = self.flow
-        return int(ways_here(flow.system, flow.p, flow.a, i, j, -1))
+        return int(ways_here(self.flow.work, i, j, -1))
 
     def crossroads(self) -> tuple[int, int, int]:
         """Return the surfaces at which a choice waits, and the ways that are open, as bits."""
-        flow = self.flow
-        i, j = flow.system[WHICH], flow.system[OTHER]
-        return int(i), int(j), int(flow.a[MEETING, FOUND])
+        now = self.flow.progress
+        return int(now.which), int(now.other), int(now.open_paths)
 
     def margin_beside(self) -> float:
         """Return how far two surfaces meet from a choice that waits, over the error; inf at it."""
-        clock = self.flow.a[CLOCK]
-        margin, clock[MARGIN] = float(clock[MARGIN]), np.inf
-        clock[LEAST] = min(clock[LEAST], margin)
+        now = self.flow.progress
+        margin, now.margin = float(now.margin), np.inf
+        now.least_margin = min(now.least_margin, margin)
         return margin
 
     def hops_unseen(self) -> bool:
         """Return whether a state just placed hops too near to a two-fold to be seen landing."""
         flow = self.flow
-        if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.pace[DIRECTION] < 0.0:
+        if self.compiled.m != 1 or flow.sides[0] == 0.0 or flow.progress.direction < 0.0:
             return False
-        on_it = flow.a[VALUE, 0] != 0.0 and flow.system[ORDER] != 0
-        return bool(on_it) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
+        surface = flow.functions[0]
+        return bool(surface.near and surface.order) and self.at_two_fold(0, NEXT_TO_TWO_FOLD)
 
     def multiplier(self) -> Floats:
         """Return (m,) the signs, with the multiplier where the state slides."""
-        flow = self.flow
-        saving.signs_at(flow.system, flow.p, flow.a, Y)
-        return flow.a[TOLD, : self.compiled.m].copy()
+        saving.signs_at(self.flow.work, Y)
+        return self.flow.rows[TOLD, : self.compiled.m].copy()
 
     def landing(self, i: int) -> Landing:
         """Return what `surfaces.landing` says of the present state."""
-        flow = self.flow
-        return Landing(*(bool(answer) for answer in landing(flow.system, flow.p, flow.a, i)))
+        return Landing(*(bool(answer) for answer in landing(self.flow.work, i)))
 
     def advance(
         self, t_end: float, max_steps: int, report: Callable[[], None] = lambda: None
@@ -196,16 +176,16 @@ class Trajectory:
         ----------
         report : called between the short slices in which plain kernels go
         """
-        arrays, left = self.flow.arrays, max_steps
+        arrays, now, left = self.flow.arrays, self.flow.progress, max_steps
         most = _PLAIN_SLICE if mode() == "plain" else max_steps
-        self.flow.system[GOES_ON] = 0
+        now.continues = 0
         while left > 0:
             room = min(left, most)
             code = int(loop.advance(*arrays, float(t_end), room))
             left -= room
-            self.flow.system[GOES_ON] = code == r.PAUSED
+            now.continues = int(code == r.PAUSED)
             if code < 0:
-                left += int(self.flow.system[LEFT])
+                left += int(now.left)
                 code = self._handle(code)
             elif code == r.PAUSED and left > 0:
                 code = r.RUNNING
@@ -223,4 +203,4 @@ class Trajectory:
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
         """Write an event at a surface (counted from 0) at the present state."""
         flow, old, new = self.flow, float(before), float(after)
-        saving.log_event(flow.system, flow.a, flow.event, kind, surface, old, new, old, new)
+        saving.log_event(flow.work, flow.records, kind, surface, old, new, old, new)

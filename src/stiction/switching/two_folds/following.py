@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from stiction.switching.flow.records import CROSS
-from stiction.switching.flow.rows import CLOCK, N_SAVES, VAGUE, Q
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.two_folds.hopping import hop_away
@@ -27,12 +26,12 @@ def follow_hops(
     Verified by: tests/unit/switching/two_folds/test_hopping.py::test_a_run_hops_as_an_ensemble_does
     """
     flow, t, side = path.flow, path.t, float(path.sides[0])
-    hops = hop_away(system, path.x, 0, path.sides, int(flow.system[Q]), t_end - t)
+    hops = hop_away(system, path.x, 0, path.sides, int(flow.progress.q), t_end - t)
     if hops is None:
         return
     n = path.x.size
     spent, times = flow.y[n + 1 :].copy(), t + hops.nodes[:, 0]
-    first = int(flow.system[N_SAVES])
+    first = int(flow.progress.saves)
     last = int(np.searchsorted(flow.save, times[-1], side="right"))
     wanted = flow.save[first:last]
     rows = flow.saved_states[first:last]
@@ -41,12 +40,12 @@ def follow_hops(
     landed = times[[node for node, _ in hops.landings]]
     turns = np.searchsorted(landed, wanted, side="right")
     flow.saved_signs[first:last, 0] = np.where(turns % 2 == 0, side, -side)
-    flow.system[N_SAVES] = last
+    flow.progress.saves = last
     for node, after in hops.landings:
         flow.y[:n], flow.y[n] = hops.nodes[node, 1 : n + 1], times[node]
         path.log(CROSS, 0, -after, after)
         drain()
     path.place(float(times[-1]), hops.nodes[-1, 1 : n + 1], np.array([hops.side]))
     # how far off it is counts in the margins from here on
-    flow.a[CLOCK, VAGUE] = hops.doubt
+    flow.progress.vague = hops.doubt
     flow.y[n + 1 :] = spent + hops.nodes[-1, n + 1 :]

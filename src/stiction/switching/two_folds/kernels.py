@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import call_arrays
+from stiction.numerics.arrays import Matrix, Table, Vector
+from stiction.numerics.callback import at, call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
-from stiction.switching.flow.rows import FIELD, GRADIENT, SURFACE
+from stiction.switching.flow.state import Addresses
 
 __all__ = ["lie_values"]
-
-# columns of `lie_values`
-VALUE, LIE_PLUS, LIE_MINUS = range(3)
 
 
 @kernel
 def lie_values(
-    addresses: Integers,
+    addresses: Table[Addresses],
     p: Vector,
     scale: Vector,
     signs: Vector,
@@ -30,7 +27,6 @@ def lie_values(
 
     Parameters
     ----------
-    addresses : of field, surface and gradient (0 takes differences of the surface)
     p, scale : as in `Compiled`
     signs : (m,) of all surfaces; entry i is used as scratch
     points : (q, n)
@@ -38,19 +34,19 @@ def lie_values(
     grad : (m n,) scratch
     work : (4, >= m + k + n) scratch
     """
-    m, n = signs.size, points.shape[1]
+    of, m, n = addresses[0], signs.size, points.shape[1]
     plus, minus = work[2, :n], work[3, :n]
     for q in range(points.shape[0]):
         x = points[q]
-        call_arrays(addresses[SURFACE], x, signs, p, work[0])
-        out[q, VALUE] = work[0, i]
+        call_arrays(of.surface, x, signs, p, work[0])
+        h = work[0, i]
         signs[i] = 1.0
-        call_arrays(addresses[FIELD], x, signs, p, plus)
+        call_arrays(of.field, x, signs, p, plus)
         signs[i] = -1.0
-        call_arrays(addresses[FIELD], x, signs, p, minus)
-        gradients(addresses[SURFACE], addresses[GRADIENT], m, n, p, scale, x, grad, work)
+        call_arrays(of.field, x, signs, p, minus)
+        gradients(of.surface, of.gradient, m, n, at(p), scale, x, grad, work)
         up, down = 0.0, 0.0
         for j in range(n):
             up += grad[i * n + j] * plus[j]
             down += grad[i * n + j] * minus[j]
-        out[q, LIE_PLUS], out[q, LIE_MINUS] = up, down
+        out[q, 0], out[q, 1], out[q, 2] = h, up, down

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.switching.flow.state import Addresses
 from stiction.switching.model import SwitchingSystem
 
 __all__ = ["Probe", "Search", "search"]
@@ -55,7 +56,7 @@ class Probe:
         c = system.compiled
         self.system, self.surface, self.signs = system, surface, np.array(signs, dtype=np.float64)
         self.scale = np.array(c.scale, dtype=np.float64)
-        self._addresses = np.array([c.field, c.surface, c.gradient], dtype=np.int64)
+        self._addresses = Addresses.of(c)
         self._p = np.array(c.params, dtype=np.float64)
         self._grad, self._work = np.zeros(c.m * c.n), np.zeros((4, c.n + c.m + c.k))
 

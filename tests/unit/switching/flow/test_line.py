@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stiction.switching.flow.line import slips_to_its_end
-from stiction.switching.flow.rows import STAGE, VALUE, Y
+from stiction.switching.flow.state import STAGE, Y
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import PiecewiseSmooth
 
@@ -49,11 +49,13 @@ def ends(ray, turn, off):
     path = Trajectory(system, Tolerance(1e-9), np.array([0.0, 1.0]))
     # placed far out in the same direction: so near, it would be put on the surface
     path.place(0.0, x / NEAR, np.sign(system.surfaces_at(x)))
-    whole, p, a = path.flow.system, path.flow.p, path.flow.a
+    arrays = path.flow
+    a = arrays.rows
     a[Y, :3] = x
-    a[VALUE, 0], a[VALUE, 2] = abs(system.surfaces_at(x)[0]), abs(system.kinks_at(x)[0])
+    arrays.functions[0].value = abs(system.surfaces_at(x)[0])
+    arrays.functions[2].value = abs(system.kinks_at(x)[0])
     a[STAGE, :3], a[STAGE, 3] = system.field(x, 1.0), 1.0
-    return bool(slips_to_its_end(whole, p, a, 1.0)), a[Y, :4].copy()
+    return bool(slips_to_its_end(arrays.work, arrays.functions, 1.0)), a[Y, :4].copy()
 
 
 @pytest.mark.parametrize("ray", [0.2, 1.2, -0.3, 2.0])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from stiction.switching.flow.rows import N_SAVES
 from stiction.switching.flow.saving import save_until
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import PiecewiseSmooth
@@ -19,10 +18,10 @@ def test_every_time_up_to_the_present_is_kept_once(rows):
     )
     path = Trajectory(system, Tolerance(1e-8), np.linspace(0.0, 1.0, rows))
     path.place(0.0, np.array(X), np.ones(2))
-    whole, p, _, a, saved, _ = path.flow.arrays
-    whole[N_SAVES] = 0
+    flow = path.flow
+    flow.progress.saves = 0
     for t in (-0.5, 0.55, 0.55, 2.0, 3.0):
-        save_until(whole, p, a, saved, t, 0.0)
-        assert whole[N_SAVES] == np.sum(np.linspace(0.0, 1.0, rows) <= t)
-    assert saved[:, 1:4].tolist() == [X] * rows
-    assert saved[:, -2:].tolist() == [[1.0, 1.0]] * rows
+        save_until(flow.work, flow.records, t, 0.0)
+        assert flow.progress.saves == np.sum(np.linspace(0.0, 1.0, rows) <= t)
+    assert flow.saved[:, 1:4].tolist() == [X] * rows
+    assert flow.saved[:, -2:].tolist() == [[1.0, 1.0]] * rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction.switching.flow import rates, surfaces
-from stiction.switching.flow.rows import EXTRA, GRAD, PLANE, PLUS, SIDES, TRIAL, Y
+from stiction.switching.flow.state import EXTRA, GRAD, PLUS, SIDES, TRIAL, Y
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import PiecewiseSmooth
 
@@ -48,8 +48,7 @@ def at(system, x, sides=None):
         sides = np.sign(system.surfaces_at(x))
     path = Trajectory(system, Tolerance(1e-8), np.array([0.0, 1.0]))
     path.place(0.0, np.asarray(x, dtype=float), np.asarray(sides))
-    flow = path.flow
-    return flow.system, flow.p, flow.a
+    return path.flow.work, path.flow.rows
 
 
 def random_planes(seed):
@@ -62,10 +61,10 @@ def test_planes_are_planes_over_any_step(seed):
     random, system = random_planes(seed)
     for far, step in ((1.0, 1.0), (1.0, 1e-6), (1e3, 1e-6), (1e-3, 1e2), (1e4, 0.0)):
         x = far * random.normal(size=3)
-        whole, p, a = at(system, x)
-        assert whole[PLANE] != 0
+        work, a = at(system, x)
+        assert work.progress[0].plane != 0
         a[Y, :3], a[TRIAL, :3] = x, x + step * random.normal(size=3)
-        assert surfaces.is_plane(whole, p, a)
+        assert surfaces.is_plane(work)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -79,12 +78,12 @@ def test_a_bent_surface_is_no_plane(which):
         f=lambda x, s: (-s[0], -s[1], 1.0),
         x0=[3.0, 2.0, 0.0],
     )
-    whole, p, a = at(system, system.x0)
+    work, a = at(system, system.x0)
     a[GRAD, :6] = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
     a[TRIAL, :3] = [3.5, 2.5, 0.0]
-    assert surfaces.is_plane(whole, p, a)
+    assert surfaces.is_plane(work)
     a[TRIAL, 2] = 0.1
-    assert not surfaces.is_plane(whole, p, a)
+    assert not surfaces.is_plane(work)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -99,10 +98,10 @@ def test_the_way_onto_a_surface_is_along_its_scaled_gradient(i, seed):
     start = x + 1e-6 * random.normal(size=3)
     sides = [1.0, 1.0]
     sides[i] = 0.0
-    whole, p, a = at(system, x, sides)
+    work, a = at(system, x, sides)
     a[Y, :3] = start
     before = system.surfaces_at(start)[i]
-    surfaces.project(whole, p, a, i)
+    surfaces.project(work, i)
     assert abs(system.surfaces_at(a[Y, :3])[i]) <= 1e-14
     way = np.array(SIZES) ** 2 * gradients_of_bowls(x)[i]
     expected = -before * way / (way @ gradients_of_bowls(x)[i])
@@ -113,11 +112,11 @@ def test_the_way_onto_a_surface_is_along_its_scaled_gradient(i, seed):
 def test_rates_of_each_surface_are_gradient_times_field(seed):
     random = np.random.default_rng(seed)
     system, x, field = bowls(), random.normal(size=3), random.normal(size=3)
-    whole, p, a = at(system, x)
-    rates.normals(whole, p, a, Y, GRAD)
+    work, a = at(system, x)
+    rates.normals(work, Y, GRAD)
     a[PLUS, :3] = field
     expected = gradients_of_bowls(x) @ field
-    found = [rates.lie(whole, a, i, PLUS) for i in (0, 1)]
+    found = [rates.lie(work, i, PLUS) for i in (0, 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -131,10 +130,10 @@ def test_what_ends_a_mode_is_positive_in_it(signs):
         kinks=[lambda x: one * (x[2] + 5.0), lambda x: two * (x[2] - 7.0)],
         x0=[1.0, 1.0, 1.0],
     )
-    whole, p, a = at(system, system.x0)
+    work, a = at(system, system.x0)
     a[EXTRA] = -9.0
     a[TRIAL] = -9.0
-    rates.event_values(whole, p, a, Y, TRIAL)
+    rates.event_values(work, Y, TRIAL)
     assert a[TRIAL, :7].tolist() == [3.0, 4.0, 1.0, 1.0, 6.0, 6.0, 1.0]
 
 
@@ -158,7 +157,7 @@ def test_on_two_surfaces_the_product_combination_stays_on_both():
             ],
             x0=[0.0, 0.0, 0.0],
         )
-        whole, p, a = at(system, np.zeros(3), (0.0, 0.0))
-        assert rates.multipliers(whole, p, a, SIDES, Y, TRIAL)
+        work, a = at(system, np.zeros(3), (0.0, 0.0))
+        assert rates.multipliers(work, SIDES, Y, TRIAL)
         np.testing.assert_allclose(a[EXTRA, :2], lam, atol=1e-10)
         np.testing.assert_allclose(a[TRIAL, :3], drift + jumps @ lam, atol=1e-10)

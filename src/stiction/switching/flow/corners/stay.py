@@ -12,12 +12,10 @@ Verified by: tests/unit/switching/test_corners.py::test_loss_of_attractivity_at_
 
 from __future__ import annotations
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.bernstein import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.ways import (
-    SPEED_I,
-    SPEED_J,
     STAYS_MINUS,
     STAYS_PLUS,
     WAYS,
@@ -25,26 +23,24 @@ from stiction.switching.flow.corners.ways import (
     open_ways,
     turns,
 )
-from stiction.switching.flow.rows import (
+from stiction.switching.flow.state import (
     BERNSTEIN,
-    BRANCH,
     EXTRA2,
     LAST,
     LATER,
     MEETING,
     NODE,
+    OPENINGS,
     ROOT,
     SAMPLE,
     TAIL,
     TRIAL,
-    N,
-    Q,
+    Workspace,
 )
 from stiction.switching.flow.steps import HIDDEN, dense, step
 
 __all__ = ["first_opening", "length_to_opening", "others_at"]
 
-_FUNCTIONS = 13
 # samples resolve a function when its last two Chebyshev coefficients are below this share of its
 # size on the step, or this share of what it is made of
 _RESOLVED, _SMALL = 1e-5, 1e-9
@@ -53,24 +49,27 @@ _APART = 1e-7
 
 
 @kernel(borrows=True)
-def others_at(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> int:
+def others_at(w: Workspace, i: int, j: int, x: int) -> int:
     """Return the ways that are open beside the sliding vector the state in row x follows."""
-    if not corner_rates(system, p, a, i, j, x):
+    now = w.progress[0]
+    if not corner_rates(w, i, j, x):
         return 0
-    own = STAYS_PLUS if system[BRANCH] > 0 else STAYS_MINUS
-    return open_ways(a) & ((1 << WAYS) - 1) & ~(1 << own)
+    own = STAYS_PLUS if now.branch > 0 else STAYS_MINUS
+    return open_ways(w) & ((1 << WAYS) - 1) & ~(1 << own)
 
 
 @kernel(borrows=True)
-def _others_in(system: Integers, p: Vector, a: Matrix, i: int, j: int, s: float) -> int:
+def _others_in(w: Workspace, i: int, j: int, s: float) -> int:
     """Return the other ways at the fraction s of the step."""
-    dense(a, s, system[N] + 1 + system[Q], LATER)
-    return others_at(system, p, a, i, j, LATER)
+    now = w.progress[0]
+    dense(w.rows, s, now.n + 1 + now.q, LATER)
+    return others_at(w, i, j, LATER)
 
 
 @kernel(borrows=True)
-def _fill_functions(a: Matrix, row: int) -> None:
+def _fill_functions(w: Workspace, row: int) -> None:
     """Fill the first entries of a row with the functions whose signs decide."""
+    a = w.rows
     for c in range(8):
         a[row, c] = a[MEETING, c]
     for e in range(4):
@@ -80,18 +79,19 @@ def _fill_functions(a: Matrix, row: int) -> None:
         k, o = (0, 4) if on_i else (4, 0)
         a[row, 8 + e] = a[MEETING, k + down] * a[MEETING, o + up]
         a[row, 8 + e] -= a[MEETING, k + up] * a[MEETING, o + down]
-    one, two = turns(a)
+    one, two = turns(w)
     a[row, 12] = one - two
 
 
 @kernel(borrows=True)
-def _resolved(table: Matrix, a: Matrix, c: int, reach: float) -> bool:
+def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
     """Return whether the samples of function c show it; its coefficients replace them.
 
     Parameters
     ----------
     reach : the largest it could be
     """
+    a = w.rows
     size = near_last = last = 0.0
     for b in range(NODES):
         value = a[SAMPLE + b, c]
@@ -108,10 +108,11 @@ def _resolved(table: Matrix, a: Matrix, c: int, reach: float) -> bool:
 
 
 @kernel(borrows=True)
-def _next_root(a: Matrix, low: float) -> float:
+def _next_root(w: Workspace, low: float) -> float:
     """Return the first root behind the fraction `low` of the step of any function, or NONE."""
+    a = w.rows
     best = NONE
-    for c in range(_FUNCTIONS):
+    for c in range(OPENINGS):
         for b in range(NODES):
             a[EXTRA2, b] = a[SAMPLE + b, c]
         # the part behind `low`, by de Casteljau
@@ -130,15 +131,13 @@ def _next_root(a: Matrix, low: float) -> float:
 
 
 @kernel(borrows=True)
-def _halved(
-    system: Integers, p: Vector, a: Matrix, i: int, j: int, shut: float, open_: float
-) -> float:
+def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
     """Return where another way opens between two fractions of the step, by halving."""
     for _ in range(60):
         middle = 0.5 * (shut + open_)
         if middle in (shut, open_):
             break
-        if _others_in(system, p, a, i, j, middle) != 0:
+        if _others_in(w, i, j, middle) != 0:
             open_ = middle
         else:
             shut = middle
@@ -146,42 +145,41 @@ def _halved(
 
 
 @kernel(borrows=True)
-def first_opening(system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int) -> float:
+def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     """Return the fraction of the step at which another way opens first.
 
     NONE where none does, HIDDEN where the step is too long to see the rates.
     """
+    now = w.progress[0]
     reach_i = reach_j = 0.0
     for b in range(NODES):
-        dense(a, table[NODE, b], system[N] + 1 + system[Q], LATER)
-        if not corner_rates(system, p, a, i, j, LATER):
+        dense(w.rows, table[NODE, b], now.n + 1 + now.q, LATER)
+        if not corner_rates(w, i, j, LATER):
             return HIDDEN
-        _fill_functions(a, SAMPLE + b)
-        reach_i, reach_j = max(reach_i, a[MEETING, SPEED_I]), max(reach_j, a[MEETING, SPEED_J])
-    for c in range(_FUNCTIONS):
+        _fill_functions(w, SAMPLE + b)
+        reach_i, reach_j = max(reach_i, now.speed_i), max(reach_j, now.speed_j)
+    for c in range(OPENINGS):
         both = reach_i * reach_j
         reach = reach_i if c < 4 else reach_j if c < 8 else both if c < 12 else both * both
-        if not _resolved(table, a, c, reach):
+        if not _resolved(w, table, c, reach):
             return HIDDEN
     shut = low = 0.0
     for _ in range(64):
-        found = min(_next_root(a, low), 1.0) if low < 1.0 else 1.0
+        found = min(_next_root(w, low), 1.0) if low < 1.0 else 1.0
         middle = 0.5 * (low + found)
-        if _others_in(system, p, a, i, j, middle) != 0:
-            return _halved(system, p, a, i, j, shut, middle)
+        if _others_in(w, i, j, middle) != 0:
+            return _halved(w, i, j, shut, middle)
         shut = middle
         if found >= 1.0:
             break
         low = min(found + _APART, 1.0)
-    if _others_in(system, p, a, i, j, 1.0) != 0:
-        return _halved(system, p, a, i, j, shut, 1.0)
+    if _others_in(w, i, j, 1.0) != 0:
+        return _halved(w, i, j, shut, 1.0)
     return NONE
 
 
 @kernel(borrows=True)
-def length_to_opening(
-    system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, j: int, guess: float
-) -> float:
+def length_to_opening(w: Workspace, table: Matrix, i: int, j: int, guess: float) -> float:
     """Return the length of the step to just behind the opening; row TRIAL is where it ends.
 
     Parameters
@@ -191,15 +189,15 @@ def length_to_opening(
     off = 1e-10 * guess
     shut, open_ = max(guess - off, 0.0), guess + off
     for _ in range(12):
-        step(system, p, table, a, shut)
-        if shut == 0.0 or others_at(system, p, a, i, j, TRIAL) == 0:
+        step(w, table, shut)
+        if shut == 0.0 or others_at(w, i, j, TRIAL) == 0:
             break
         off *= 8.0
         shut = max(guess - off, 0.0)
     off = 1e-10 * guess
     for _ in range(12):
-        step(system, p, table, a, open_)
-        if others_at(system, p, a, i, j, TRIAL) != 0:
+        step(w, table, open_)
+        if others_at(w, i, j, TRIAL) != 0:
             break
         off *= 8.0
         open_ = guess + off
@@ -207,10 +205,10 @@ def length_to_opening(
         middle = 0.5 * (shut + open_)
         if middle in (shut, open_):
             break
-        step(system, p, table, a, middle)
-        if others_at(system, p, a, i, j, TRIAL) != 0:
+        step(w, table, middle)
+        if others_at(w, i, j, TRIAL) != 0:
             open_ = middle
         else:
             shut = middle
-    step(system, p, table, a, open_)
+    step(w, table, open_)
     return open_

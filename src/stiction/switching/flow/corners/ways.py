@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import at, call_at, row_at
+from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.roots import Bilinear, root
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.rates import lie, normals
-from stiction.switching.flow.rows import (
-    FIELD,
+from stiction.switching.flow.state import (
     GRAD,
     MEETING,
     MINUS,
@@ -31,18 +29,14 @@ from stiction.switching.flow.rows import (
     SIGNS,
     SPARE,
     TRIAL,
-    M,
-    N,
+    Workspace,
     Y,
 )
 from stiction.switching.flow.surfaces import FOLD_SHARE
 
 __all__ = [
     "ESCAPES",
-    "FOUND",
     "HALVES",
-    "SPEED_I",
-    "SPEED_J",
     "SPIRAL",
     "STAYS_MINUS",
     "STAYS_PLUS",
@@ -60,55 +54,55 @@ __all__ = [
 HALVES, STAYS_PLUS, STAYS_MINUS, SPIRAL, WAYS = 4, 8, 9, 10, 11
 # from here on: which of the four half surfaces repels
 ESCAPES = 11
-# entries of row MEETING: rates of h_i in the four corners, those of h_j, |grad h| |f| of each, and
-# the ways that were found where a choice waits
-SPEED_I, SPEED_J, FOUND = 8, 9, 10
 # a multiplier this close to 1 belongs to the fold next to it, where there is one
 _AT_FOLD = 1e-6
 
 
 @kernel(borrows=True)
-def corner_rates(system: Integers, p: Vector, a: Matrix, i: int, j: int, x: int) -> bool:
+def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
     """Fill row MEETING for surfaces i and j at the state in row x; return whether it is finite."""
-    n = system[N]
-    normals(system, p, a, x, GRAD)
+    now, a = w.progress[0], w.rows
+    n = now.n
+    normals(w, x, GRAD)
     steep_i = steep_j = fastest = 0.0
     for e in range(n):
         slope_i, slope_j = a[GRAD, i * n + e] * a[SCALE, e], a[GRAD, j * n + e] * a[SCALE, e]
         steep_i, steep_j = steep_i + slope_i * slope_i, steep_j + slope_j * slope_j
-    for c in range(system[M]):
+    for c in range(now.m):
         a[SIGNS, c] = a[SIDES, c]
     for c in range(4):
         a[SIGNS, i] = 1.0 if c < 2 else -1.0
         a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
-        call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, PLUS))
-        a[MEETING, c], a[MEETING, 4 + c] = lie(system, a, i, PLUS), lie(system, a, j, PLUS)
+        call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
+        a[MEETING, c], a[MEETING, 4 + c] = lie(w, i, PLUS), lie(w, j, PLUS)
         speed = 0.0
         for e in range(n):
             rate = a[PLUS, e] / a[SCALE, e]
             speed += rate * rate
         fastest = max(fastest, speed)
-    a[MEETING, SPEED_I] = math.sqrt(steep_i) * math.sqrt(fastest)
-    a[MEETING, SPEED_J] = math.sqrt(steep_j) * math.sqrt(fastest)
-    return finite(a, MEETING, 10)
+    now.speed_i = math.sqrt(steep_i) * math.sqrt(fastest)
+    now.speed_j = math.sqrt(steep_j) * math.sqrt(fastest)
+    return finite(w, MEETING, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
 
 
 @kernel(borrows=True)
-def turns(a: Matrix) -> tuple[float, float]:
+def turns(w: Workspace) -> tuple[float, float]:
     """Return two products of four rates, the growth and the shrinking of one turn.
 
     Their quotient is the multiplier of a turn from h_i > 0 to h_j > 0, its inverse that of one
     the other way round.
     """
+    a = w.rows
     one = a[MEETING, 4] * a[MEETING, 2] * a[MEETING, 7] * a[MEETING, 1]
     two = a[MEETING, 0] * a[MEETING, 6] * a[MEETING, 3] * a[MEETING, 5]
     return one, two
 
 
 @kernel(borrows=True)
-def _spirals_out(a: Matrix) -> bool:
+def _spirals_out(w: Workspace) -> bool:
     """Return whether all corners are crossed in turn, each turn wider than the last."""
-    one, two = turns(a)
+    a = w.rows
+    one, two = turns(w)
     left = right = True
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
@@ -124,8 +118,9 @@ def _spirals_out(a: Matrix) -> bool:
 
 
 @kernel(borrows=True)
-def _half(a: Matrix, e: int) -> tuple[int, float]:
+def _half(w: Workspace, e: int) -> tuple[int, float]:
     """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
+    now, a = w.progress[0], w.rows
     first, on_i = e % 2, e < 2
     # the corners on both sides of it, the positive one first
     up = first if on_i else 2 * first
@@ -133,7 +128,7 @@ def _half(a: Matrix, e: int) -> tuple[int, float]:
     k, o = (0, 4) if on_i else (4, 0)
     side = 1.0 if first == 0 else -1.0
     plus, minus = a[MEETING, k + up], a[MEETING, k + down]
-    limit = FOLD_SHARE * a[MEETING, SPEED_I if on_i else SPEED_J]
+    limit = FOLD_SHARE * (now.speed_i if on_i else now.speed_j)
     kind = 1 if plus < -limit and minus > limit else -1 if plus > limit and minus < -limit else 0
     if kind == 0:
         return 0, 0.0
@@ -142,8 +137,9 @@ def _half(a: Matrix, e: int) -> tuple[int, float]:
 
 
 @kernel(borrows=True)
-def _coefficients(a: Matrix) -> Bilinear:
+def _coefficients(w: Workspace) -> Bilinear:
     """Return the bilinear rates whose values in the corners stand in row MEETING."""
+    a = w.rows
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
@@ -155,7 +151,7 @@ def _coefficients(a: Matrix) -> Bilinear:
 
 
 @kernel(borrows=True)
-def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
+def _stays(w: Workspace, sign: float, closed: int, opened: int) -> bool:
     """Return whether the sliding vector of this name is admissible.
 
     Parameters
@@ -169,7 +165,7 @@ def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
     there and r' its slope over v, which has the sign of the determinant where the half surface
     repels, and the other one where it attracts.
     """
-    found = root(_coefficients(a), sign, False)
+    found = root(_coefficients(w), sign, False)
     if not found.good:
         return False
     u, v = found.u, found.v
@@ -180,7 +176,7 @@ def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
         value = side * v if e < 2 else side * u
         if abs(value - 1.0) > _AT_FOLD:
             continue
-        grows = _half(a, e)[0] * found.det < 0.0
+        grows = _half(w, e)[0] * found.det < 0.0
         if grows != (opened & (1 << e) != 0):
             return False
         if e < 2:
@@ -191,18 +187,19 @@ def _stays(a: Matrix, sign: float, closed: int, opened: int) -> bool:
 
 
 @kernel(borrows=True)
-def _set_of_ways(a: Matrix, closed: int, opened: int) -> int:
+def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
     """Return the open ways by the rates in row MEETING (see `_stays`), as bits."""
+    now, a = w.progress[0], w.rows
     found = 0
-    limit_i = FOLD_SHARE * a[MEETING, SPEED_I]
-    limit_j = FOLD_SHARE * a[MEETING, SPEED_J]
+    limit_i = FOLD_SHARE * now.speed_i
+    limit_j = FOLD_SHARE * now.speed_j
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
         if si * a[MEETING, c] > limit_i and sj * a[MEETING, 4 + c] > limit_j:
             found |= 1 << c
     for e in range(4):
-        kind, rate = _half(a, e)
+        kind, rate = _half(w, e)
         leads = rate > (limit_j if e < 2 else limit_i)
         if (opened | closed) & (1 << e):
             leads = opened & (1 << e) != 0
@@ -210,19 +207,19 @@ def _set_of_ways(a: Matrix, closed: int, opened: int) -> int:
             found |= 1 << (HALVES + e)
             if kind < 0:
                 found |= 1 << (ESCAPES + e)
-    if _stays(a, 1.0, closed, opened):
+    if _stays(w, 1.0, closed, opened):
         found |= 1 << STAYS_PLUS
-    if _stays(a, -1.0, closed, opened):
+    if _stays(w, -1.0, closed, opened):
         found |= 1 << STAYS_MINUS
-    if _spirals_out(a):
+    if _spirals_out(w):
         found |= 1 << SPIRAL
     return found
 
 
 @kernel(borrows=True)
-def open_ways(a: Matrix) -> int:
+def open_ways(w: Workspace) -> int:
     """Return the open ways by the rates in row MEETING to first order, as bits."""
-    return _set_of_ways(a, 0, 0)
+    return _set_of_ways(w, 0, 0)
 
 
 @kernel(borrows=True)
@@ -235,80 +232,85 @@ def count(ways: int) -> int:
 
 
 @kernel(borrows=True)
-def _field_of(system: Integers, p: Vector, a: Matrix, x: int, out: int) -> None:
+def _field_of(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with the field for the signs in row SIGNS at the state in row x."""
-    call_at(system[FIELD], row_at(a, x), row_at(a, SIGNS), at(p), row_at(a, out))
+    now, a = w.progress[0], w.rows
+    call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, out))
 
 
 @kernel(borrows=True)
-def _ahead(system: Integers, a: Matrix, field: int, share: float) -> None:
+def _ahead(w: Workspace, field: int, share: float) -> None:
     """Fill row TRIAL with a state a little further along the field in row `field`."""
+    now, a = w.progress[0], w.rows
     size = 1e-300
-    for e in range(system[N]):
+    for e in range(now.n):
         size = max(size, abs(a[field, e]) / a[SCALE, e])
-    for e in range(system[N]):
+    for e in range(now.n):
         a[TRIAL, e] = a[Y, e] + share / size * a[field, e]
 
 
 @kernel(borrows=True)
-def _bend(system: Integers, p: Vector, a: Matrix, i: int, j: int, c: int, k: int) -> float:
+def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
     """Return the sign of the second derivative of h_k along the field of corner c."""
-    for e in range(system[M]):
+    now, a = w.progress[0], w.rows
+    for e in range(now.m):
         a[SIGNS, e] = a[SIDES, e]
     a[SIGNS, i] = 1.0 if c < 2 else -1.0
     a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
-    _field_of(system, p, a, Y, SPARE)
+    _field_of(w, Y, SPARE)
     change = 0.0
     for b in range(2):
-        _ahead(system, a, SPARE, 1e-4 if b == 0 else -1e-4)
-        _field_of(system, p, a, TRIAL, PLUS)
-        normals(system, p, a, TRIAL, GRAD)
-        rate = lie(system, a, k, PLUS)
+        _ahead(w, SPARE, 1e-4 if b == 0 else -1e-4)
+        _field_of(w, TRIAL, PLUS)
+        normals(w, TRIAL, GRAD)
+        rate = lie(w, k, PLUS)
         change += rate if b == 0 else -rate
     return 1.0 if change > 0.0 else -1.0 if change < 0.0 else 0.0
 
 
 @kernel(borrows=True)
-def _slides(system: Integers, p: Vector, a: Matrix, s: int, o: int, side: float, x: int) -> float:
+def _slides(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     """Return how fast h_o grows while the state in row x slides on s; row SPARE gets the field.
 
     Parameters
     ----------
     s, o, side : surface it slides on, the other one, and the sign there
     """
-    for e in range(system[M]):
+    now, a = w.progress[0], w.rows
+    for e in range(now.m):
         a[SIGNS, e] = a[SIDES, e]
     a[SIGNS, o] = side
     a[SIGNS, s] = 1.0
-    _field_of(system, p, a, x, PLUS)
+    _field_of(w, x, PLUS)
     a[SIGNS, s] = -1.0
-    _field_of(system, p, a, x, MINUS)
-    normals(system, p, a, x, GRAD)
-    up, down = lie(system, a, s, PLUS), lie(system, a, s, MINUS)
+    _field_of(w, x, MINUS)
+    normals(w, x, GRAD)
+    up, down = lie(w, s, PLUS), lie(w, s, MINUS)
     share = down / (down - up) if down != up else 0.5
-    for e in range(system[N]):
+    for e in range(now.n):
         a[MINUS, e] = share * a[PLUS, e] + (1.0 - share) * a[MINUS, e]
-    return lie(system, a, o, MINUS)
+    return lie(w, o, MINUS)
 
 
 @kernel(borrows=True)
-def _leads_away(system: Integers, p: Vector, a: Matrix, i: int, j: int, e: int) -> bool:
+def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
     """Return whether sliding on half surface e leads away from its end in second order."""
+    now, a = w.progress[0], w.rows
     s, o = (i, j) if e < 2 else (j, i)
     side = 1.0 if e % 2 == 0 else -1.0
-    _slides(system, p, a, s, o, side, Y)
-    for c in range(system[N]):
+    _slides(w, s, o, side, Y)
+    for c in range(now.n):
         a[SPARE, c] = a[MINUS, c]
     change = 0.0
     for b in range(2):
-        _ahead(system, a, SPARE, 1e-4 if b == 0 else -1e-4)
-        rate = _slides(system, p, a, s, o, side, TRIAL)
+        _ahead(w, SPARE, 1e-4 if b == 0 else -1e-4)
+        rate = _slides(w, s, o, side, TRIAL)
         change += rate if b == 0 else -rate
     return side * change > 0.0
 
 
 @kernel(borrows=True, apart=True)
-def ways_here(system: Integers, p: Vector, a: Matrix, i: int, j: int, edge: int) -> int:
+def ways_here(w: Workspace, i: int, j: int, edge: int) -> int:
     """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
 
     Where a rate is zero its derivative decides.
@@ -317,29 +319,31 @@ def ways_here(system: Integers, p: Vector, a: Matrix, i: int, j: int, edge: int)
     ----------
     edge : half surface at whose end a multiplier has just become 1, or -1
     """
-    if not corner_rates(system, p, a, i, j, Y):
+    now, a = w.progress[0], w.rows
+
+    if not corner_rates(w, i, j, Y):
         return 0
     moves = False
     for c in range(4):
         for k in range(2):
-            limit = FOLD_SHARE * a[MEETING, SPEED_I + k]
+            limit = FOLD_SHARE * (now.speed_i if k == 0 else now.speed_j)
             if abs(a[MEETING, 4 * k + c]) > limit:
                 moves = True
                 continue
-            bend = _bend(system, p, a, i, j, c, i if k == 0 else j)
+            bend = _bend(w, i, j, c, i if k == 0 else j)
             a[MEETING, 4 * k + c] = 2.0 * limit * bend
     if not moves:
         return 0
     closed = opened = 0
     for e in range(4):
-        kind, rate = _half(a, e)
+        kind, rate = _half(w, e)
         if kind == 0:
             continue
-        if e == edge or abs(rate) <= FOLD_SHARE * a[MEETING, SPEED_J if e < 2 else SPEED_I]:
-            if _leads_away(system, p, a, i, j, e):
+        if e == edge or abs(rate) <= FOLD_SHARE * (now.speed_j if e < 2 else now.speed_i):
+            if _leads_away(w, i, j, e):
                 opened |= 1 << e
             else:
                 closed |= 1 << e
-    found = _set_of_ways(a, closed, opened)
-    normals(system, p, a, Y, GRAD)
+    found = _set_of_ways(w, closed, opened)
+    normals(w, Y, GRAD)
     return found

@@ -11,30 +11,21 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix
 from stiction.numerics.bernstein import NODES, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import event_values, slide_data
-from stiction.switching.flow.rows import (
-    ATOL,
-    CLOCK,
+from stiction.switching.flow.state import (
     COEFFICIENT,
-    DRIFT,
     GRAD,
-    NOISE,
-    PACE,
     ROOT,
-    RTOL,
     SAMPLE,
     SCALE,
-    SHARE,
     SIDES,
     STAGE,
-    TALLEST,
     TRIAL,
-    VAGUE,
-    M,
-    N,
+    EventFunctions,
+    Workspace,
 )
 from stiction.switching.flow.steps import step
 from stiction.switching.flow.surfaces import FOLD_SHARE, surface_speed
@@ -52,21 +43,20 @@ _GROWN = 3.0
 
 
 @kernel
-def lowest_point(
-    system: Integers, p: Vector, table: Matrix, a: Matrix, i: int, share: float, h: float
-) -> float:
+def lowest_point(w: Workspace, table: Matrix, i: int, share: float, h: float) -> float:
     """Step to where h_i is lowest, near the fraction `share` of a step of length h.
 
     Row TRIAL holds y there, entry i of row SAMPLE the value. Returns the length of the step:
     Newton's method on the slope, of which each evaluation is as accurate as any step.
     """
-    b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], system[N]
+    now, a = w.progress[0], w.rows
+    b, work, n = a[COEFFICIENT + i, :NODES], a[ROOT], now.n
     near = min(max(share, 0.05), 0.95)
     up, down = value_and_slope(b, near + 0.05, work)[1], value_and_slope(b, near - 0.05, work)[1]
     bend, length, before, at = (up - down) / (0.1 * h * h), share * h, 0.0, -1.0
     for count in range(8):
-        step(system, p, table, a, length)
-        slide_data(system, p, a, SIDES, i, TRIAL)
+        step(w, table, length)
+        slide_data(w, SIDES, i, TRIAL)
         slope = 0.0
         for c in range(n):
             slope += a[GRAD, i * n + c] * a[STAGE + AT_END, c]
@@ -80,7 +70,7 @@ def lowest_point(
         if abs(to - length) <= 1e-9 * h:
             break
         before, at, length = slope, length, to
-    event_values(system, p, a, TRIAL, SAMPLE)
+    event_values(w, TRIAL, SAMPLE)
     return length
 
 
@@ -98,45 +88,47 @@ class Touch(NamedTuple):
 
 
 @kernel
-def judge(system: Integers, p: Vector, a: Matrix, i: int) -> Touch:
+def judge(w: Workspace, functions: EventFunctions, i: int) -> Touch:
     """Return how the state in row TRIAL, where surface i is lowest, stands to a split.
 
     The error of h is what the steps since the last restart were off by, and never less than
     the tolerance in force there, times what it may have grown; and its share of the heights
     where the run came from a two-fold.
     """
-    n, value = system[N], abs(a[SAMPLE, i])
-    up, down = slide_data(system, p, a, SIDES, i, TRIAL)
+    now, a = w.progress[0], w.rows
+    n, value = now.n, abs(a[SAMPLE, i])
+    up, down = slide_data(w, SIDES, i, TRIAL)
     room = reach = 0.0
     for c in range(n):
         slope, here = abs(a[GRAD, i * n + c]), abs(a[TRIAL, c])
-        room += slope * (a[PACE, ATOL] * a[SCALE, c] + a[PACE, RTOL] * here)
+        room += slope * (now.atol * a[SCALE, c] + now.rtol * here)
         reach += slope * max(here, 0.1 * a[SCALE, c])
-    noise = max(a[NOISE, i], 4.0 * 2.220446049250313e-16 * reach)
-    off = _GROWN * (a[PACE, SHARE] + a[CLOCK, DRIFT])
+    noise = max(functions[i].noise, 4.0 * 2.220446049250313e-16 * reach)
+    off = _GROWN * (now.tightening + now.drift)
     exact = value <= _ZERO * noise
-    vague = a[CLOCK, VAGUE] * a[CLOCK, TALLEST]
+    vague = now.vague * now.tallest
     margin = value / (off * room + _ZERO * noise + vague)
-    speed = surface_speed(system, a, i)
+    speed = surface_speed(w, i)
     away = -down if a[SIDES, i] > 0.0 else up
     if speed > 0.0:
         # the other field may be tangent too; how far it is from that counts as well
-        beside = -away / (speed * (FOLD_SHARE + off * a[PACE, RTOL]))
+        beside = -away / (speed * (FOLD_SHARE + off * now.rtol))
         if beside > 0.0:
             margin = max(margin, beside)
     else:
         margin = math.inf
     opens = away > FOLD_SHARE * speed
-    if system[M] > 1 and _slides(system, a):
+    if now.m > 1 and _slides(w):
         # on another surface neither field alone decides
         opens = opens and exact
     return Touch(exact, opens, margin)
 
 
 @kernel
-def _slides(system: Integers, a: Matrix) -> bool:
+def _slides(w: Workspace) -> bool:
     """Return whether the state slides on any surface."""
+    now, a = w.progress[0], w.rows
     slides = False
-    for j in range(system[M]):
+    for j in range(now.m):
         slides = slides or a[SIDES, j] == 0.0
     return slides
