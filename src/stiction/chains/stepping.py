@@ -153,7 +153,8 @@ class ChainStepper:
         solver.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
         solver.saved.time[0] = t
         solver.now.saved = solver.now.steps = 0
-        solver.log, solver.n_logged, solver.touches = [], 0, []
+        for log in (*solver.log, solver.touches):
+            log.clear()
         solver.judged[:] = self.time, 0.0
         status = solver.advance()
         if not status.ok:

@@ -197,7 +197,12 @@ class Log:
         if len(rows):
             self._parts.append(rows.copy())
 
+    def clear(self) -> None:
+        """Forget all rows."""
+        self._parts = [self._parts[0][:0]]
+
     def __len__(self) -> int:
+        """Return how many rows there are."""
         return sum(map(len, self._parts))
 
     @property

@@ -115,7 +115,7 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
         mode=signs.astype(np.int8),
         friction=answered,
         state=np.moveaxis(z, 0, -1),
-        events=_events(tables.events),
+        events=_events(tables.events.rows),
         stop_time=None,
         energy=Ledger(
             time=time,

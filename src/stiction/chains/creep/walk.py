@@ -6,13 +6,12 @@ import abc
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.creep.motion import Motion
-from stiction.core.checkpoint import check_arrays, check_count, like
+from stiction.core.checkpoint import Log, StateArray, check_count, pack, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request
 from stiction.errors import Status
@@ -116,7 +115,7 @@ class Tables:
     kept: Floats
     sums: Floats
     heat: Floats
-    events: Floats
+    events: Log
 
 
 class Walk(abc.ABC):
@@ -156,7 +155,7 @@ class Walk(abc.ABC):
             kept=np.zeros((rows, y.size)),
             sums=np.zeros((rows, 5)),
             heat=np.zeros((rows, n)),
-            events=np.zeros((0, 6)),
+            events=Log(np.zeros((0, 6))),
         )
         self.time = np.array(request.save, dtype=np.float64)
         breaks = motion.load.time
@@ -181,7 +180,7 @@ class Walk(abc.ABC):
             t = self.now.time
             self.status, self.reason = Status.INTERRUPTED, f"interrupted at t = {t:.9g} s"
             if self.request.checkpoint is not None:
-                self.request.checkpoint.save(self._pack())
+                self.request.checkpoint.save(pack(self._state()))
 
     # ---- the loop
 
@@ -202,7 +201,7 @@ class Walk(abc.ABC):
             self._advance()
             if now.steps % _PAUSE_EVERY == 0:
                 done = (now.time - request.t_start) / span
-                yield Pause(float(done), f"{len(tables.events)} events", self._pack)
+                yield Pause(float(done), f"{len(tables.events)} events", self._state)
 
     def _end(self, status: Status, reason: str) -> None:
         self.status = status
@@ -231,7 +230,7 @@ class Walk(abc.ABC):
     def _turned(self, i: int, t: float, row: list[float]) -> None:
         """Note that a mass turned round; without cycles of the drive, end half a cycle."""
         tables, contact = self.tables, self.tables.contacts[i]
-        tables.events = np.vstack([tables.events, [t, i, *row]])
+        tables.events.add(np.array([[t, i, *row]]))
         if self.cycle:
             return
         half = contact.pending if contact.quiet else math.nan
@@ -286,35 +285,28 @@ class Walk(abc.ABC):
 
     # ---- checkpoint
 
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        rows = int(self.now.saved)
-        arrays = {name: np.array(values) for name, values in vars(self.tables).items()}
-        return arrays | {name: arrays[name][:rows] for name in ("kept", "sums", "heat")}
+    def _state(self) -> dict[str, StateArray]:
+        t, rows = self.tables, self.now.saved
+        times = ("given_time", "worst_time", "missed_time")
+        # a mass that never slipped has no time at which it broke away, nor one half cycle
+        never = ("half", "creep", "broken_time")
+        saved = ("kept", "sums", "heat")
+        special = {
+            "progress": StateArray(t.progress, nan=times, within=(0, MOST_WORK)),
+            "contacts": StateArray(t.contacts, nan=never, within=(0, 1)),
+            "sides": StateArray(t.sides, within=(-1, 1)),
+            **{name: StateArray(getattr(t, name), "rows", rows) for name in saved},
+        }
+        return {name: StateArray(values) for name, values in vars(t).items()} | special
 
     def _resume(self) -> bool:
-        tables = self.tables
         kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if kept is None:
             return False
-        forms = {name: like(values) for name, values in vars(tables).items()}
-        times = ("given_time", "worst_time", "missed_time")
-        forms["progress"] = like(tables.progress, nan=times, within=(0, MOST_WORK))
-        # a mass that never slipped has no time at which it broke away, nor one half cycle
-        never = ("half", "creep", "broken_time")
-        forms["contacts"] = like(tables.contacts, nan=never, within=(0, 1))
-        forms["sides"] = like(tables.sides, within=(-1, 1))
-        forms["events"] = like(tables.events, "events")
-        for name in ("kept", "sums", "heat"):
-            forms[name] = like(getattr(tables, name), "rows")
-        sizes, now = check_arrays(kept, forms), kept["progress"][0]
-        check_count("progress", int(now["saved"]), sizes["rows"], sizes["rows"])
+        sizes, now = restore(self._state(), kept), self.now
+        check_count("progress", int(now.saved), sizes["rows"], sizes["rows"])
         check_count("kept", sizes["rows"], 1, self.time.size)
-        check_count("progress", int(now["steps"]), 0, self.max_steps)
-        check_count("events", int(np.max(kept["events"][:, 1], initial=0)), 0, self.motion.n - 1)
-        rows = sizes["rows"]
-        for name, values in kept.items():
-            if name in ("kept", "sums", "heat"):
-                getattr(tables, name)[:rows] = values
-            else:
-                setattr(tables, name, np.array(values))
+        check_count("progress", int(now.steps), 0, self.max_steps)
+        masses = self.tables.events.rows[:, 1]
+        check_count("events", int(np.max(masses, initial=0)), 0, self.motion.n - 1)
         return True

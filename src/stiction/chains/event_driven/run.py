@@ -21,7 +21,7 @@ from stiction.chains.policies import SlipAtTouch
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
 from stiction.chains.replay.trail import TrailKeeper
-from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.checkpoint import Log, StateArray, check_count, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
@@ -134,11 +134,11 @@ class Solver:
         self.scratch = _scratch(chain.n_mass, method.order)
         self.state = _start(chain, request)
         self.saved = _saved(chain, request)
-        self.log: list[tuple[npt.NDArray[Any], ...]] = []
-        self.n_logged = 0
+        self.log = [Log(column[:0]) for column in self.events[:8]]
         self.trail = TrailKeeper(chain.n_mass)
-        self.touches: list[npt.NDArray[Any]] = []
-        self.stop_time: float | None = None
+        self.touches = Log(self.events.touch[:0])
+        # since when nothing moves, for good [s]; NaN for never
+        self.stopped = np.full(1, np.nan)
         # time and steps when it was last judged whether the run gets anywhere
         self.judged = np.array([self.now.time, 0.0])
         self.reason = ""
@@ -177,7 +177,7 @@ class Solver:
                 self.scratch,
                 request.t_end,
                 min(chunk, self.most_steps - int(now.steps)),
-                self.method.max_events - self.n_logged,
+                self.method.max_events - self.n_events,
             )
             self.load_call.check()
             self.law.check()
@@ -188,7 +188,7 @@ class Solver:
             if code == ek.ALL_STUCK:
                 now.rest_seen = 1
                 if self.chain.rests_for_good(t, self.state.x[1:-1]):
-                    self.stop_time = t
+                    self.stopped[0] = t
             if code == ek.NOT_FINITE:
                 self.reason = f"the state is not finite after t = {t:.9g} s"
                 return Status.NOT_FINITE
@@ -218,10 +218,15 @@ class Solver:
                 return Status.WORK_LIMIT
             if now.steps - judged >= _STEPS_TO_JUDGE:
                 self.judged[:] = t, now.steps
-            if self.n_logged >= self.method.max_events:
+            if self.n_events >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
-            yield Pause((t - request.t_start) / span, f"{self.n_logged} events", self._pack)
+            yield Pause((t - request.t_start) / span, f"{self.n_events} events", self._pack)
+
+    @property
+    def n_events(self) -> int:
+        """Number of mode changes so far."""
+        return len(self.log[0])
 
     def _too_rough(self, t: float) -> str:
         """Return which functions no step after `t` can follow."""
@@ -248,10 +253,10 @@ class Solver:
         now, e = self.now, self.events
         rows = int(now.events)
         if rows:
-            self.log.append(tuple(column[:rows].copy() for column in e[:8]))
-            self.n_logged += rows
+            for log, column in zip(self.log, e[:8], strict=True):
+                log.add(column[:rows])
             # whatever moved now did not rest for good
-            self.stop_time = None
+            self.stopped[0] = np.nan
             now.events = 0
         rows = int(e.track.filled[0])
         if rows:
@@ -260,77 +265,60 @@ class Solver:
                 (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
             )
             e.track.filled[0] = 0
-        if now.touch_rows:
-            self.touches.append(e.touch[: now.touch_rows].copy())
-            now.touch_rows = 0
+        self.touches.add(e.touch[: now.touch_rows])
+        now.touch_rows = 0
 
     # ---- checkpoint
 
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        arrays = {f"state_{name}": value for name, value in self.state._asdict().items()}
-        rows = int(self.now.saved)
-        arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
-        arrays |= {f"log_{j}": column for j, column in enumerate(self._columns())}
-        arrays |= self.trail.pack()
-        arrays["touches"] = self._touches()
-        arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
-        arrays["judged"] = self.judged
-        return arrays
+    def _state(self) -> dict[str, StateArray]:
+        modes, rows = (-1, 1), self.now.saved
+        within = dict.fromkeys(("mode", "shown", "side", "band"), modes)
+        within |= {"lead": (0, self.method.order), "progress": (0, MOST_WORK)}
+        # the mass, its mode before and after; where it had no friction there is none to tell
+        columns = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
+        return {
+            **{
+                f"state_{k}": StateArray(v, within=within.get(k))
+                for k, v in self.state._asdict().items()
+            },
+            **{
+                f"saved_{k}": StateArray(v, "rows", rows, within=within.get(k))
+                for k, v in self.saved._asdict().items()
+            },
+            **{
+                f"log_{j}": StateArray(log, nan=j > 3, within=columns.get(j))
+                for j, log in enumerate(self.log)
+            },
+            "touches": StateArray(self.touches, inf=("length",)),
+            "stop_time": StateArray(self.stopped, nan=True),
+            "judged": StateArray(self.judged),
+        }
+
+    def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
+        return {**self._state(), **self.trail.pack()}
 
     def _resume(self) -> bool:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        self._check(kept)
-        for name, value in self.state._asdict().items():
-            value[...] = kept[f"state_{name}"]
-        rows = int(self.now.saved)
-        for name, value in self.saved._asdict().items():
-            value[:rows] = kept[f"saved_{name}"]
-        columns = tuple(kept[f"log_{j}"] for j in range(8))
-        self.log, self.n_logged = [columns], int(columns[0].size)
-        self.trail.unpack(kept)
-        self.touches, self.judged = [kept["touches"]], kept["judged"].copy()
-        stop = float(kept["stop_time"][0])
-        self.stop_time = None if np.isnan(stop) else stop
-        return True
-
-    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        state, saved, modes = self.state._asdict(), self.saved._asdict(), (-1, 1)
-        marks = dict.fromkeys(("mode", "shown", "side", "band"), modes)
-        marks["lead"] = (0, self.method.order)
-        forms = {f"state_{k}": like(v, within=marks.get(k)) for k, v in state.items()}
-        forms |= {f"saved_{k}": like(v, "rows", within=marks.get(k)) for k, v in saved.items()}
-        # the mass, its mode before and after; where it had no friction there is none to tell
-        ranges = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
-        for j, v in enumerate(self.events[:8]):
-            forms[f"log_{j}"] = like(v, "events", nan=j > 3, within=ranges.get(j))
-        forms |= self.trail.forms()
-        forms["state_progress"] = like(self.state.progress, within=(0, MOST_WORK))
-        forms["touches"] = like(self.events.touch, "touches", inf=("length",))
-        forms["stop_time"], forms["judged"] = Form((1,), nan=True), Form((2,))
-        sizes, now = check_arrays(kept, forms), kept["state_progress"][0]
-        check_count("state_progress", int(now["saved"]), sizes["rows"], sizes["rows"])
-        check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
-        pieces = self.problem.piece_time.size
-        check_count("state_progress", int(now["piece"]), 0, max(pieces - 1, 0))
+        sizes, now = restore(self._state(), kept, **self.trail.forms()), self.now
+        for j in range(1, len(self.log)):
+            check_count(f"log_{j}", sizes[f"log_{j}"], sizes["log_0"], sizes["log_0"])
+        check_count("state_progress", int(now.saved), sizes["rows"], sizes["rows"])
+        check_count("state_progress", int(now.piece), 0, max(self.problem.piece_time.size - 1, 0))
         blocks = kept["trail_blocks"][:, 1]
         check_count("trail_blocks", int(blocks.sum()), sizes["trail"], sizes["trail"])
+        self.trail.unpack(kept)
+        return True
 
     # ---- report
 
-    def _touches(self) -> npt.NDArray[Any]:
-        return np.concatenate([self.events.touch[:0], *self.touches])
-
     def changes(self) -> tuple[npt.NDArray[Any], ...]:
         """Return time, mass, mode before and after of the events that were noted."""
-        return tuple(self._columns()[:4])
+        return self._columns()[:4]
 
-    def _columns(self) -> list[npt.NDArray[Any]]:
-        if not self.log:
-            return [column[:0].copy() for column in self.events[:8]]
-        return [np.concatenate(parts) for parts in zip(*self.log, strict=True)]
+    def _columns(self) -> tuple[npt.NDArray[Any], ...]:
+        return tuple(log.rows for log in self.log)
 
     def _history(self, status: Status) -> ChainHistory:
         now = self.now
@@ -361,7 +349,7 @@ class Solver:
             mode=kept["mode"],
             friction=kept["friction"],
             events=RawEvents(*self._columns()),
-            stop_time=self.stop_time,
+            stop_time=None if np.isnan(self.stopped[0]) else float(self.stopped[0]),
             energy=ledger,
             stats={
                 "steps": int(now.steps),
@@ -372,7 +360,7 @@ class Solver:
             status=status,
             reason=self.reason,
             checks=checks,
-            losses=touch_losses(self.chain, self._touches()),
+            losses=touch_losses(self.chain, self.touches.rows),
             quantities=quantities,
             given=self._given(),
             # what the load does behind the last moment is no part of a replay

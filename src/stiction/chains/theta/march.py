@@ -23,7 +23,7 @@ from stiction.chains.theta.setup import (
     make_work,
 )
 from stiction.core.audit import Check
-from stiction.core.checkpoint import Form, check_arrays, check_count, like
+from stiction.core.checkpoint import StateArray, check_count, like, pack, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
@@ -62,7 +62,8 @@ class March:
         rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
         # the last is written to; the others are full and stay where they are
         self._blocks: tuple[Events, ...] = (_block(rows, 0),)
-        self.stop_time: float | None = None
+        # since when nothing moves, for good [s]; NaN for never
+        self.stopped = np.full(1, np.nan)
         self.status, self.reason = Status.SOLVED, ""
 
     def run(self) -> None:
@@ -81,7 +82,7 @@ class March:
             # a user's function that was interrupted has left its step half made
             failed = self.law.failed or any(c.error is not None for c in self.calls.values())
             if checkpoint is not None and not failed:
-                checkpoint.save(self._pack())
+                checkpoint.save(pack(self._pack()))
         self._keep_last_state()
 
     # ---- the loop
@@ -190,7 +191,7 @@ class March:
         since = float(self.now.rest_since)
         if not chain.rests_for_good(t, x, since):
             return False
-        self.stop_time = since
+        self.stopped[0] = since
         if chain.belt_speed != 0.0:
             return False
         ride = np.full(chain.n_mass, chain.belt_speed)
@@ -234,66 +235,53 @@ class March:
 
     # ---- checkpoint
 
-    def _tables(self) -> dict[str, npt.NDArray[Any]]:
-        """Return views of all that the kernels carry from step to step, by name."""
-        n, work = self.chain.n_mass, self.work
+    def _state(self) -> dict[str, StateArray]:
+        """Return what the kernels carry from step to step, and what was saved."""
+        n, work, modes, rows = self.chain.n_mass, self.work, (-1, 1), self.now.saved
+        # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
+        never, nan, within = ("rest_since", "save_at"), {"state": (-1,)}, {"mode": modes}
         return {
-            "progress": work.progress,
-            **self._motion(),
-            "slip": work.system.solution[:n],
-            "mode": work.modes.now[:n],
-            "contact_state": self.law.states,
+            "progress": StateArray(work.progress, inf=never, within=(0, MOST_WORK)),
+            **{name: StateArray(values) for name, values in self._motion().items()},
+            "slip": StateArray(work.system.solution[:n]),
+            "mode": StateArray(work.modes.now[:n], within=modes),
+            "contact_state": StateArray(self.law.states),
+            **{
+                f"saved_{k}": StateArray(
+                    v, "rows", rows, nan=nan.get(k, False), within=within.get(k)
+                )
+                for k, v in self.saved._asdict().items()
+            },
+            "stop_time": StateArray(self.stopped, nan=True),
         }
 
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        rows = int(self.now.saved)
-        arrays = {name: values.copy() for name, values in self._tables().items()}
-        arrays |= {f"saved_{name}": v[:rows] for name, v in self.saved._asdict().items()}
+    def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
         written = self._written()
-        arrays["event_values"] = np.concatenate([block.values for block in written])
-        arrays["event_marks"] = np.concatenate([block.marks for block in written])
-        arrays["stop_time"] = np.array([np.nan if self.stop_time is None else self.stop_time])
-        return arrays
+        values = np.concatenate([block.values for block in written])
+        marks = np.concatenate([block.marks for block in written])
+        return {**self._state(), "event_values": values, "event_marks": marks}
 
     def _resume(self) -> bool:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        self._check(kept)
-        for name, values in self._tables().items():
-            values[...] = kept[name]
-        for name, values in self.saved._asdict().items():
-            values[: self.now.saved] = kept[f"saved_{name}"]
-        rows = max(self.n_events + self.chain.n_mass, self.events.marks.shape[0])
-        self._blocks = (_block(rows, 0),)
+        n = self.chain.n_mass
+        sizes = restore(
+            self._state(),
+            kept,
+            event_values=like(self.events.values, "events"),
+            event_marks=like(self.events.marks, "events", within=(-1, n)),
+        )
+        now, rows = self.now, sizes["rows"]
+        check_count("progress", int(now.saved), rows, rows)
+        check_count("progress", int(now.events), sizes["events"], sizes["events"])
+        check_count("progress", int(now.piece), 0, self.work.pieces.shape[1] - 1)
+        check_count("progress", int(now.step), 0, self.problem.n_step)
+        check_count("event_marks", int(abs(kept["event_marks"][:, 1:]).max(initial=0)), 0, 1)
+        self._blocks = (_block(max(self.n_events + n, self.events.marks.shape[0]), 0),)
         self.events.values[: self.n_events] = kept["event_values"]
         self.events.marks[: self.n_events] = kept["event_marks"]
-        stop = float(kept["stop_time"][0])
-        self.stop_time = None if np.isnan(stop) else stop
         return True
-
-    def _check(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Refuse a checkpoint whose arrays are not those of `_pack`."""
-        forms = {name: like(values) for name, values in self._tables().items()}
-        # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
-        infinite = ("rest_since", "save_at")
-        forms["progress"] = like(self.work.progress, inf=infinite, within=(0, MOST_WORK))
-        forms["mode"] = like(self._tables()["mode"], within=(-1, 1))
-        for name, values in self.saved._asdict().items():
-            nan, within = (-1,) if name == "state" else False, (-1, 1) if name == "mode" else None
-            forms[f"saved_{name}"] = like(values, "rows", nan=nan, within=within)
-        forms["event_values"] = like(self.events.values, "events")
-        forms["event_marks"] = like(self.events.marks, "events", within=(-1, self.chain.n_mass))
-        forms["stop_time"] = Form((1,), nan=True)
-        sizes = check_arrays(kept, forms)
-        now = kept["progress"][0]
-        check_count("progress", int(now["saved"]), sizes["rows"], sizes["rows"])
-        check_count("progress", int(now["events"]), sizes["events"], sizes["events"])
-        check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
-        check_count("progress", int(now["piece"]), 0, self.work.pieces.shape[1] - 1)
-        check_count("progress", int(now["step"]), 0, self.problem.n_step)
-        modes = kept["event_marks"][:, 1:]
-        check_count("event_marks", int(abs(modes).max(initial=0)), 0, 1)
 
     # ---- report
 
@@ -355,9 +343,9 @@ class March:
 
     def _stop(self) -> float | None:
         """Return the time of the stop, unless something moved after it."""
-        if self.stop_time is None or self.now.slipping > 0:
-            return None
-        return self.stop_time if self.now.rest_since <= self.stop_time else None
+        stopped = float(self.stopped[0])
+        # NaN is no time after a rest
+        return stopped if self.now.slipping == 0 and self.now.rest_since <= stopped else None
 
 
 def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
