@@ -206,10 +206,18 @@ class Log:
         return sum(map(len, self._parts))
 
     @property
+    def last(self) -> Any:
+        """The last row; there must be one."""
+        return self._parts[-1][-1]
+
+    @property
     def rows(self) -> Array:
         """All rows, one after the other."""
         if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
+            first = self._parts[0]
+            # of that very type: what is joined by NumPy has elements without attributes
+            rows = np.empty((len(self), *first.shape[1:]), first.dtype)
+            self._parts = [np.concatenate(self._parts, out=rows)]
         return self._parts[0]
 
     @rows.setter

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.checkpoint import Form, check_arrays, check_count, like, refused, unpacking
+from stiction.core.checkpoint import Form, Log, StateArray, check_count, refused, restore, unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import Policy
 from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
+from stiction.numerics.arrays import Struct
 from stiction.numerics.callback import call_arrays
-from stiction.numerics.checks import MOST_WORK
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
 from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
-from stiction.switching.flow.records import Flow
 from stiction.switching.flow.state import Event
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
@@ -61,6 +60,14 @@ def solve_event_driven(system: SwitchingSystem, method: EventDriven, request: Re
     return _Solver(method, system, request).run()
 
 
+class Leaving(Struct):
+    """When an escaping region is left, infinity for never; to which side; of which surface."""
+
+    at: float
+    side: float
+    surface: int
+
+
 class _Solver:
     """One solve: the trajectory, the losses of determinism, and the report."""
 
@@ -72,12 +79,12 @@ class _Solver:
         rows = min(_EVENT_ROWS, max(method.max_events, 3) + 1)
         self.path = Trajectory(system, self.tolerance, request.save, events=rows, energies=True)
         self.policy: Policy = _STOP if method.policy is None else method.policy
-        self.events: list[npt.NDArray[np.void]] = []
-        self.states: list[Floats] = []
-        self.n_events = 0
+        self.events, self.states = Log(Event.table(0)), Log(np.zeros((0, system.compiled.n)))
         self.losses: list[Loss] = []
         self.reason = ""
-        self.leave_at, self.leave_to, self.leave_from = np.inf, 0.0, 0
+        self.leaving = Leaving.table()
+        self.leave = self.leaving[0]
+        self.leave.at = np.inf
         self.futures: list[tuple[Place, Start]] = []
 
     @functools.cached_property
@@ -146,7 +153,7 @@ class _Solver:
         while True:
             used = int(path.flow.progress.steps)
             room = min(_STEPS_PER_CALL, self.method.steps_allowed() - used)
-            end = min(request.t_end, self.leave_at)
+            end = min(request.t_end, self.leave.at)
             code = path.advance(end, max(room, 1), self._report)
             self._check_functions()
             self._drain()
@@ -156,10 +163,10 @@ class _Solver:
             if int(path.flow.progress.steps) >= self.method.steps_allowed():
                 self.reason = f"max_steps = {self.method.steps_allowed()} were used up"
                 return Status.WORK_LIMIT
-            if self.n_events >= self.method.max_events:
+            if len(self.events) >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
-            yield Pause(self._done(), f"{self.n_events} events", self._pack)
+            yield Pause(self._done(), f"{len(self.events)} events", self._pack)
 
     def _done(self) -> float:
         """Return the fraction of the span that is done."""
@@ -168,7 +175,7 @@ class _Solver:
 
     def _report(self) -> None:
         """Say how far the run is, within a call that takes long."""
-        self.request.progress(self._done(), f"{self.n_events} events")
+        self.request.progress(self._done(), f"{len(self.events)} events")
 
     def _act(self, code: int) -> Status | None:
         """Return how the run ends, or None when it goes on."""
@@ -219,7 +226,7 @@ class _Solver:
 
     def _extrapolate(self) -> None:
         """Put a state whose events pile up where they do: they shrink geometrically."""
-        events, states = self._recorded()
+        events, states = self.events.rows, self.states.rows
         crossings = np.flatnonzero(events["kind"] == r.CROSS)
         if not crossings.size:
             return
@@ -258,7 +265,7 @@ class _Solver:
     def _spirals_to_rest(self) -> bool:
         """Let a state that spirals in where two surfaces meet stay there, if that is all it can."""
         path, system = self.path, self.system
-        found = rests_at(system, path.x, self._recorded()[0])
+        found = rests_at(system, path.x, self.events.rows)
         if found is None:
             return False
         x, i, j = found
@@ -275,10 +282,10 @@ class _Solver:
     def _leave_now(self) -> None:
         """Leave the escaping region at the time that was chosen."""
         path = self.path
-        leave(self.system, path, self.leave_from, self.leave_to)
+        leave(self.system, path, self.leave.surface, self.leave.side)
         if self.system.compiled.m == 1:
             self._place(path.t, path.x, path.sides)
-        self.leave_at, self.leave_to = np.inf, 0.0
+        self.leave.at, self.leave.side = np.inf, 0.0
 
     def _place(self, t: float, x: Floats, sides: Floats) -> None:
         """Go on from a state with these signs; hops that kernels cannot see are made here."""
@@ -414,8 +421,8 @@ class _Solver:
                 kind = r.LEAVE if before == 0.0 else r.SLIDE if after == 0.0 else r.CROSS
                 path.log(kind, k, before, after)
         if start.dwell > 0.0:
-            self.leave_at, self.leave_to = t + start.dwell, start.side
-            self.leave_from = place.surface if start.surface is None else start.surface
+            self.leave.at, self.leave.side = t + start.dwell, start.side
+            self.leave.surface = place.surface if start.surface is None else start.surface
         return None
 
     def _add_energies(self, start: Start) -> None:
@@ -508,50 +515,72 @@ class _Solver:
     def _drain(self) -> None:
         """Move the events out of the kernel's rows."""
         flow = self.path.flow
-        count = int(flow.progress.events)
-        if count:
-            self.events.append(flow.records.events[:count].copy())
-            self.states.append(flow.records.states[:count].copy())
-            self.n_events += count
-            flow.progress.events = 0
+        self.events.add(flow.records.events[: flow.progress.events])
+        self.states.add(flow.records.states[: flow.progress.events])
+        flow.progress.events = 0
 
-    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+    def _state(self) -> dict[str, StateArray]:
+        return {
+            **self.path.flow.state(),
+            "events": StateArray(self.events, inf=("margin",)),
+            "states": StateArray(self.states),
+            "leave": StateArray(self.leaving, inf=("at",), within=(0, self.system.compiled.m)),
+        }
+
+    def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
         # what was done since the kernel came back may have left an event in its rows
         self._drain()
-        arrays: dict[str, npt.NDArray[Any]] = dict(self.path.flow.moving())
-        arrays["events"], arrays["states"] = self._recorded()
-        arrays["leave"] = np.array([self.leave_at, self.leave_to, self.leave_from])
-        # without losses a width of -1 could not be worked out
+        n, m = self.system.compiled.n, self.system.compiled.m
         lost = [[loss.time, *loss.where["state"]] for loss in self.losses]  # type: ignore[misc]
-        arrays["lost_where"] = np.array(json.dumps([dict(loss.where) for loss in self.losses]))
-        arrays["lost"] = np.array(lost).reshape(-1, 1 + self.system.compiled.n)
         words = [[loss.kind, str(loss.where["contact"]), loss.choice] for loss in self.losses]
-        arrays["lost_words"] = np.array(words, dtype=np.str_).reshape(-1, 3)
         futures = [
             [place.t, place.surface, start.wait, start.rest, start.branch, *start.x, *start.sides]
             for place, start in self.futures
         ]
-        width = 5 + self.system.compiled.n + self.system.compiled.m
-        arrays["futures"] = np.array(futures, dtype=np.float64).reshape(-1, width)
-        arrays["rng"] = np.array(json.dumps(self.rng.bit_generator.state))
-        return arrays
+        return {
+            **self._state(),
+            "lost_where": np.array(json.dumps([dict(loss.where) for loss in self.losses])),
+            "lost": np.array(lost).reshape(-1, 1 + n),
+            "lost_words": np.array(words, dtype=np.str_).reshape(-1, 3),
+            "futures": np.array(futures, dtype=np.float64).reshape(-1, 5 + n + m),
+            "rng": np.array(json.dumps(self.rng.bit_generator.state)),
+        }
 
     def _resume(self) -> bool:
         kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
         if kept is None:
             return False
-        _check_checkpoint(kept, self.path.flow)
+        n, m = self.system.compiled.n, self.system.compiled.m
+        restore(
+            self._state(),
+            kept,
+            lost_where=Form((), "U"),
+            lost=Form(("losses", 1 + n), nan=True),
+            lost_words=Form(("losses", 3), "U"),
+            futures=Form(("futures", 5 + n + m), inf=True),
+            rng=Form((), "U"),
+        )
+        self._check_state()
         with unpacking():
             self._unpack(kept)
         return True
 
+    def _check_state(self) -> None:
+        """Refuse counts and events that are not those of a run of this flow."""
+        flow, events = self.path.flow, self.events.rows
+        now, m = flow.progress, self.system.compiled.m
+        check_count("progress", int(now.saves), 0, flow.saved.shape[0])
+        check_count("progress", int(now.events), 0, 0)
+        check_count("states", len(self.states), len(events), len(events))
+        known = (events["kind"] >= 0).all() and (events["kind"] < len(r.KINDS)).all()
+        if not (known and (abs(events["surface"]) <= m + int(now.k)).all()):
+            raise refused("events", "numbers that are not those of events", "events of this system")
+        steps = np.diff(events["time"])
+        if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
+            raise refused("events", "events out of order", "events one after the other")
+
     def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        for name, array in self.path.flow.moving().items():
-            array[...] = kept[name]
-        self.events, self.states = [kept["events"]], [kept["states"]]
-        self.n_events = len(kept["events"])
-        self.leave_at, self.leave_to, surface = (float(v) for v in kept["leave"])
-        self.leave_from = int(surface)
+        """Take up losses, futures and the place in the random numbers."""
         places = json.loads(str(kept["lost_where"]))
         for row, words, where in zip(kept["lost"], kept["lost_words"], places, strict=True):
             self.losses.append(Loss(float(row[0]), str(words[0]), where, str(words[2])))
@@ -563,20 +592,15 @@ class _Solver:
             self.futures.append((place, start))
         self.rng.bit_generator.state = json.loads(str(kept["rng"]))
 
-    def _recorded(self) -> tuple[npt.NDArray[np.void], Floats]:
-        """Return all events, and the states there."""
-        states = np.zeros((0, self.system.compiled.n))
-        return np.concatenate([*self.events, Event.table(0)]), np.vstack([*self.states, states])
-
     def _last_event(self) -> Event:
-        event: Event = self.events[-1][-1]
+        event: Event = self.events.last
         return event
 
     def _history(self, status: Status) -> FlowHistory:
         flow, c = self.path.flow, self.system.compiled
         self._drain()
         futures = self._other_futures()
-        rows, (events, states) = int(flow.progress.saves), self._recorded()
+        rows, events, states = int(flow.progress.saves), self.events.rows, self.states.rows
         saved, signs = flow.saved_states[:rows], flow.saved_signs[:rows]
         if not rows or (saved[-1, 0] < self.path.t and np.isfinite(flow.y).all()):
             # the state in which the run ended belongs to it
@@ -608,37 +632,3 @@ _FUTURE_END = (
     "0 end time, 1 work limit, 3 two-fold, 4 line, 5 accumulation, 9 fold, 10 intersection, "
     "else failed"
 )
-
-
-def _check_checkpoint(kept: Mapping[str, npt.NDArray[Any]], flow: Flow) -> None:
-    """Refuse a checkpoint whose arrays are not those of a run of this flow.
-
-    Raises
-    ------
-    StoreError : naming the array.
-
-    Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
-    """
-    n, m = int(flow.progress.n), int(flow.progress.m)
-    # no margin and no event yet are infinitely far
-    forms = {name: like(array) for name, array in flow.moving().items()}
-    margins, counts = ("least_margin", "margin"), (-1, MOST_WORK)
-    forms["progress"] = like(flow.moving()["progress"], inf=margins, within=counts)
-    forms["order"] = like(flow.moving()["order"], within=(0, 2))
-    forms["events"] = like(flow.records.events, "events", inf=("margin",))
-    forms["states"] = like(flow.records.states, "events")
-    forms["leave"] = Form((3,), inf=True)
-    forms["lost"] = Form(("losses", 1 + n), nan=True)
-    forms["lost_words"] = Form(("losses", 3), "U")
-    forms["futures"] = Form(("futures", 5 + n + m), inf=True)
-    forms |= {name: Form((), "U") for name in ("lost_where", "rng")}
-    check_arrays(kept, forms)
-    now, events = kept["progress"][0], kept["events"]
-    check_count("progress", int(now["saves"]), 0, flow.saved.shape[0])
-    check_count("progress", int(now["events"]), 0, 0)
-    known = (events["kind"] >= 0).all() and (events["kind"] < len(r.KINDS)).all()
-    if not (known and (abs(events["surface"]) <= m + int(flow.progress.k)).all()):
-        raise refused("events", "numbers that are not those of events", "events of this system")
-    steps = np.diff(events["time"])
-    if not ((steps >= 0.0).all() or (steps <= 0.0).all()):
-        raise refused("events", "events out of order", "events one after the other")

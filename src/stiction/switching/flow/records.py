@@ -7,12 +7,14 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import StateArray
 from stiction.numerics.bernstein import (
     NODES,
     bernstein_from_samples,
     nodes,
     tail_from_samples,
 )
+from stiction.numerics.checks import MOST_WORK
 from stiction.switching.flow.state import (
     BERNSTEIN,
     COEFFICIENT,
@@ -129,19 +131,21 @@ class Flow:
         """(s, m) signs, the multiplier on a surface the state slides on."""
         return self.saved[:, self.width :]
 
-    def moving(self) -> dict[str, npt.NDArray[np.generic]]:
+    def state(self) -> dict[str, StateArray]:
         """Return views of what a run needs to go on, by name."""
         work, now = self.work, self.progress
+        # no margin and no event yet are infinitely far
+        never = ("least_margin", "margin")
         return {
-            "progress": work.progress[SAVED],
-            "y": self.y,
-            "sides": self.sides,
-            "kinks": self.kinks,
+            "progress": StateArray(work.progress[SAVED], inf=never, within=(-1, MOST_WORK)),
+            "y": StateArray(self.y),
+            "sides": StateArray(self.sides),
+            "kinks": StateArray(self.kinks),
             # a step may begin with those that the last one, or a placement, left
-            "gradients": self.rows[GRAD, : now.m * now.n],
-            "order": self.functions["order"],
-            "saved": self.saved_states,
-            "saved_signs": self.saved_signs,
+            "gradients": StateArray(self.rows[GRAD, : now.m * now.n]),
+            "order": StateArray(self.functions["order"], within=(0, 2)),
+            "saved": StateArray(self.saved_states),
+            "saved_signs": StateArray(self.saved_signs),
         }
 
 
