@@ -94,6 +94,34 @@ def test_python_works_with_it(python):
     assert second == "('pull',) Sledge(mass=2.0)"
 
 
+def test_it_goes_on_from_a_checkpoint(python):
+    printed = python(
+        "import numpy as np\n"
+        "import stiction as st\n"
+        "class Memory:\n"
+        "    state = None\n"
+        "    def due(self): return self.state is None\n"
+        "    def save(self, state): self.state = state\n"
+        "    def load(self): return self.state\n"
+        "kept = Memory()\n"
+        "given = dict(t_span=(0.0, 10.0), save=11)\n"
+        "whole = st.solve(st.sledge.Sledge(speed=3.0), checkpoint=kept, **given)\n"
+        "print(kept.state['rows'].shape)\n"
+        "again = st.solve(st.sledge.Sledge(speed=3.0), checkpoint=kept, **given)\n"
+        "pairs = again.variables.items()\n"
+        "same = [(whole.variables[name].values == v.values).all() for name, v in pairs]\n"
+        "print(all(same))\n"
+        "kept.state['rows'] = kept.state['rows'] * np.nan\n"
+        "try:\n"
+        "    st.solve(st.sledge.Sledge(speed=3.0), checkpoint=kept, **given)\n"
+        "except st.StoreError as error:\n"
+        "    print(str(error).splitlines()[0])\n"
+    )
+    shape, same, refused = printed.splitlines()
+    assert (shape, same) == ("(2, 6)", "True")
+    assert refused.startswith("checkpoint, array 'rows': got NaN")
+
+
 def test_bad_input_is_refused_at_the_door(python, tmp_path):
     python(COMMAND, "run", "sledge-pulled", "--set", "system.mass=-1", code_wanted=2)
     python(COMMAND, "run", "sledge-pulled", "--set", "system.mas=1", code_wanted=2)
