@@ -290,7 +290,7 @@ class March:
         check_count("progress", int(now["saved"]), sizes["rows"], sizes["rows"])
         check_count("progress", int(now["events"]), sizes["events"], sizes["events"])
         check_count("saved_time", sizes["rows"], 0, self.saved.time.size)
-        check_count("progress", int(now["piece"]), 0, self.work.pieces.shape[1] - 1)
+        check_count("progress", int(now["piece"]), 0, len(self.work.pieces) - 1)
         check_count("progress", int(now["step"]), 0, self.problem.n_step)
         modes = kept["event_marks"][:, 1:]
         check_count("event_marks", int(abs(modes).max(initial=0)), 0, 1)

@@ -25,12 +25,14 @@ __all__ = [
     "N_SUMS",
     "Events",
     "Listed",
+    "LoadPiece",
     "Masses",
     "Modes",
     "Motion",
     "Problem",
     "Progress",
     "Saved",
+    "Sine",
     "Trial",
     "Work",
     "masses_of",
@@ -149,6 +151,22 @@ class Progress(Struct):
     misses: int
 
 
+class LoadPiece(Struct):
+    """A straight part of the load: from when on [s], the load then [N], and its rate [N/s]."""
+
+    time: float
+    offset: float
+    rate: float
+
+
+class Sine(Struct):
+    """A sine of the load: amplitude [N], angular frequency [rad/s] and phase [rad]."""
+
+    amplitude: float
+    frequency: float
+    phase: float
+
+
 class Listed(Struct):
     """Entry q of four lists of masses.
 
@@ -240,15 +258,15 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    pieces, sines : rows (time, offset, rate) and (amplitude, frequency, phase) of the load
+    pieces, sines : of the load
     f, m : (F_ROWS, n + 1 or more), (M_ROWS, same) as above
     lists : (n + 1,)
     law : a row per mass with parameters and states of its law, as in `laws.law_kernels`
     progress : one element
     """
 
-    pieces: Floats
-    sines: Floats
+    pieces: Table[LoadPiece]
+    sines: Table[Sine]
     f: Floats
     m: Marks
     lists: Table[Listed]
