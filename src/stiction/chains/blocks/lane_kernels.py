@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import LARGEST
-from stiction.chains.theta.state import Problem, Progress, masses_of, modes_of, motion_of, trial_of
+from stiction.chains.theta.state import (
+    LoadPiece,
+    Problem,
+    Progress,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.numerics.arrays import Table
 from stiction.numerics.compiling.lanes import LANES, Lanes, count, full, load, store, where
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
@@ -78,7 +87,14 @@ def fill_lane(n: int, f: Floats, a: Floats, j: int) -> None:
 
 @kernel(borrows=True)
 def put_lane(
-    n: int, f: Floats, m: Marks, now: Progress, pieces: Floats, a: Floats, c: Floats, j: int
+    n: int,
+    f: Floats,
+    m: Marks,
+    now: Progress,
+    pieces: Table[LoadPiece],
+    a: Floats,
+    c: Floats,
+    j: int,
 ) -> None:
     """Write the state of a chain to lane j."""
     motion, trial, system, modes = motion_of(f), trial_of(f), system_of(f), modes_of(m)
@@ -98,10 +114,10 @@ def put_lane(
     row[SUM_HEAT + j], row[SUM_HEAT_LOW + j] = now.heat, now.heat_low
     # a load that does not vary is what a step sees of it
     row[LOAD + j] = row[PULL + j] = row[NEW_LOAD + j] = now.load
-    piece, last = now.piece, pieces.shape[1] - 1
-    row[PIECE_TIME + j], row[PIECE_OFFSET + j] = pieces[0, piece], pieces[1, piece]
-    row[PIECE_RATE + j] = pieces[2, piece]
-    row[PIECE_ENDS + j] = pieces[0, piece + 1] if piece < last else np.inf
+    piece, after = pieces[now.piece], now.piece + 1
+    row[PIECE_TIME + j], row[PIECE_OFFSET + j] = piece.time, piece.offset
+    row[PIECE_RATE + j] = piece.rate
+    row[PIECE_ENDS + j] = pieces[after].time if after < len(pieces) else np.inf
 
 
 @kernel(borrows=True)

@@ -25,6 +25,7 @@ from stiction.chains.theta.exact_kernels import advance_exact, prepare
 from stiction.chains.theta.state import (
     Events,
     Listed,
+    LoadPiece,
     Masses,
     Modes,
     Motion,
@@ -54,7 +55,7 @@ RUNNING, RESTED, ENDED, LEFT = 0, 1, 2, 3
 class Lot(NamedTuple):
     """m chains of n masses, each with what `theta.state.Work` has of one.
 
-    f (m, F_ROWS, n + 1), m (m, M_ROWS, n + 1), pieces (m, 3, pieces), sines (m, 3, sines)
+    f (m, F_ROWS, n + 1), m (m, M_ROWS, n + 1), pieces (m, pieces), sines (m, sines)
     progress (m,), stick_bound (m, n)
     saved : of one chain, two rows
     code : (m,) RUNNING at the start; then RESTED from `rest_time` on, ENDED, or LEFT to itself
@@ -70,8 +71,8 @@ class Lot(NamedTuple):
 
     f: Floats
     m: Marks
-    pieces: Floats
-    sines: Floats
+    pieces: npt.NDArray[Any]
+    sines: npt.NDArray[Any]
     progress: Table[Progress]
     stick_bound: Floats
     saved: Saved
@@ -155,8 +156,9 @@ def _enter(
         fill_lane(p.n, lot.f[b], a, j)
         put_lane(p.n, lot.f[b], lot.m[b], lot.progress[b], lot.pieces[b], a, c, j)
         for q in range(sines.shape[1]):
-            for k in range(3):
-                sines[k, q, j] = lot.sines[b, k, q]
+            sine = lot.sines[b, q]
+            sines[0, q, j], sines[1, q, j] = sine.amplitude, sine.frequency
+            sines[2, q, j] = sine.phase
         if j >= members or lot.code[b] != RUNNING:
             clear_lane(a, c, j)
 
@@ -268,23 +270,23 @@ def rests(p: Problem, lot: Lot, b: int) -> bool:
     """
     n, progress = p.n, lot.progress[b]
     since, t = progress.rest_since, time_after(p, progress.step - 1)
-    pieces, swing = lot.pieces.shape[2], 0.0
+    pieces, swing = lot.pieces[b], 0.0
     at = now_at = 0
-    for k in range(pieces):
-        at = k if lot.pieces[b, 0, k] <= since else at
-        now_at = k if lot.pieces[b, 0, k] <= t else now_at
-    low = _straight(lot, b, at, since)
+    for k in range(len(pieces)):
+        at = k if pieces[k].time <= since else at
+        now_at = k if pieces[k].time <= t else now_at
+    low = _straight(pieces[at], since)
     high = low
-    for k in range(pieces):
-        if lot.pieces[b, 0, k] > since:
-            low = min(low, lot.pieces[b, 1, k])
-            high = max(high, lot.pieces[b, 1, k])
-    now = _straight(lot, b, now_at, t)
-    for q in range(lot.sines.shape[2]):
-        swing += abs(lot.sines[b, 0, q])
-        now += lot.sines[b, 0, q] * np.sin(lot.sines[b, 1, q] * t + lot.sines[b, 2, q])
+    for k in range(len(pieces)):
+        if pieces[k].time > since:
+            low = min(low, pieces[k].offset)
+            high = max(high, pieces[k].offset)
+    now = _straight(pieces[now_at], t)
+    for sine in lot.sines[b]:
+        swing += abs(sine.amplitude)
+        now += sine.amplitude * np.sin(sine.frequency * t + sine.phase)
     low, high = low - swing, high + swing
-    rate = lot.pieces[b, 2, pieces - 1]
+    rate = pieces[len(pieces) - 1].rate
     low = -np.inf if rate < 0.0 else low
     high = np.inf if rate > 0.0 else high
     masses, x = masses_of(lot.f[b]), motion_of(lot.f[b]).x
@@ -304,7 +306,6 @@ def rests(p: Problem, lot: Lot, b: int) -> bool:
 
 
 @kernel(borrows=True)
-def _straight(lot: Lot, b: int, k: int, t: float) -> float:
-    """Return the straight part of the load of chain b on piece k [N]."""
-    f: float = lot.pieces[b, 1, k] + lot.pieces[b, 2, k] * (t - lot.pieces[b, 0, k])
-    return f
+def _straight(piece: LoadPiece, t: float) -> float:
+    """Return the straight part of the load at time t [N]."""
+    return piece.offset + piece.rate * (t - piece.time)

@@ -270,8 +270,8 @@ def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
     lot = Lot(
         f=np.zeros((m, state.F_ROWS, n + 1)),
         m=np.zeros((m, state.M_ROWS, n + 1), np.int8),
-        pieces=np.stack([stack.piece_time, stack.piece_offset, stack.piece_rate], axis=1),
-        sines=np.stack([stack.amplitude, stack.frequency, stack.phase], axis=1),
+        pieces=np.zeros(stack.piece_time.shape, state.LoadPiece.fields_type),
+        sines=np.zeros(stack.amplitude.shape, state.Sine.fields_type),
         progress=state.Progress.table(m),
         stick_bound=np.ascontiguousarray(stack.bound),
         saved=saved,
@@ -288,6 +288,10 @@ def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
         marks=np.zeros((n, 3), np.int32),
         lists=state.Listed.table(n + 1),
     )
+    for name in ("time", "offset", "rate"):
+        lot.pieces[name] = getattr(stack, f"piece_{name}")
+    for name in ("amplitude", "frequency", "phase"):
+        lot.sines[name] = getattr(stack, name)
     masses, motion, modes = lot.masses, lot.motion, lot.modes
     for row, values in (
         (masses.mass, stack.mass),

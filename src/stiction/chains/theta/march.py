@@ -275,7 +275,7 @@ class March:
         now, rows = self.now, sizes["rows"]
         check_count("progress", int(now.saved), rows, rows)
         check_count("progress", int(now.events), sizes["events"], sizes["events"])
-        check_count("progress", int(now.piece), 0, self.work.pieces.shape[1] - 1)
+        check_count("progress", int(now.piece), 0, len(self.work.pieces) - 1)
         check_count("progress", int(now.step), 0, self.problem.n_step)
         check_count("event_marks", int(abs(kept["event_marks"][:, 1:]).max(initial=0)), 0, 1)
         self._blocks = (_block(max(self.n_events + n, self.events.marks.shape[0]), 0),)

@@ -185,7 +185,7 @@ def back(
     of squared slips.
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
-    good, count, until = True, 0, last if last == n else last - 1
+    good, seen, count, until = True, 0, 0, last if last == n else last - 1
     size = value = after = further = 0.0
     for i in range(last - 1, first - 2, -1):
         if i >= first:
@@ -198,16 +198,19 @@ def back(
         # the slip on both sides of the mass to the right is known now
         j = i + 1
         if j < until and not agrees(system, trial, modes, j, value, after, further):
-            said = judge(n, f, m, j, value, after, further, pull, far)
-            good = good and said == _FITS
-            if said == _CORRECTED:
-                lists[count].changed = j
-                count += 1
+            lists[seen].found = j
+            seen += 1
         further, after = after, value
-    for k in range(count // 2):
-        one = lists[k].changed
-        lists[k].changed = lists[count - 1 - k].changed
-        lists[count - 1 - k].changed = one
+    for k in range(seen - 1, -1, -1):
+        # the mass before this part is stuck
+        i = lists[k].found
+        before = system.solution[i - 1] if i > first else 0.0
+        after = system.solution[i + 1] if i + 1 < n else 0.0
+        said = judge(n, f, m, i, before, system.solution[i], after, pull, far)
+        good = good and said == _FITS
+        if said == _CORRECTED:
+            lists[count].changed = i
+            count += 1
     return good, count, size
 
 

@@ -13,14 +13,17 @@ import numpy.typing as npt
 
 from stiction.chains.theta.pass_kernels import LARGEST, agrees, ahead
 from stiction.chains.theta.state import (
+    LoadPiece,
     Problem,
     Progress,
+    Sine,
     masses_of,
     modes_of,
     motion_of,
     trial_of,
 )
 from stiction.chains.theta.step_kernels import Sums, close_books, load_at, time_after
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import system_of
 
@@ -37,8 +40,8 @@ FEW = 32
 @kernel(borrows=True)
 def quiet_steps(
     p: Problem,
-    pieces: Floats,
-    sines: Floats,
+    pieces: Table[LoadPiece],
+    sines: Table[Sine],
     f: Floats,
     m: Marks,
     now: Progress,
@@ -49,8 +52,7 @@ def quiet_steps(
     Verified by: tests/unit/chains/theta/test_passes.py::test_quiet_steps_make_no_difference
     """
     n, ride = p.n, p.theta * p.h * p.belt
-    last = pieces.shape[1] - 1
-    ends = pieces[0, now.piece + 1] if now.piece < last else np.inf
+    ends = pieces[now.piece + 1].time if now.piece + 1 < len(pieces) else np.inf
     pull = load = now.load
     made = 0
     while made < steps and now.step < p.n_step:

@@ -191,14 +191,18 @@ def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     work = state.Work(
-        pieces=np.array([pieces.time, pieces.offset, pieces.rate], order="C"),
-        sines=np.array([pieces.amplitude, pieces.angular_frequency, pieces.phase], order="C"),
+        pieces=state.LoadPiece.table(pieces.time.size),
+        sines=state.Sine.table(pieces.amplitude.size),
         f=np.zeros((state.F_ROWS, width)),
         m=np.zeros((state.M_ROWS, width), np.int8),
         lists=state.Listed.table(n + 1),
         law=law.rows,
         progress=state.Progress.table(),
     )
+    for name in ("time", "offset", "rate"):
+        work.pieces[name] = getattr(pieces, name)
+    work.sines["amplitude"], work.sines["phase"] = pieces.amplitude, pieces.phase
+    work.sines["frequency"] = pieces.angular_frequency
     masses, motion = work.masses, work.motion
     for row, values in (
         (masses.mass, chain.masses),
@@ -270,7 +274,7 @@ def begin(
         if p.event_address and rows:
             jump_states(p, events, 0, rows)
     now.slipping = int(np.count_nonzero(mode))
-    starts = work.pieces[0]
+    starts = work.pieces["time"]
     now.piece = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
     now.load = float(chain.load.at(t))
     now.rest_since = t

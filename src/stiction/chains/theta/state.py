@@ -25,12 +25,14 @@ __all__ = [
     "N_SUMS",
     "Events",
     "Listed",
+    "LoadPiece",
     "Masses",
     "Modes",
     "Motion",
     "Problem",
     "Progress",
     "Saved",
+    "Sine",
     "Trial",
     "Work",
     "masses_of",
@@ -149,12 +151,29 @@ class Progress(Struct):
     misses: int
 
 
+class LoadPiece(Struct):
+    """A straight part of the load: from when on [s], the load then [N], and its rate [N/s]."""
+
+    time: float
+    offset: float
+    rate: float
+
+
+class Sine(Struct):
+    """A sine of the load: amplitude [N], angular frequency [rad/s] and phase [rad]."""
+
+    amplitude: float
+    frequency: float
+    phase: float
+
+
 class Listed(Struct):
     """Entry q of four lists of masses.
 
     changed, until : the mass whose mode was corrected in this step, or the first and the last of
         the stretch that is solved again for it
-    found : the mass that was corrected when it was solved again; in `cross_zero`, its mode
+    found : the mass that was corrected when it was solved again; in `back`, one whose mode does
+        not agree, and in `cross_zero` the mode of the mass that changed
     later : the mass that is left for the whole chain
     """
 
@@ -239,15 +258,15 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    pieces, sines : rows (time, offset, rate) and (amplitude, frequency, phase) of the load
+    pieces, sines : of the load
     f, m : (F_ROWS, n + 1 or more), (M_ROWS, same) as above
     lists : (n + 1,)
     law : a row per mass with parameters and states of its law, as in `laws.law_kernels`
     progress : one element
     """
 
-    pieces: Floats
-    sines: Floats
+    pieces: Table[LoadPiece]
+    sines: Table[Sine]
     f: Floats
     m: Marks
     lists: Table[Listed]

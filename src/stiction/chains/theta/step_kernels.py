@@ -18,16 +18,18 @@ import numpy.typing as npt
 
 from stiction.chains.theta.state import (
     Events,
+    LoadPiece,
     Problem,
     Progress,
     Saved,
+    Sine,
     masses_of,
     modes_of,
     motion_of,
     trial_of,
 )
 from stiction.laws.law_kernels import OLD, law_value
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Table, Vector
 from stiction.numerics.callback import call
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
@@ -97,22 +99,25 @@ def time_after(p: Problem, step: int) -> float:
 
 
 @kernel(borrows=True)
-def load_at(pieces: Matrix, sines: Matrix, address: int, t: float, piece: int) -> float:
+def load_at(
+    pieces: Table[LoadPiece], sines: Table[Sine], address: int, t: float, piece: int
+) -> float:
     """Return the load [N] at time t, on the given piece."""
-    pull = pieces[1, piece] + pieces[2, piece] * (t - pieces[0, piece])
-    for j in range(sines.shape[1]):
-        pull += sines[0, j] * sin(sines[1, j] * t + sines[2, j])
+    line = pieces[piece]
+    pull = line.offset + line.rate * (t - line.time)
+    for j in range(len(sines)):
+        sine = sines[j]
+        pull += sine.amplitude * sin(sine.frequency * t + sine.phase)
     if address != 0:
         pull += call(address, t)
     return pull
 
 
 @kernel(borrows=True)
-def begin_step(p: Problem, pieces: Matrix, sines: Matrix, now: Progress) -> float:
+def begin_step(p: Problem, pieces: Table[LoadPiece], sines: Table[Sine], now: Progress) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, now.step)
-    last = pieces.shape[1] - 1
-    while now.piece < last and pieces[0, now.piece + 1] <= t:
+    while now.piece + 1 < len(pieces) and pieces[now.piece + 1].time <= t:
         now.piece += 1
     before = now.load
     now.load = load_at(pieces, sines, p.load_address, t, now.piece)

@@ -88,8 +88,10 @@ nvrtc.get_supported_ccs = lambda: ((8, 0),)
 dispatcher.get_current_device = lambda: types.SimpleNamespace(compute_capability=(8, 0))
 known = {"int": kinds.int64, "float": kinds.float64, "bool": kinds.boolean}
 fields = [known[kind.__forward_arg__] for kind in state.Problem.__annotations__.values()]
-three, entries = kinds.float64[:, :, ::1], from_dtype(state.Progress.fields_type)
-arrays = [three, three, three, kinds.int8[:, :, ::1], entries[::1]]
+three = kinds.float64[:, :, ::1]
+piece, sine, entry = (from_dtype(one.fields_type) for one in
+                      (state.LoadPiece, state.Sine, state.Progress))
+arrays = [piece[:, ::1], sine[:, ::1], three, kinds.int8[:, :, ::1], entry[::1]]
 given = [kinds.NamedTuple(fields, state.Problem), *arrays, kinds.int64, kinds.int64[::1]]
 ptx, _ = cuda.compile_ptx(launch, kinds.void(*given), cc=(8, 0))
 assert ".target sm_80" in ptx and ptx.count(".visible .entry") == 1
