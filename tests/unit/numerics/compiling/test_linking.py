@@ -261,3 +261,53 @@ def test_an_edit_below_a_kernel_apart_is_seen(apart):
     source.write_text(source.read_text().replace("x + 1.0", "x + 2.0"))
     assert call(apart, "two") == (15.0, ["low", "mid", "two"])
     assert call(apart, "one") == (110.0, ["one"])
+
+
+def test_symbols_of_structured_arrays_are_the_same_in_all_processes(tmp_path):
+    script = tmp_path / "symbols.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys
+
+            import numba
+            import numpy as np
+
+            from stiction.numerics.arrays import Struct
+            from stiction.numerics.compiling.linking import inner
+            from stiction.numerics.jit import kernel
+
+
+            class Place(Struct):
+                x: float
+                at: int
+
+
+            @kernel
+            def x_of(places):
+                return places[0].x
+
+
+            # types that only this process has met
+            for i in range(int(sys.argv[1])):
+                numba.from_dtype(np.dtype([(f"field{i}", "f8")]))
+            made = inner(x_of)
+            made.compile((numba.typeof(Place.table()),))
+            (found,) = made.overloads.values()
+            print(found.fndesc.mangled_name)
+            """
+        )
+    )
+    names = [
+        subprocess.run(
+            [sys.executable, str(script), count],
+            # each compiles by itself
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / count)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for count in ("0", "50")
+    ]
+    assert "Record" in names[0]
+    assert names[0] == names[1]

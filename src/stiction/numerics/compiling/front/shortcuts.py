@@ -11,6 +11,7 @@ entered by two threads.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,6 +138,15 @@ def _tell(told: Any) -> None:
         _BROADCAST(told)
 
 
+def _in_symbols(self: Any) -> tuple[str, tuple[int]]:
+    """Return what the symbols of functions say of a structured array.
+
+    Numba counts such types as a process meets them, so that kernels kept by one process would call
+    functions by names that those kept by another one do not have.
+    """
+    return "Record", (int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:6]),)
+
+
 _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (NumpyRulesArrayOperator, "generic", _operator_of_arrays),
     (BaseFunction, "get_call_type", _call_type),
@@ -145,6 +155,7 @@ _INSTEAD: tuple[tuple[Any, str, Any], ...] = (
     (ir.Inst, "_rec_list_vars", _variables),
     (postproc.PostProcessor, "run", _after_pass),
     (event, "broadcast", _tell),
+    (kinds.Record, "mangling_args", property(_in_symbols)),
     *BORROWING,
     *CALLING,
     *HANDING,
