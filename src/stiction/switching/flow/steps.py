@@ -194,12 +194,16 @@ def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
 @kernel(borrows=True)
 def dense(a: Matrix, s: float, width: int, out: int) -> None:
     """Fill row `out`[:width] with y at the fraction s of the step."""
+    t = 1.0 - s
     for c in range(width):
-        value = 0.0
-        for r in range(DENSE_ROWS):
-            value += a[DENSE + DENSE_ROWS - 1 - r, c]
-            value *= s if r % 2 == 0 else 1.0 - s
-        a[out, c] = a[Y, c] + value
+        # Horner's scheme, whose factors take turns
+        value = a[DENSE + 6, c] * s
+        value = (value + a[DENSE + 5, c]) * t
+        value = (value + a[DENSE + 4, c]) * s
+        value = (value + a[DENSE + 3, c]) * t
+        value = (value + a[DENSE + 2, c]) * s
+        value = (value + a[DENSE + 1, c]) * t
+        a[out, c] = a[Y, c] + (value + a[DENSE, c]) * s
 
 
 @kernel(borrows=True)
