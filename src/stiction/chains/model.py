@@ -135,14 +135,6 @@ class Chain(Declared):
     def __post_init__(self) -> None:
         _check_count(self.mass, self.n)
         _check_law(self.law)
-        super().__post_init__()
-        # a law with lists of a wrong length is refused here
-        self.friction.parameters  # noqa: B018
-        self._check_sizes()
-
-    @property
-    def lengths(self) -> dict[str, int]:
-        """How many masses and springs there are."""
         if self.supports == "none" and self.n_mass == 1:
             raise ModelError(
                 "Chain.supports",
@@ -151,6 +143,14 @@ class Chain(Declared):
                 "one mass without a wall has no spring to give a stiffness for.",
                 'use supports = "left", or add a mass.',
             )
+        super().__post_init__()
+        # a law with lists of a wrong length is refused here
+        self.friction.parameters  # noqa: B018
+        self._check_sizes()
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """How many masses and springs there are."""
         return {"mass": self.n_mass, "spring": self.n_spring}
 
     # ---- what methods read

@@ -57,6 +57,9 @@ class Vector(_Sized, Protocol):
     def max(self) -> float:
         """Return the largest entry."""
 
+    def view(self, dtype: np.dtype[np.void], /) -> Any:
+        """Return the same numbers as a structured array."""
+
     def copy(self) -> Vector:
         """Return a contiguous copy."""
 

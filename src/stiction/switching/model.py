@@ -32,9 +32,6 @@ __all__ = ["MODES", "Compiled", "LineExit", "PiecewiseSmooth", "SwitchingSystem"
 
 Floats = npt.NDArray[np.float64]
 
-# what `power` of a system fills, in this order
-EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT = range(3)
-
 # what a scenario writes for the mode at one surface, and the sign it stands for
 MODES = {"+": 1.0, "-": -1.0, "slide": 0.0}
 _MODE = Choice(

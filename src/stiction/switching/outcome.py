@@ -178,10 +178,10 @@ def _energy_checks(energy: Ledger, rtol: float, unit: str) -> list[Check]:
 
 def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
-    from stiction.switching.flow.inspection import MULTIPLIER, OFF, WRONG_SIDE, inspect_states
+    from stiction.switching.flow.inspection import Inspection, inspect_states
 
     c = system.compiled
-    worst, row = np.zeros(3), np.zeros(3, dtype=np.int64)
+    found = Inspection.table()
     inspect_states(
         c.surface,
         c.gradient,
@@ -190,24 +190,24 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
         c.k,
         np.ascontiguousarray(history.x),
         np.ascontiguousarray(history.signs),
-        worst,
-        row,
+        found,
+        0,
     )
-    value, when = worst.tolist(), history.time[row].tolist()
+    off, wrong, multiplier, *rows = found.tolist()[0]
+    off_at, wrong_at, multiplier_at = history.time[rows].tolist()
     _, near, most = limits(rtol)
-    off, wrong, multiplier = value[OFF], value[WRONG_SIDE], value[MULTIPLIER]
     distance = "distance from the surface while sliding, over the size of the state, when saved"
     other = "how far h has the other sign than its mode, over the size of the state, when saved"
     bound = "multiplier while sliding, when saved: within [-1, 1] for a Filippov solution"
     return [
-        Check("stays_on_surface", off <= near, off, near, when[OFF], distance),
-        Check("stays_on_its_side", wrong <= near, wrong, near, when[WRONG_SIDE], other),
+        Check("stays_on_surface", off <= near, off, near, off_at, distance),
+        Check("stays_on_its_side", wrong <= near, wrong, near, wrong_at, other),
         Check(
             "multiplier_within_bound",
             multiplier <= most,
             multiplier,
             most,
-            when[MULTIPLIER],
+            multiplier_at,
             bound,
         ),
     ]

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.wheel.model import WheelOnTurntable
-from stiction.switching.wheel.parameters import COS, SIN
 
 __all__ = ["Portrait", "local_arcs", "local_sticking", "portrait", "wheel_surface"]
 
@@ -102,7 +101,7 @@ def wheel_surface(wheel: WheelOnTurntable, first: Floats, second: Floats) -> Flo
     Source: Szalai, Jeffrey 2014, (4).
     Verified by: tests/unit/switching/test_portraits.py::test_grids_lie_on_the_surface
     """
-    sin, cos = float(wheel.params[SIN]), float(wheel.params[COS])
+    sin, cos = float(wheel.params[0].sin), float(wheel.params[0].cos)
     a, b = np.meshgrid(np.asarray(first, float), np.asarray(second, float))
     if sin == 0.0:
         return np.stack([a, b, np.full(a.shape, wheel.omega0)], axis=-1)

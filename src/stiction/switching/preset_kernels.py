@@ -1,17 +1,18 @@
 """Fields, surfaces and powers of the preset systems, called by address.
 
 Each takes (x, s, p, out) as pointers. Signs come in by s; the fields are written so that
-they stay smooth when a state lies a little on the other side of its surface.
+they stay smooth when a state lies a little on the other side of its surface. Powers are the
+rates of external work, friction heat and viscous heat.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from stiction.numerics.arrays import Vector
 from stiction.numerics.callback import carray
 from stiction.numerics.elementary import exp
 from stiction.numerics.jit import kernel
-from stiction.switching.model import EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT
 
 __all__ = [
     "belt_field",
@@ -29,19 +30,6 @@ __all__ = [
     "relay_surface",
 ]
 
-# entries of the states: a block, two blocks, the normal form
-X, V = range(2)
-X1, X2, V1, V2 = range(4)
-Y, Z = 1, 2
-
-# entries of p: every belt has its speed first; the blocks that jump share a scale of slip
-BELT_SPEED = 0
-MU0, ALPHA = 1, 2
-V_SCALE = 1
-STATIC1, STATIC2, KINETIC1, KINETIC2, M1, M2, K1, K2, COUPLING = range(2, 11)
-STATIC, KINETIC, MASS, STIFFNESS, DAMPING = range(2, 7)
-J1, J2 = range(2)
-
 
 @kernel(borrows=True)
 def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: float) -> float:
@@ -52,29 +40,31 @@ def _friction(side: float, slip: float, static: float, kinetic: float, v_scale: 
     return -side * (kinetic + drop * exp(-side * slip / v_scale))
 
 
-# ---- a block on a belt
+# ---- a block on a belt: states x, v; p = belt speed, mu0, alpha
 
 
 def belt_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Newton's law: x'' + x = -s mu0 + alpha (x' - vb)."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (3,)), carray(out_at, (2,))
-    out[X] = x[V]
-    out[V] = -x[X] - s[0] * p[MU0] + p[ALPHA] * (x[V] - p[BELT_SPEED])
+    v, belt_speed, mu0, alpha = x[1], p[0], p[1], p[2]
+    out[0] = v
+    out[1] = -x[0] - s[0] * mu0 + alpha * (v - belt_speed)
 
 
 def belt_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = x' - vb."""
     x, p, out = carray(x_at, (2,)), carray(p_at, (3,)), carray(out_at, (1,))
-    out[0] = x[V] - p[BELT_SPEED]
+    v, belt_speed = x[1], p[0]
+    out[0] = v - belt_speed
 
 
 def belt_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, nothing viscous."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (3,)), carray(out_at, (3,))
-    slip = x[V] - p[BELT_SPEED]
-    force = -s[0] * p[MU0] + p[ALPHA] * slip
-    out[EXTERNAL_WORK], out[FRICTION_HEAT] = force * p[BELT_SPEED], -force * slip
-    out[VISCOUS_HEAT] = 0.0
+    belt_speed, mu0, alpha = p[0], p[1], p[2]
+    slip = x[1] - belt_speed
+    force = -s[0] * mu0 + alpha * slip
+    out[0], out[1], out[2] = force * belt_speed, -force * slip, 0.0
 
 
 # ---- relay feedback: p = n, A row by row, b, c
@@ -103,79 +93,93 @@ def relay_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     out[0] = value
 
 
-# ---- normal form of a two-fold
+# ---- normal form of a two-fold: states x, y, z; p = J1, J2
 
 
 def normal_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """(-y, 1, J1) for h > 0 and (z, J2, 1) for h < 0."""
     x, s, p, out = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (2,)), carray(out_at, (3,))
+    y, z, j1, j2 = x[1], x[2], p[0], p[1]
     if s[0] > 0.0:
-        out[X], out[Y], out[Z] = -x[Y], 1.0, p[J1]
+        out[0], out[1], out[2] = -y, 1.0, j1
     else:
-        out[X], out[Y], out[Z] = x[Z], p[J2], 1.0
+        out[0], out[1], out[2] = z, j2, 1.0
 
 
 def normal_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = x."""
     x, out = carray(x_at, (3,)), carray(out_at, (1,))
-    out[0] = x[X]
+    out[0] = x[0]
 
 
-# ---- two blocks on a belt
+# ---- two blocks on a belt: states x1, x2, v1, v2; p = belt speed, scale of slip, the two static
+# and kinetic friction forces, masses and stiffnesses, and the coupling
+
+
+@kernel(borrows=True, within=True)
+def _both_frictions(s: Vector, slip1: float, slip2: float, p: Vector) -> tuple[float, float]:
+    """Return the friction forces on both blocks."""
+    v_scale, static1, static2, kinetic1, kinetic2 = p[1], p[2], p[3], p[4], p[5]
+    first = _friction(s[0], slip1, static1, kinetic1, v_scale)
+    return first, _friction(s[1], slip2, static2, kinetic2, v_scale)
 
 
 def blocks_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Newton's law for both blocks; states x1, x2, v1, v2."""
+    """Newton's law for both blocks."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
     out = carray(out_at, (4,))
-    slip1, slip2 = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
-    link = p[COUPLING] * (x[X2] - x[X1])
-    first = _friction(s[0], slip1, p[STATIC1], p[KINETIC1], p[V_SCALE])
-    second = _friction(s[1], slip2, p[STATIC2], p[KINETIC2], p[V_SCALE])
-    out[X1], out[X2] = x[V1], x[V2]
-    out[V1] = (-p[K1] * x[X1] + link + first) / p[M1]
-    out[V2] = (-p[K2] * x[X2] - link + second) / p[M2]
+    x1, x2, v1, v2, belt_speed = x[0], x[1], x[2], x[3], p[0]
+    m1, m2, k1, k2, coupling = p[6], p[7], p[8], p[9], p[10]
+    first, second = _both_frictions(s, v1 - belt_speed, v2 - belt_speed, p)
+    link = coupling * (x2 - x1)
+    out[0], out[1] = v1, v2
+    out[2] = (-k1 * x1 + link + first) / m1
+    out[3] = (-k2 * x2 - link + second) / m2
 
 
 def blocks_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h_i = v_i - vb."""
     x, p, out = carray(x_at, (4,)), carray(p_at, (11,)), carray(out_at, (2,))
-    out[0], out[1] = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
+    v1, v2, belt_speed = x[2], x[3], p[0]
+    out[0], out[1] = v1 - belt_speed, v2 - belt_speed
 
 
 def blocks_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, nothing viscous."""
     x, s, p = carray(x_at, (4,)), carray(s_at, (2,)), carray(p_at, (11,))
-    out = carray(out_at, (3,))
-    slip1, slip2 = x[V1] - p[BELT_SPEED], x[V2] - p[BELT_SPEED]
-    first = _friction(s[0], slip1, p[STATIC1], p[KINETIC1], p[V_SCALE])
-    second = _friction(s[1], slip2, p[STATIC2], p[KINETIC2], p[V_SCALE])
-    out[EXTERNAL_WORK] = (first + second) * p[BELT_SPEED]
-    out[FRICTION_HEAT] = -first * slip1 - second * slip2
-    out[VISCOUS_HEAT] = 0.0
+    out, belt_speed = carray(out_at, (3,)), p[0]
+    slip1, slip2 = x[2] - belt_speed, x[3] - belt_speed
+    first, second = _both_frictions(s, slip1, slip2, p)
+    out[0] = (first + second) * belt_speed
+    out[1], out[2] = -first * slip1 - second * slip2, 0.0
 
 
-# ---- a block whose friction drops after breakaway
+# ---- a block whose friction drops after breakaway: states x, v; p = belt speed, scale of slip,
+# static and kinetic friction force, mass, stiffness, damping
 
 
 def jump_field(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
-    """Newton's law for one block; states x, v."""
+    """Newton's law for one block."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (2,))
-    force = _friction(s[0], x[V] - p[BELT_SPEED], p[STATIC], p[KINETIC], p[V_SCALE])
-    out[X] = x[V]
-    out[V] = (-p[STIFFNESS] * x[X] - p[DAMPING] * x[V] + force) / p[MASS]
+    v, belt_speed, v_scale, static, kinetic = x[1], p[0], p[1], p[2], p[3]
+    mass, stiffness, damping = p[4], p[5], p[6]
+    force = _friction(s[0], v - belt_speed, static, kinetic, v_scale)
+    out[0] = v
+    out[1] = (-stiffness * x[0] - damping * v + force) / mass
 
 
 def jump_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Switch at h = v - vb."""
     x, p, out = carray(x_at, (2,)), carray(p_at, (7,)), carray(out_at, (1,))
-    out[0] = x[V] - p[BELT_SPEED]
+    v, belt_speed = x[1], p[0]
+    out[0] = v - belt_speed
 
 
 def jump_power(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """Work of the belt, heat of friction, heat of the damper."""
     x, s, p, out = carray(x_at, (2,)), carray(s_at, (1,)), carray(p_at, (7,)), carray(out_at, (3,))
-    slip = x[V] - p[BELT_SPEED]
-    force = _friction(s[0], slip, p[STATIC], p[KINETIC], p[V_SCALE])
-    out[EXTERNAL_WORK], out[FRICTION_HEAT] = force * p[BELT_SPEED], -force * slip
-    out[VISCOUS_HEAT] = p[DAMPING] * x[V] * x[V]
+    v, belt_speed, v_scale, static, kinetic, damping = x[1], p[0], p[1], p[2], p[3], p[6]
+    slip = v - belt_speed
+    force = _friction(s[0], slip, static, kinetic, v_scale)
+    out[0], out[1] = force * belt_speed, -force * slip
+    out[2] = damping * v * v

@@ -32,7 +32,7 @@ from stiction.switching.ensembles.study import (
 from stiction.switching.flow.state import Records, Workspace
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
-from stiction.switching.wheel.parameters import N_PARAMETERS
+from stiction.switching.wheel.parameters import Parameters
 
 __all__ = ["ensemble_on_gpu"]
 
@@ -187,12 +187,12 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
         else:
             gradient(x, s, p, out)
 
-    count = N_PARAMETERS
     direct = on_card(cuda, call_arrays)
-    array_at: Callable[[Any, int], Any] = _array_at(cuda)
+    array_at: Callable[[Any, int], Any] = _array_at(cuda, np.dtype(np.float64))
+    parameters_at: Callable[[Any, int], Any] = _array_at(cuda, Parameters.fields_type)
 
     def call_at(address: Any, x: Any, s: Any, p: Any, out: Any) -> None:
-        direct(address, array_at(x, 3), array_at(s, 1), array_at(p, count), array_at(out, 3))
+        direct(address, array_at(x, 3), array_at(s, 1), parameters_at(p, 1), array_at(out, 3))
 
     def row_at(a: Any, row: Any) -> Any:
         return a.ctypes.data + row * a.shape[1] * 8
@@ -204,35 +204,38 @@ def _specials(cuda: Any, made: dict[Any, Any]) -> dict[str, Any]:
     }
 
 
-def _array_at(cuda: Any) -> Any:
-    """Return array_at(address, size): the numbers at an address as an array."""
+def _array_at(cuda: Any, dtype: np.dtype[Any]) -> Any:
+    """Return array_at(address, size): what stands at an address as an array of this type."""
     if simulated():
         import ctypes
 
         def read_at(address: int, size: int) -> Any:
-            return np.ctypeslib.as_array((ctypes.c_double * size).from_address(int(address)))
+            numbers = ctypes.c_double * (size * dtype.itemsize // 8)
+            return np.ctypeslib.as_array(numbers.from_address(int(address))).view(dtype)
 
         return read_at
-    return _compiled_array_at(cuda)
+    return _compiled_array_at(dtype)
 
 
-def _compiled_array_at(cuda: Any) -> Any:
+def _compiled_array_at(dtype: np.dtype[Any]) -> Any:
     from numba.core import types as numba_types
     from numba.cuda.extending import intrinsic
 
     try:
         # numba-cuda has arrays of its own, whose code alone it compiles
         from numba.cuda.np.arrayobj import make_array, populate_array
+        from numba.cuda.np.numpy_support import from_dtype
     except ImportError:
         from numba.np.arrayobj import make_array, populate_array
+        from numba.np.numpy_support import from_dtype
 
-    kind = numba_types.Array(numba_types.float64, 1, "C")
+    kind = numba_types.Array(from_dtype(dtype), 1, "C")
 
     @intrinsic
     def view(typingctx: Any, address: Any, size: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             made = make_array(kind)(context, builder)
-            width = context.get_constant(numba_types.intp, 8)
+            width = context.get_constant(numba_types.intp, dtype.itemsize)
             data = builder.inttoptr(args[0], made.data.type)
             populate_array(made, data, [args[1]], [width], width, None)
             return made._getvalue()

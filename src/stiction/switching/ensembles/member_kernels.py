@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.inspection import inspect_states
+from stiction.switching.flow.inspection import Inspection, inspect_states
 from stiction.switching.flow.placing import put, survey
 from stiction.switching.flow.rare import carry_on
 from stiction.switching.flow.records import DONE
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     time : (b,) reached
     states : (b, 3, n + 3) state and energies at the start, at the end that was asked for and at
         that which was reached; signs : (b, 3, m)
-    worst : (b, 3) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
+    worst : (b,) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
     period : (b,) time between the last two equal events
     """
 
@@ -61,7 +61,7 @@ class Found(NamedTuple):
     time: Floats
     states: Floats
     signs: Floats
-    worst: Floats
+    worst: Table[Inspection]
     counts: Ints
     kinds: Ints
     period: Floats
@@ -92,7 +92,6 @@ def follow_members(
     """
     now, a, saved = w.progress[0], w.rows, records.saved
     n, m, q = now.n, now.m, now.q
-    row = np.zeros(3, np.int64)
     for b in range(x.shape[0]):
         w.progress[0] = fresh.progress[0]
         for i in range(len(functions)):
@@ -136,8 +135,8 @@ def follow_members(
             now.k,
             states,
             found.signs[b],
-            found.worst[b],
-            row,
+            found.worst,
+            b,
         )
         found.counts[b, 0], found.counts[b, 1] = now.steps, now.rejected
         for k in range(now.events):

@@ -29,7 +29,11 @@ Path = tuple[str | int, ...]
 
 # events of a run and passes of the loop beyond which a run goes on in a second call
 _EVENTS, _PASSES = 512, 5000
-_AUDIT = ("stays_on_surface", "stays_on_its_side", "multiplier_within_bound")
+_AUDIT = {
+    "stays_on_surface": "off",
+    "stays_on_its_side": "wrong_side",
+    "multiplier_within_bound": "multiplier",
+}
 _ENERGY_AUDIT = ("ledger_closes", "friction_dissipates")
 
 
@@ -168,7 +172,7 @@ class _Crew:
         values = {
             "ledger_closes": energy.imbalance_rel,
             "friction_dissipates": gained,
-            **{name: found.worst[:, k] for k, name in enumerate(_AUDIT)},
+            **{name: found.worst[worst] for name, worst in _AUDIT.items()},
         }
         limit = (bounds[0], bounds[0] * energy.scale, bounds[1], bounds[1], bounds[2])
         holds = sound & (found.done == 1)
@@ -204,6 +208,7 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _room(m: int, n: int, surfaces: int) -> Found:
     from stiction.switching.ensembles.member_kernels import Found
+    from stiction.switching.flow.inspection import Inspection
     from stiction.switching.flow.records import KINDS
 
     return Found(
@@ -211,7 +216,7 @@ def _room(m: int, n: int, surfaces: int) -> Found:
         time=np.full(m, np.nan),
         states=np.zeros((m, 3, n + 3)),
         signs=np.zeros((m, 3, surfaces)),
-        worst=np.zeros((m, 3)),
+        worst=Inspection.table(m),
         counts=np.zeros((m, 2), np.int64),
         kinds=np.zeros((m, len(KINDS)), np.int64),
         period=np.full(m, np.nan),

@@ -255,7 +255,7 @@ def after_step(
     for i in range(m):
         down = functions[i].order == 0 and a[SAMPLE + NODES - 1, i] < a[SAMPLE + NODES - 2, i]
         functions[i].slope = -1.0 if down and a[SIDES, i] != 0.0 else 0.0
-    forget_zeros(w, functions)
+    forget_zeros(functions)
     now.smooth = 1
     _arm(w, functions)
     if not finite(w, Y, width):
@@ -314,23 +314,25 @@ def _arm(w: Workspace, functions: EventFunctions) -> None:
             room += slope * (now.atol * a[SCALE, c] + now.rtol * here)
         # h of a plane rounds as the states in it do, which may all be near zero there
         rounding = reach if now.plane == 0 else max(size_of_h, _FINEST * reach)
-        functions[i].noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
+        one = functions[i]
+        one.noise = 4.0 * _EPS * rounding if a[SIDES, i] != 0.0 else on_it
         functions[m + i].noise = on_it
         # nearer than the best tolerances a touch, a miss and two crossings are the same
-        functions[i].grazing = max(_ZERO * functions[i].noise, min(now.rtol, 1e-10) * reach)
+        one.grazing = max(_ZERO * one.noise, min(now.rtol, 1e-10) * reach)
         if a[SIDES, i] != 0.0:
-            now.tallest = max(now.tallest, functions[i].value)
-        functions[i].uncertainty = off * room + _ZERO * functions[i].noise + now.vague * now.tallest
+            now.tallest = max(now.tallest, one.value)
+        one.uncertainty = off * room + _ZERO * one.noise + now.vague * now.tallest
     for i in range(k):
         functions[2 * m + i].noise = 4.0 * _EPS * max(size, 0.1)
     functions[2 * m + k].noise = 0.0
-    for i in range(2 * m + k + 1):
+    for i in range(len(functions)):
+        one = functions[i]
         if now.smooth == 0:
-            functions[i].slope = 0.0
-        if functions[i].order == 0 and functions[i].value <= functions[i].noise:
+            one.slope = 0.0
+        if one.order == 0 and one.value <= one.noise:
             slides = i < 2 * m and now.blunt > 0.0 and a[SIDES, i % m] == 0.0
             looked_at = i < 2 * m and now.smooth != 0
-            functions[i].order = 0 if looked_at or slides else 1
+            one.order = 0 if looked_at or slides else 1
     for i in range(m):
         if functions[i].order == 2:
             normals(w, Y, GRAD)

@@ -134,10 +134,9 @@ def _go_to(
 
 
 @kernel(borrows=True)
-def forget_zeros(w: Workspace, functions: EventFunctions) -> None:
+def forget_zeros(functions: EventFunctions) -> None:
     """Let no event function be known to be zero."""
-    now = w.progress[0]
-    for i in range(2 * now.m + now.k + 1):
+    for i in range(len(functions)):
         functions[i].order = 0
 
 
@@ -181,7 +180,7 @@ def at_event(
         a[Y, c] = a[TRIAL, c]
     if flat:
         return CORNER
-    forget_zeros(w, functions)
+    forget_zeros(functions)
     if not finite(w, Y, width):
         return NOT_FINITE
     surface = sliding_surface(w, SIDES)

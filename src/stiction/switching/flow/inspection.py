@@ -6,18 +6,32 @@ import math
 
 import numpy as np
 
-from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.callback import at, call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
 
-__all__ = ["MULTIPLIER", "OFF", "WRONG_SIDE", "inspect_states"]
+__all__ = ["Inspection", "inspect_states"]
 
-# what is looked for: distance off the surface, far on the wrong side, largest multiplier
-OFF, WRONG_SIDE, MULTIPLIER = range(3)
 # over how much h changes with the size of the states: a gradient that vanishes, the rounding of h,
 # and the least slope that h has over a finite distance
 _VANISHES, _ROUNDING, _FLATTEST = 1e-6, 1e-13, 1e-9
+
+
+class Inspection(Struct):
+    """The worst of many states, and in which of them.
+
+    off, wrong_side : largest distance off a surface, and on its wrong side, over the size of the
+        state
+    multiplier : the largest while sliding
+    """
+
+    off: float
+    wrong_side: float
+    multiplier: float
+    off_row: int
+    wrong_side_row: int
+    multiplier_row: int
 
 
 @kernel(apart=True)
@@ -30,12 +44,10 @@ def inspect_states(
     k: int,
     states: Matrix,
     signs: Matrix,
-    worst: Vector,
-    row: Integers,
+    worst: Table[Inspection],
+    b: int,
 ) -> None:
-    """Fill worst[3] and row[3]: off the surface, on the wrong side, largest multiplier.
-
-    What is no number is infinitely far off.
+    """Fill worst[b]; what is no number is infinitely far off.
 
     Parameters
     ----------
@@ -43,7 +55,7 @@ def inspect_states(
     k : number of kinks
     states, signs : (t, n) and (t, m); |sign| < 1 or > 1 while sliding
     """
-    m, n = signs.shape[1], states.shape[1]
+    m, n, found = signs.shape[1], states.shape[1], worst[b]
     grad, work, values = plane.copy(), np.empty((2, m + k + n)), np.empty(m + k)
     flat = plane[0] == plane[0]
     for t in range(states.shape[0]):
@@ -56,20 +68,22 @@ def inspect_states(
             for j in range(n):
                 reach += abs(grad[i * n + j]) * max(abs(x[j]), scale[j])
             sliding = abs(signs[t, i]) != 1.0
-            found = OFF if sliding else WRONG_SIDE
+            far = found.off if sliding else found.wrong_side
             value = abs(values[i]) if sliding else max(0.0, -values[i] * signs[t, i])
             if not math.isfinite(values[i]):
                 value, reach = math.inf, 1.0
-            elif value / reach > worst[found] and not flat:
+            elif value / reach > far and not flat:
                 rise = _rise(surface, p, scale, x, i, work[0])
                 if reach < _VANISHES * rise:
                     # the gradient vanishes here: what h rounds to is no distance
                     value, reach = max(0.0, value - _ROUNDING * rise), max(reach, _FLATTEST * rise)
-            if value / reach > worst[found]:
-                worst[found], row[found] = value / reach, t
+            if value / reach > far and sliding:
+                found.off, found.off_row = value / reach, t
+            elif value / reach > far:
+                found.wrong_side, found.wrong_side_row = value / reach, t
             most = abs(signs[t, i]) if math.isfinite(signs[t, i]) else math.inf
-            if sliding and most > worst[MULTIPLIER]:
-                worst[MULTIPLIER], row[MULTIPLIER] = most, t
+            if sliding and most > found.multiplier:
+                found.multiplier, found.multiplier_row = most, t
 
 
 @kernel

@@ -89,7 +89,7 @@ def put(w: Workspace, functions: EventFunctions, t: float) -> None:
     now, a = w.progress[0], w.rows
     n, m = now.n, now.m
     a[Y, n] = t
-    forget_zeros(w, functions)
+    forget_zeros(functions)
     now.shrinks = now.at_once = 0
     now.next_step = now.last_interval = now.line_step = now.line_distance = 0.0
     now.last_event, now.last_arrival, now.drift, now.blunt = t, 0.0, 0.0, 0.0

@@ -107,7 +107,7 @@ def _stand(
         project(w, i)
     side = a[SIDES, i]
     log_event(w, records, FOLD, i, side, side, side, side)
-    forget_zeros(w, functions)
+    forget_zeros(functions)
     if on_it:
         functions[i].order = 2
     begin_mode(w)

@@ -243,7 +243,7 @@ def event_values(w: Workspace, y: int, out: int) -> None:
 @kernel(borrows=True)
 def values_here(w: Workspace, functions: EventFunctions) -> None:
     """Set the values of all event functions at the y in row Y."""
-    now, a = w.progress[0], w.rows
+    a = w.rows
     event_values(w, Y, VALUE)
-    for i in range(2 * now.m + now.k + 1):
+    for i in range(len(functions)):
         functions[i].value = a[VALUE, i]

@@ -194,12 +194,16 @@ def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
 @kernel(borrows=True)
 def dense(a: Matrix, s: float, width: int, out: int) -> None:
     """Fill row `out`[:width] with y at the fraction s of the step."""
+    t = 1.0 - s
     for c in range(width):
-        value = 0.0
-        for r in range(DENSE_ROWS):
-            value += a[DENSE + DENSE_ROWS - 1 - r, c]
-            value *= s if r % 2 == 0 else 1.0 - s
-        a[out, c] = a[Y, c] + value
+        # Horner's scheme, whose factors take turns
+        value = a[DENSE + 6, c] * s
+        value = (value + a[DENSE + 5, c]) * t
+        value = (value + a[DENSE + 4, c]) * s
+        value = (value + a[DENSE + 3, c]) * t
+        value = (value + a[DENSE + 2, c]) * s
+        value = (value + a[DENSE + 1, c]) * t
+        a[out, c] = a[Y, c] + (value + a[DENSE, c]) * s
 
 
 @kernel(borrows=True)
@@ -254,7 +258,7 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
     m, best, which, low, at, first = now.m, NONE, -1, -1, NONE, NONE
     long = h > _SHORT * size_of_time(w)
     for i in range(2 * m + now.k + 1):
-        least, most, tail = _look(w, functions, table, i, h)
+        least, most, tail = _look(functions, table, a, i, h)
         if tail < 0.0:
             return Found(HIDDEN, best, -1, NONE)
         free, one = i < m and a[SIDES, i] != 0.0, functions[i]
@@ -262,22 +266,22 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
         if least > _SAFE * most and not near:
             # an interpolant through such samples cannot reach zero
             continue
-        _coefficients(w, functions, table, i, least)
+        _coefficients(functions, table, a, i, least)
         b = a[COEFFICIENT + i, :NODES]
         root = first_fall(b, a[ROOT:])
         if free:
             dip = _dip(w, functions, i, root, max(4.0 * tail, 1e-4 * most))
-            if dip < NONE and functions[i].order != 0:
+            if dip < NONE and one.order != 0:
                 # what is divided out hides how near it comes: let a later step see
                 if dip > _BEHIND and long:
                     return Found(HIDDEN, best, -1, NONE)
-            elif functions[i].order == 2 and root < _BEHIND and long:
+            elif one.order == 2 and root < _BEHIND and long:
                 # the hop from a fold ends before the samples begin
                 return Found(HIDDEN, best, -1, NONE)
             elif min(root, dip) < first:
                 low, at, first = (i if dip < NONE else -1), dip, min(root, dip)
         elif i < 2 * m and a[SIDES, i % m] == 0.0:
-            root = _fall_of_slide(w, functions, i, root, tail)
+            root = _fall_of_slide(functions, a, i, root, tail)
             if root < 0.0:
                 if long:
                     return Found(HIDDEN, best, -1, NONE)
@@ -291,15 +295,15 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
 
 @kernel(borrows=True)
 def _look(
-    w: Workspace, functions: EventFunctions, table: Matrix, i: int, h: float
+    functions: EventFunctions, table: Matrix, a: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
     """Return the smallest and largest sample of function i, and how well samples resolve it.
 
     The last is the size of its last two Chebyshev coefficients, -1 where that is too much.
     Known zeros at the start are divided out of the samples.
     """
-    a = w.rows
-    order, least, most = functions[i].order, math.inf, -math.inf
+    one = functions[i]
+    order, least, most = one.order, math.inf, -math.inf
     last_but_one = last_one = size = 0.0
     for b in range(NODES - 1, -1, -1):
         value = a[SAMPLE + b, i]
@@ -308,36 +312,35 @@ def _look(
         last_one += table[LAST, b] * value
         if order > 0:
             theta = table[NODE, b]
-            value -= functions[i].value + (functions[i].slope * h * theta if order == 2 else 0.0)
-            if abs(value) > 64.0 * functions[i].noise:
+            value -= one.value + (one.slope * h * theta if order == 2 else 0.0)
+            if abs(value) > 64.0 * one.noise:
                 value /= theta if order == 1 else theta * theta
             else:
                 # rounding, where the start is too near: the function goes on as behind it
-                value = a[SAMPLE + b + 1, i] if b + 1 < NODES else functions[i].noise
+                value = a[SAMPLE + b + 1, i] if b + 1 < NODES else one.noise
             a[SAMPLE + b, i] = value
         least, most = min(least, value), max(most, value)
     tail = abs(last_but_one) + abs(last_one)
-    if tail > _RESOLVED * size + 1e3 * functions[i].noise:
+    if tail > _RESOLVED * size + 1e3 * one.noise:
         tail = -1.0
     return least, most, tail
 
 
 @kernel(borrows=True)
 def _coefficients(
-    w: Workspace, functions: EventFunctions, table: Matrix, i: int, least: float
+    functions: EventFunctions, table: Matrix, a: Matrix, i: int, least: float
 ) -> None:
     """Fill row COEFFICIENT + i with the Bernstein coefficients of function i."""
-    a = w.rows
-    row = COEFFICIENT + i
+    one, row = functions[i], COEFFICIENT + i
     for b in range(NODES):
         total = 0.0
         for c in range(NODES):
             total += table[BERNSTEIN + b, c] * a[SAMPLE + c, i]
         a[row, b] = total
-    if functions[i].order == 0 and functions[i].value > 0.0:
-        a[row, 0] = functions[i].value
+    if one.order == 0 and one.value > 0.0:
+        a[row, 0] = one.value
     if least > 0.0 and a[row, 0] <= 0.0:
-        a[row, 0] = functions[i].noise
+        a[row, 0] = one.noise
 
 
 @kernel(borrows=True)
@@ -349,18 +352,18 @@ def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: f
     root : where it first falls to zero, or NONE
     unseen : nearer to zero than this the samples do not tell on which side of it
     """
-    now, a = w.progress[0], w.rows
+    now, one, a = w.progress[0], functions[i], w.rows
     b, n, level = a[COEFFICIENT + i, :NODES], now.n, unseen
-    order = functions[i].order
+    order = one.order
     if order == 0:
-        level = max(level, NEARBY * functions[i].uncertainty, functions[i].grazing)
+        level = max(level, NEARBY * one.uncertainty, one.grazing)
     lowest = math.inf
     for c in range(NODES):
         lowest = min(lowest, b[c])
     if lowest > level:
         return NONE
     at, value = first_dip(b, 0.0, level, a[ROOT])
-    came_down = functions[i].slope < 0.0 and order == 0 and b[0] <= level
+    came_down = one.slope < 0.0 and order == 0 and b[0] <= level
     if came_down and value_and_slope(b, 0.0, a[ROOT])[1] >= 0.0:
         # lowest where the last step ended and this one begins
         at, value = 0.0, b[0]
@@ -375,9 +378,7 @@ def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: f
 
 
 @kernel(borrows=True)
-def _fall_of_slide(
-    w: Workspace, functions: EventFunctions, i: int, root: float, tail: float
-) -> float:
+def _fall_of_slide(functions: EventFunctions, a: Matrix, i: int, root: float, tail: float) -> float:
     """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
 
     A limit that the multiplier only touches, within rounding, is passed over.
@@ -387,13 +388,12 @@ def _fall_of_slide(
     root : where the samples say it falls to zero
     tail : how well they resolve it
     """
-    a = w.rows
-    b, noise = a[COEFFICIENT + i, :NODES], functions[i].noise
-    if tail > 16.0 * noise and functions[i].order == 0:
+    b, noise, order = a[COEFFICIENT + i, :NODES], functions[i].noise, functions[i].order
+    if tail > 16.0 * noise and order == 0:
         at, value = first_dip(b, 0.0, 4.0 * tail, a[ROOT])
         if at < NONE and value > -4.0 * tail:
             return -1.0
-    if root == NONE or functions[i].order != 0:
+    if root == NONE or order != 0:
         return root
     at, lowest = first_dip(b, root, math.inf, a[ROOT])
     if at == NONE:

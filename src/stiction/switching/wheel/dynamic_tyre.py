@@ -26,7 +26,9 @@ from stiction.core.fields import Count, Declared, Finite, Flag, NonNegative, Pos
 from stiction.core.ledger import Ledger
 from stiction.errors import ModelError, Status
 from stiction.laws.tyre import StretchedString
+from stiction.numerics.arrays import Table
 from stiction.numerics.checks import MOST_SEED, number, numbers, whole
+from stiction.switching.wheel.dynamic_tyre_kernels import Patch, Tyre
 
 __all__ = [
     "DynamicTyreWheel",
@@ -259,29 +261,31 @@ class DynamicTyreWheel(Declared):
         least = whole(name, max_steps, least=1, why=why, try_=try_)
         p = self._parameters(step, 0.4)
         q, slip, patch = self._unpacked(tread)
-        out = np.full((when.size, kernels.N_COLUMNS), np.nan)
+        out = kernels.Sample.table(when.size)
         stored = self._stored(q, patch)
         code, rows, steps = kernels.advance(p, patch, q, slip, state, when, out, least, bool(held))
         scale, out = self.scales[0], out[:rows]
-        slips = np.array([kernels.rolling(p, *row[:3]) for row in out]).reshape(-1, 2)
+        states = np.stack([out["r"], out["v"], out["omega"]], axis=1)
+        slips = np.array([kernels.rolling(p, *row) for row in states]).reshape(-1, 2)
+        end = patch[0]
         motion = TyreMotion(
             t=when[:rows],
-            states=out[:, :3],
-            force=out[:, kernels.FORCE_AT],
-            moment=out[:, kernels.MOMENT_AT],
+            states=states,
+            force=out["force"],
+            moment=out["moment"],
             h=slips[:, 0],
             g=slips[:, 1],
-            tread=Tread(q, slip, *patch[: kernels.WORK]),
-            work=scale * patch[kernels.WORK] + stored,
-            heat=scale * patch[kernels.HEAT],
-            shed=scale * patch[kernels.SHED],
+            tread=Tread(q, slip, end.offset, end.front, end.rear),
+            work=scale * end.work + stored,
+            heat=scale * end.heat,
+            shed=scale * end.shed,
             stored=self._stored(q, patch),
             ledger=Ledger(
                 time=when[:rows],
                 kinetic=np.zeros(rows),
-                stored=scale * out[:, kernels.STORED_AT],
-                external_work=scale * (out[:, kernels.WORK_AT] - out[:, kernels.SHED_AT]),
-                friction_heat=scale * out[:, [kernels.HEAT_AT]],
+                stored=scale * out["stored"],
+                external_work=scale * (out["work"] - out["shed"]),
+                friction_heat=scale * out["heat"][:, None],
             ),
             status=(Status.SOLVED, Status.WORK_LIMIT, Status.NOT_FINITE)[code],
             steps=steps,
@@ -303,26 +307,25 @@ class DynamicTyreWheel(Declared):
         quick = max(self.c2 * lever, self.c1 / (self.m * self.beta**2))
         return float(0.1 * np.pi / max(np.sqrt(max(tread, abs(self.k2) * lever)), quick))
 
-    def _stored(self, q: Floats, patch: Floats) -> float:
+    def _stored(self, q: Floats, patch: Table[Patch]) -> float:
         length = np.full(q.size, 2.0 * self.half_length / self.nodes)
-        length[0] *= patch[0]
-        length[-1] *= 1.0 - patch[0]
+        length[0] *= patch[0].offset
+        length[-1] *= 1.0 - patch[0].offset
         return float(0.5 * self.scales[0] * self.string.stiffness * np.sum(q**2 * length))
 
-    def _parameters(self, step: float, cfl: float) -> Floats:
-        break_at = 1.0 / self.string.stiffness
-        force, moment = self.scales
-        return np.array(
-            [
-                *(self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0),
-                *(self.gamma, self.k2, self.half_length, self.relaxation, self.kinetic_ratio),
-                *(break_at, self.onset_angle, self._own_angle, float(self.turn_slip)),
-                *(force, moment, step, cfl),
-            ],
-            dtype=np.float64,
-        )
+    def _parameters(self, step: float, cfl: float) -> Table[Tyre]:
+        table = Tyre.table()
+        tyre = table[0]
+        for name in ("d", "m", "c1", "c2", "beta", "r0", "omega0", "gamma", "k2", "half_length"):
+            setattr(tyre, name, getattr(self, name))
+        tyre.relaxation, tyre.kinetic_ratio = self.relaxation, self.kinetic_ratio
+        tyre.break_at = 1.0 / self.string.stiffness
+        tyre.onset_angle, tyre.string_angle = self.onset_angle, self._own_angle
+        tyre.turn_slip, (tyre.force, tyre.moment) = self.turn_slip, self.scales
+        tyre.step, tyre.cfl = step, cfl
+        return table
 
-    def _unpacked(self, tread: Tread | None) -> tuple[Floats, Floats, Floats]:
+    def _unpacked(self, tread: Tread | None) -> tuple[Floats, Floats, Table[Patch]]:
         """Return displacement, slip and the patch's numbers as fresh arrays."""
         size = self.nodes + 1
         if tread is None:
@@ -332,7 +335,8 @@ class DynamicTyreWheel(Declared):
             numbers(f"integrate.tread.{name}", value, size=size, why=why, try_=try_)
             for name, value in (("displacement", tread.displacement), ("slip", tread.slip))
         )
-        patch = np.array([tread.offset, tread.front, tread.rear, 0.0, 0.0, 0.0])
+        patch = Patch.table()
+        patch[0].offset, patch[0].front, patch[0].rear = tread.offset, tread.front, tread.rear
         return q.copy(), slip.copy(), patch
 
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Struct, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.switching.wheel.parameters import OMEGA, R, V
 
 __all__ = [
     "DONE",
     "FULL",
     "LOST",
+    "Patch",
+    "Sample",
+    "Tyre",
     "advance",
     "drive",
     "patch_loads",
@@ -28,17 +28,69 @@ __all__ = [
     "stored_energy",
 ]
 
-# entries of the parameter array
-(D, M, C1, C2, BETA, R0, OMEGA0, GAMMA, K2) = range(9)
-(A, SIGMA, RHO, BREAK, ONSET, STRING, TURN, FORCE, MOMENT, DT, CFL) = range(9, 20)
-N_PARAMETERS = 20
-# entries of the patch's own numbers: offset, both edges, and the ledger
-(OFFSET, FRONT, REAR, WORK, HEAT, SHED) = range(6)
-N_PATCH = 6
-# entries of the motion that the tyre feels, and columns of the results after the state
-(ROLLING, LATERAL, TURNING) = range(3)
-(FORCE_AT, MOMENT_AT, STORED_AT, WORK_AT, HEAT_AT, SHED_AT) = range(3, 9)
-N_COLUMNS = 9
+
+class Tyre(Struct):
+    """Numbers of a wheel and its tyre, see `dynamic_tyre.DynamicTyreWheel`.
+
+    break_at : displacement at which the tread breaks loose [m]
+    string_angle : the string's own slip angle where slip begins [rad]
+    turn_slip : 0 or 1
+    force, moment : those of the wheel per force and moment of the string
+    step, cfl : longest step [s], and elements that material moves in one at most
+    """
+
+    d: float
+    m: float
+    c1: float
+    c2: float
+    beta: float
+    r0: float
+    omega0: float
+    gamma: float
+    k2: float
+    half_length: float
+    relaxation: float
+    kinetic_ratio: float
+    break_at: float
+    onset_angle: float
+    string_angle: float
+    turn_slip: float
+    force: float
+    moment: float
+    step: float
+    cfl: float
+
+
+class Patch(Struct):
+    """The patch as a whole.
+
+    offset : what the first element has of its length in the patch, as a fraction
+    front, rear : displacement at both edges [m]
+    work, heat, shed : energies of the tread per force of the string: put in by the ground, turned
+        into heat, carried out [m]
+    """
+
+    offset: float
+    front: float
+    rear: float
+    work: float
+    heat: float
+    shed: float
+
+
+class Sample(Struct):
+    """State, force [N], moment [N m], and energies of the tread as in `Patch`, with the stored."""
+
+    r: float
+    v: float
+    omega: float
+    force: float
+    moment: float
+    stored: float
+    work: float
+    heat: float
+    shed: float
+
 
 DONE, FULL, LOST = range(3)
 
@@ -47,28 +99,30 @@ _GONE = 1e-12
 
 
 @kernel
-def rolling(p: Vector, r: float, v: float, w: float) -> tuple[float, float]:
+def rolling(p: Table[Tyre], r: float, v: float, w: float) -> tuple[float, float]:
     """Return the lateral and the rolling velocity h and g [m/s]."""
-    sin, cos = math.sin(p[GAMMA]), math.cos(p[GAMMA])
-    turn = w - p[OMEGA0]
-    along = v - p[D] * turn
+    tyre = p[0]
+    sin, cos = math.sin(tyre.gamma), math.cos(tyre.gamma)
+    turn = w - tyre.omega0
+    along = v - tyre.d * turn
     return -along * sin - r * turn * cos, -along * cos + r * turn * sin
 
 
 @kernel
-def drive(p: Vector, h: float, g: float) -> float:
+def drive(p: Table[Tyre], h: float, g: float) -> float:
     """Return the lateral velocity [m/s] that the string feels.
 
-    It is h where the string keeps its own angle. Otherwise slip angles up to ONSET are
-    stretched over 0 to STRING and the rest over STRING to pi/2.
+    It is h where the string keeps its own angle. Otherwise slip angles up to `onset_angle` are
+    stretched over 0 to `string_angle` and the rest over `string_angle` to pi/2.
     """
-    if p[ONSET] == p[STRING]:
+    tyre = p[0]
+    if tyre.onset_angle == tyre.string_angle:
         return h
     half_turn = 0.5 * math.pi
-    past = (half_turn - p[STRING]) / (half_turn - p[ONSET])
+    past = (half_turn - tyre.string_angle) / (half_turn - tyre.onset_angle)
     angle = math.atan2(abs(h), abs(g))
-    if angle < p[ONSET]:
-        return math.copysign(abs(g) * math.tan(angle * p[STRING] / p[ONSET]), h)
+    if angle < tyre.onset_angle:
+        return math.copysign(abs(g) * math.tan(angle * tyre.string_angle / tyre.onset_angle), h)
     # from the right angle down, so that g = 0 is a limit and no division by zero
     rest = math.atan2(abs(g), abs(h))
     if rest < 1e-7:
@@ -78,7 +132,13 @@ def drive(p: Vector, h: float, g: float) -> float:
 
 @kernel
 def roll_patch(
-    p: Vector, patch: Vector, q: Vector, felt: Vector, slip: Vector, motion: Vector, dt: float
+    p: Table[Tyre],
+    patch: Table[Patch],
+    q: Vector,
+    felt: Vector,
+    slip: Vector,
+    motion: tuple[float, float, float],
+    dt: float,
 ) -> None:
     """Move the material through the patch for `dt` and let it stick or slip.
 
@@ -90,28 +150,29 @@ def roll_patch(
     slip : (n + 1,) -1, 0 or 1
     motion : rolling velocity, lateral velocity felt, and turning rate
     """
-    g, lateral, turn = motion[ROLLING], motion[LATERAL], motion[TURNING]
+    tyre, here = p[0], patch[0]
+    g, lateral, turn = motion
     last = q.size - 1
-    dx = 2.0 * p[A] / last
+    dx = 2.0 * tyre.half_length / last
     way = abs(g) * dt
-    old, most, low = patch[OFFSET], p[BREAK], p[RHO] * p[BREAK]
+    old, most, low = here.offset, tyre.break_at, tyre.kinetic_ratio * tyre.break_at
     entry = last if g > 0.0 else 0
-    edge = patch[FRONT] if g > 0.0 else patch[REAR]
-    patch[OFFSET] = old - g * dt / dx
+    edge = here.front if g > 0.0 else here.rear
+    here.offset = old - g * dt / dx
     for j in range(last + 1):
-        length, x = dx, -p[A] + (j + old - 0.5) * dx
+        length, x = dx, -tyre.half_length + (j + old - 0.5) * dx
         if j == 0:
-            length, x = old * dx, -p[A] + 0.5 * old * dx
+            length, x = old * dx, -tyre.half_length + 0.5 * old * dx
         elif j == last:
-            length, x = (1.0 - old) * dx, p[A] - 0.5 * (1.0 - old) * dx
-        speed = lateral + p[TURN] * turn * x
+            length, x = (1.0 - old) * dx, tyre.half_length - 0.5 * (1.0 - old) * dx
+        speed = lateral + tyre.turn_slip * turn * x
         before, whole, lost, entered = q[j], length, 0.0, 0.0
         trial = before + speed * dt
         if j == entry and way > 0.0:
             whole, entered = length + way, way
             grown = speed * dt * (length + 0.5 * way)
             trial = (before * length + edge * way + grown) / whole
-            patch[SHED] -= 0.5 * edge * edge / most * way
+            here.shed -= 0.5 * edge * edge / most * way
         elif j == last - entry:
             lost = min(way, length)
         # the mean length of the part in contact during the step
@@ -123,9 +184,9 @@ def roll_patch(
             if slip[j] * trial > low:
                 after = slip[j] * low
                 felt_now, mean, leaving = after, after, low * low
-                patch[HEAT] += slip[j] * speed * dt * low / most * length
+                here.heat += slip[j] * speed * dt * low / most * length
                 # what enters a patch in slip gives up at once what it brought beyond the limit
-                patch[HEAT] += 0.5 * (edge * edge - low * low) / most * entered
+                here.heat += 0.5 * (edge * edge - low * low) / most * entered
             else:
                 slip[j] = 0.0
         elif abs(trial) >= most:
@@ -138,97 +199,104 @@ def roll_patch(
             mean = share * 0.5 * (before + slip[j] * most) + (1.0 - share) * after
             leaving = share * most * most + (1.0 - share) * low * low
             broken = whole - share * lost
-            patch[HEAT] += 0.5 * (most * most - low * low) / most * broken
-            patch[HEAT] += (1.0 - share) * slip[j] * speed * dt * low / most * length
-        patch[WORK] += mean * speed * dt / most * length
-        patch[SHED] += 0.5 * leaving / most * lost
+            here.heat += 0.5 * (most * most - low * low) / most * broken
+            here.heat += (1.0 - share) * slip[j] * speed * dt * low / most * length
+        here.work += mean * speed * dt / most * length
+        here.shed += 0.5 * leaving / most * lost
         q[j], felt[j] = after, felt_now
-    _edges(p, patch, q, g, lateral + p[TURN] * turn * math.copysign(p[A], g), dt)
+    _edges(p, patch, q, g, lateral + tyre.turn_slip * turn * math.copysign(tyre.half_length, g), dt)
 
 
 @kernel
-def _edges(p: Vector, patch: Vector, q: Vector, g: float, speed: float, dt: float) -> None:
+def _edges(
+    p: Table[Tyre], patch: Table[Patch], q: Vector, g: float, speed: float, dt: float
+) -> None:
     """Update the displacement at both edges, where the string outside begins."""
+    tyre, here = p[0], patch[0]
     last = q.size - 1
     front, rear = q[last], q[0]
-    if p[SIGMA] == 0.0:
+    if tyre.relaxation == 0.0:
         front, rear = (0.0, rear) if g > 0.0 else (front, 0.0)
     else:
-        fade = 1.0 + abs(g) * dt / p[SIGMA]
-        most = p[BREAK]
+        fade = 1.0 + abs(g) * dt / tyre.relaxation
+        most = tyre.break_at
         if g > 0.0:
-            front = min(max((patch[FRONT] + speed * dt) / fade, -most), most)
+            front = min(max((here.front + speed * dt) / fade, -most), most)
         else:
-            rear = min(max((patch[REAR] + speed * dt) / fade, -most), most)
-    patch[FRONT], patch[REAR] = front, rear
+            rear = min(max((here.rear + speed * dt) / fade, -most), most)
+    here.front, here.rear = front, rear
 
 
 @kernel
-def shift(patch: Vector, q: Vector, slip: Vector, g: float) -> None:
+def shift(patch: Table[Patch], q: Vector, slip: Vector, g: float) -> None:
     """Drop the element that has left and open an empty one at the leading edge."""
+    here = patch[0]
     last = q.size - 1
-    if g > 0.0 and patch[OFFSET] <= _GONE:
+    if g > 0.0 and here.offset <= _GONE:
         for j in range(last):
             q[j], slip[j] = q[j + 1], slip[j + 1]
-        q[last], slip[last] = patch[FRONT], 0.0
-        patch[OFFSET] = 1.0
-    elif g < 0.0 and patch[OFFSET] >= 1.0 - _GONE:
+        q[last], slip[last] = here.front, 0.0
+        here.offset = 1.0
+    elif g < 0.0 and here.offset >= 1.0 - _GONE:
         for j in range(last, 0, -1):
             q[j], slip[j] = q[j - 1], slip[j - 1]
-        q[0], slip[0] = patch[REAR], 0.0
-        patch[OFFSET] = 0.0
+        q[0], slip[0] = here.rear, 0.0
+        here.offset = 0.0
 
 
 @kernel
-def patch_loads(p: Vector, patch: Vector, q: Vector) -> tuple[float, float]:
+def patch_loads(p: Table[Tyre], patch: Table[Patch], q: Vector) -> tuple[float, float]:
     """Return F [N] and M [N m] from the displacements `q` by quadrature over the patch."""
+    tyre, here = p[0], patch[0]
     last = q.size - 1
-    dx = 2.0 * p[A] / last
+    dx = 2.0 * tyre.half_length / last
     force = moment = 0.0
     for j in range(last + 1):
-        low = max(-p[A], -p[A] + (j - 1 + patch[OFFSET]) * dx)
-        high = min(p[A], -p[A] + (j + patch[OFFSET]) * dx)
-        part = q[j] / p[BREAK] * max(high - low, 0.0)
+        low = max(-tyre.half_length, -tyre.half_length + (j - 1 + here.offset) * dx)
+        high = min(tyre.half_length, -tyre.half_length + (j + here.offset) * dx)
+        part = q[j] / tyre.break_at * max(high - low, 0.0)
         force += part
         moment -= 0.5 * (low + high) * part
-    return p[FORCE] * force, p[MOMENT] * moment
+    return tyre.force * force, tyre.moment * moment
 
 
 @kernel
-def stored_energy(p: Vector, patch: Vector, q: Vector) -> float:
+def stored_energy(p: Table[Tyre], patch: Table[Patch], q: Vector) -> float:
     """Return the energy of the tread in the patch, per force of the string [m]."""
+    tyre, here = p[0], patch[0]
     last = q.size - 1
-    dx, total = 2.0 * p[A] / last, 0.0
+    dx, total = 2.0 * tyre.half_length / last, 0.0
     for j in range(last + 1):
-        share = patch[OFFSET] if j == 0 else 1.0 - patch[OFFSET] if j == last else 1.0
-        total += 0.5 * q[j] * q[j] / p[BREAK] * share * dx
+        share = here.offset if j == 0 else 1.0 - here.offset if j == last else 1.0
+        total += 0.5 * q[j] * q[j] / tyre.break_at * share * dx
     return total
 
 
 @kernel
 def accelerations(
-    p: Vector, r: float, v: float, w: float, force: float, moment: float
+    p: Table[Tyre], r: float, v: float, w: float, force: float, moment: float
 ) -> tuple[float, float]:
     """Return dv/dt and domega/dt in physical time."""
-    cos, sin = math.cos(p[GAMMA]), math.sin(p[GAMMA])
-    inertia = p[BETA] * p[BETA] + r * r
-    p1 = p[K2] * (p[R0] - r) - p[C2] * v + p[M] * r * w * w
-    p2 = p[D] * r * cos + inertia * sin
-    drag = (p[C1] + 2.0 * p[M] * r * v) * w
-    pull = (inertia + p[D] * p[D]) * p1 - p[D] * drag + force * p2 + p[D] * moment
-    turn = p[D] * p1 - drag + force * r * cos + moment
-    return pull / (p[M] * inertia), turn / (p[M] * inertia)
+    tyre = p[0]
+    cos, sin = math.cos(tyre.gamma), math.sin(tyre.gamma)
+    inertia = tyre.beta * tyre.beta + r * r
+    p1 = tyre.k2 * (tyre.r0 - r) - tyre.c2 * v + tyre.m * r * w * w
+    p2 = tyre.d * r * cos + inertia * sin
+    drag = (tyre.c1 + 2.0 * tyre.m * r * v) * w
+    pull = (inertia + tyre.d * tyre.d) * p1 - tyre.d * drag + force * p2 + tyre.d * moment
+    turn = tyre.d * p1 - drag + force * r * cos + moment
+    return pull / (tyre.m * inertia), turn / (tyre.m * inertia)
 
 
 @kernel
 def advance(
-    p: Vector,
-    patch: Vector,
+    p: Table[Tyre],
+    patch: Table[Patch],
     q: Vector,
     slip: Vector,
     state: Vector,
     times: Vector,
-    out: Matrix,
+    out: Table[Sample],
     most_steps: int,
     held: bool,
 ) -> tuple[int, int, int]:
@@ -240,34 +308,34 @@ def advance(
     Parameters
     ----------
     state : r, v, omega, changed in place
-    out : (t, 9) r, v, omega, F, M at `times`, then energies of the tread per force of the string:
-        stored, put in by the ground, turned into heat, carried out
+    out : (t,) samples at `times`
     held : whether the wheel itself stays where it is
     """
-    felt, motion = q.copy(), np.zeros(3)
-    r, v, w = state[R], state[V], state[OMEGA]
-    dx = 2.0 * p[A] / (q.size - 1)
+    tyre, here = p[0], patch[0]
+    felt, r, v, w = q.copy(), state[0], state[1], state[2]
+    dx = 2.0 * tyre.half_length / (q.size - 1)
     t, row, steps = times[0], 0, 0
     force, moment = patch_loads(p, patch, q)
     while True:
         while row < times.size and times[row] <= t:
             now, about = patch_loads(p, patch, q)
-            out[row, R], out[row, V], out[row, OMEGA] = r, v, w
-            out[row, FORCE_AT], out[row, MOMENT_AT] = now, about
-            out[row, STORED_AT], out[row, WORK_AT] = stored_energy(p, patch, q), patch[WORK]
-            out[row, HEAT_AT], out[row, SHED_AT] = patch[HEAT], patch[SHED]
+            sample = out[row]
+            sample.r, sample.v, sample.omega = r, v, w
+            sample.force, sample.moment = now, about
+            sample.stored, sample.work = stored_energy(p, patch, q), here.work
+            sample.heat, sample.shed = here.heat, here.shed
             row += 1
-        state[R], state[V], state[OMEGA] = r, v, w
+        state[0], state[1], state[2] = r, v, w
         if row == times.size:
             return DONE, row, steps
         if steps >= most_steps:
             return FULL, row, steps
         h, g = rolling(p, r, v, w)
         shift(patch, q, slip, g)
-        dt = min(p[DT], 0.1 * p[BREAK] / (abs(drive(p, h, g)) + 1e-300))
+        dt = min(tyre.step, 0.1 * tyre.break_at / (abs(drive(p, h, g)) + 1e-300))
         if g != 0.0:
-            left = patch[OFFSET] if g > 0.0 else 1.0 - patch[OFFSET]
-            dt = min(dt, p[CFL] * dx / abs(g))
+            left = here.offset if g > 0.0 else 1.0 - here.offset
+            dt = min(dt, tyre.cfl * dx / abs(g))
             # stop where the element leaves, and do not leave a sliver before it
             if left * dx <= 1.001 * abs(g) * dt:
                 dt = left * dx / abs(g)
@@ -285,10 +353,9 @@ def advance(
         # what has left must not be overrun, and rolling keeps its way within a step
         if rolled * g <= 0.0:
             rolled = 0.0
-        elif abs(rolled) * dt > dx * (patch[OFFSET] if g > 0.0 else 1.0 - patch[OFFSET]):
-            rolled = dx * (patch[OFFSET] if g > 0.0 else patch[OFFSET] - 1.0) / dt
-        motion[ROLLING], motion[LATERAL] = rolled, drive(p, h, rolled)
-        motion[TURNING] = w - p[OMEGA0]
+        elif abs(rolled) * dt > dx * (here.offset if g > 0.0 else 1.0 - here.offset):
+            rolled = dx * (here.offset if g > 0.0 else here.offset - 1.0) / dt
+        motion = (rolled, drive(p, h, rolled), w - tyre.omega0)
         roll_patch(p, patch, q, felt, slip, motion, dt)
         if not held:
             r += 0.5 * dt * v

@@ -12,7 +12,6 @@ from stiction.errors import ModelError
 from stiction.numerics.checks import MOST_SEED, number, whole
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.model import WheelOnTurntable
-from stiction.switching.wheel.parameters import COS, SIN
 
 __all__ = ["Escapes", "escaping_points", "funnel_exits"]
 
@@ -72,7 +71,7 @@ def escaping_points(
     whole("escaping_points.count", count, least=1, each=200.0, why=why, try_="1000.")
     for value in (r_low, r_high):
         number("escaping_points.r", value, unit="m", why="it bounds a place.", try_="0.152, 0.186.")
-    if abs(wheel.params[SIN]) < 1e-12:
+    if abs(wheel.params[0].sin) < 1e-12:
         raise _none(r_low, r_high, "the wheel stands along the slit and v is free on h = 0")
     r = np.linspace(r_low, r_high, 202)[:-1]
     slip = np.linspace(-_WIDEST, _WIDEST, 2001) * abs(wheel.omega0)
@@ -136,7 +135,7 @@ def funnel_exits(
 
 
 def _on_surface(wheel: WheelOnTurntable, r: Floats, slip: Floats) -> Floats:
-    sin, cos = wheel.params[SIN], wheel.params[COS]
+    sin, cos = wheel.params[0].sin, wheel.params[0].cos
     return np.column_stack([r, slip * (wheel.d - r * cos / sin), wheel.omega0 + slip])
 
 

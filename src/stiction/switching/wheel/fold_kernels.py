@@ -13,35 +13,16 @@ import numpy as np
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import wheel_forced
-from stiction.switching.wheel.parameters import (
-    BETA,
-    BETWEEN,
-    C1,
-    C2,
-    COS,
-    K2,
-    KAPPA,
-    MU,
-    OMEGA,
-    OMEGA0,
-    PHYSICAL,
-    R0,
-    SIN,
-    D,
-    M,
-    R,
-    V,
-)
+from stiction.switching.wheel.parameters import Wheel
 
 __all__ = ["COLUMNS", "curvatures", "place_two_folds"]
 
 # what `place_two_folds` writes for each point
 COLUMNS = ("v", "g", "kappa", "k2", "kpp", "kpm", "kmp", "kmm")
-_V, _G, _KAPPA, _K2, _CURVATURES = range(5)
 
 
 @kernel
-def curvatures(x: Vector, sign: float, p: Vector, out: Vector) -> None:
+def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
     """Fill out[4] with K++, K+-, K-+, K-- in scaled time, K_ab = d(L_a) . f^b on h = 0.
 
     K_ab = f^a . H f^b + h_x . J^a f^b with the Hessian H of h and the Jacobian J^a of the
@@ -56,32 +37,33 @@ def curvatures(x: Vector, sign: float, p: Vector, out: Vector) -> None:
     Source: formulas sheet, sections 3 and 5.
     Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
-    r, v, w = x[R], x[V], x[OMEGA]
-    d, m, c2, cos = p[D], p[M], p[C2], p[COS]
-    slip = w - p[OMEGA0]
-    inertia = p[BETA] * p[BETA] + r * r
-    pull = p[K2] * (p[R0] - r) - c2 * v + m * r * w * w
-    pull_r, pull_w = m * w * w - p[K2], 2.0 * m * r * w
-    drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, p[C1] + 2.0 * m * r * v
-    grad_r, grad_v, grad_w = -slip * cos, -p[SIN], d * p[SIN] - r * cos
+    wheel = p[0]
+    r, v, w = x[0], x[1], x[2]
+    d, m, c2, cos = wheel.d, wheel.m, wheel.c2, wheel.cos
+    slip = w - wheel.omega0
+    inertia = wheel.beta * wheel.beta + r * r
+    pull = wheel.k2 * (wheel.r0 - r) - c2 * v + m * r * w * w
+    pull_r, pull_w = m * w * w - wheel.k2, 2.0 * m * r * w
+    drag_r, drag_v, drag_w = 2.0 * m * v * w, 2.0 * m * r * w, wheel.c1 + 2.0 * m * r * v
+    grad_r, grad_v, grad_w = -slip * cos, -wheel.sin, d * wheel.sin - r * cos
     both = np.empty((2, 3))
     scaled = p.copy()
-    scaled[PHYSICAL] = 0.0
+    scaled[0].physical_time = 0.0
     for a in range(2):
-        force = p[MU] if a == 0 else -p[MU]
-        wheel_forced(x, force, sign * p[KAPPA] * force, scaled, both[a])
+        force = wheel.mu if a == 0 else -wheel.mu
+        wheel_forced(x, force, sign * wheel.kappa * force, scaled, both[a])
     for a in range(2):
-        force = p[MU] if a == 0 else -p[MU]
+        force = wheel.mu if a == 0 else -wheel.mu
         lever = inertia + d * d
-        vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * p[SIN])
+        vr = 2.0 * r * pull + lever * pull_r - d * drag_r + force * (d * cos + 2.0 * r * wheel.sin)
         vv = -lever * c2 - d * drag_v
         vw = lever * pull_w - d * drag_w
         wr = d * pull_r - drag_r + force * cos
         wv = -d * c2 - drag_v
         ww = d * pull_w - drag_w
         for b in range(2):
-            fr, fv, fw = both[b, R], both[b, V], both[b, OMEGA]
-            bend = -cos * (both[a, R] * fw + both[a, OMEGA] * fr)
+            fr, fv, fw = both[b, 0], both[b, 1], both[b, 2]
+            bend = -cos * (both[a, 0] * fw + both[a, 2] * fr)
             bend += grad_r * (2.0 * m * r * v * fr + m * inertia * fv)
             bend += grad_v * (vr * fr + vv * fv + vw * fw)
             bend += grad_w * (wr * fr + wv * fv + ww * fw)
@@ -89,7 +71,7 @@ def curvatures(x: Vector, sign: float, p: Vector, out: Vector) -> None:
 
 
 @kernel
-def place_two_folds(r: Vector, omega: Vector, p: Vector, out: Matrix) -> None:
+def place_two_folds(r: Vector, omega: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i] with `COLUMNS` of the two-fold placed at r[i], omega[i].
 
     v* makes h zero, and the corrected (10) and (11) give kappa and k2.
@@ -101,8 +83,10 @@ def place_two_folds(r: Vector, omega: Vector, p: Vector, out: Matrix) -> None:
     Source: Szalai, Jeffrey 2014, (9)-(11); formulas sheet, section 4.
     Verified by: tests/exact/test_wheel_references.py::test_two_fold_reference
     """
-    d, m, c1, c2, w0, sin, cos = p[D], p[M], p[C1], p[C2], p[OMEGA0], p[SIN], p[COS]
-    beta2 = p[BETA] * p[BETA]
+    wheel = p[0]
+    d, m, c1, c2 = wheel.d, wheel.m, wheel.c1, wheel.c2
+    w0, sin, cos = wheel.omega0, wheel.sin, wheel.cos
+    beta2 = wheel.beta * wheel.beta
     mine, x = p.copy(), np.empty(3)
     for i in range(r.size):
         at, w = r[i], omega[i]
@@ -111,12 +95,13 @@ def place_two_folds(r: Vector, omega: Vector, p: Vector, out: Matrix) -> None:
         sign = math.copysign(1.0, g)
         inertia = beta2 + at * at
         p2 = d * at * cos + inertia * sin
-        damped = w - w0 if p[BETWEEN] != 0.0 else w
+        damped = w - w0 if wheel.c1_between_disks != 0.0 else w
         turn = at * at * (v * (w + w0) - d * w * w) + beta2 * v * (w0 - w)
         top = sin * inertia * (m * at * w * w - c2 * v)
         top -= cos * (c1 * at * damped + c2 * d * at * v + m * turn)
-        mine[KAPPA] = -sign * (at * at + beta2 * sin * sin) / (at * cos)
-        mine[K2] = top / ((at - p[R0]) * p2)
-        x[R], x[V], x[OMEGA] = at, v, w
-        out[i, _V], out[i, _G], out[i, _KAPPA], out[i, _K2] = v, g, mine[KAPPA], mine[K2]
-        curvatures(x, sign, mine, out[i, _CURVATURES:])
+        kappa = -sign * (at * at + beta2 * sin * sin) / (at * cos)
+        k2 = top / ((at - wheel.r0) * p2)
+        mine[0].kappa, mine[0].k2 = kappa, k2
+        x[0], x[1], x[2] = at, v, w
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = v, g, kappa, k2
+        curvatures(x, sign, mine, out[i, 4:])

@@ -8,20 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.switching.wheel.parameters import (
-    BETA,
-    BETWEEN,
-    C1,
-    C2,
-    COS,
-    K2,
-    KAPPA,
-    OMEGA0,
-    R0,
-    SIN,
-    D,
-    M,
-)
+from stiction.switching.wheel.parameters import Parameters
 
 if TYPE_CHECKING:
     from stiction.switching.wheel.model import WheelOnTurntable
@@ -200,22 +187,22 @@ def all_two_folds(wheel: WheelOnTurntable) -> WheelTwoFolds:
     """
     from stiction.switching.wheel.fold_kernels import curvatures
 
-    p = wheel.params
+    p = wheel.params[0]
     found: list[tuple[float, float, float, float, float]] = []
     for sign in (1.0, -1.0):
-        roots = _real_roots(1.0, sign * p[KAPPA] * p[COS], (p[BETA] * p[SIN]) ** 2)
+        roots = _real_roots(1.0, sign * p.kappa * p.cos, (p.beta * p.sin) ** 2)
         for r in (root for root in roots if root != 0.0):
-            turn, slide = p[SIN] / r, p[D] * p[SIN] / r - p[COS]
+            turn, slide = p.sin / r, p.d * p.sin / r - p.cos
             valid = [g for g in _real_roots(*_balance(p, r, turn, slide)) if sign * g > 0.0]
-            found += [(r, slide * g, p[OMEGA0] + turn * g, g, sign) for g in valid]
+            found += [(r, slide * g, p.omega0 + turn * g, g, sign) for g in valid]
     found.sort()
     rows = np.array(found).reshape(-1, 5)
     k = np.empty((len(rows), 4))
     for i, row in enumerate(rows):
-        curvatures(row[:3].copy(), row[4], p, k[i])
+        curvatures(row[:3].copy(), row[4], wheel.params, k[i])
     columns = {"v": rows[:, 1], "g": rows[:, 3]}
     columns |= {name: k[:, i] for i, name in enumerate(("kpp", "kpm", "kmp", "kmm"))}
-    columns |= {"kappa": np.full(len(rows), p[KAPPA]), "k2": np.full(len(rows), p[K2])}
+    columns |= {"kappa": np.full(len(rows), p.kappa), "k2": np.full(len(rows), p.k2)}
     return _in_run_time(wheel, rows[:, 0], rows[:, 2], columns)
 
 
@@ -265,13 +252,15 @@ def _sum_gap(folds: WheelTwoFolds) -> Floats:
     return folds.kmp - folds.kpm
 
 
-def _balance(p: Floats, r: float, turn: float, slide: float) -> tuple[float, float, float]:
+def _balance(p: Parameters, r: float, turn: float, slide: float) -> tuple[float, float, float]:
     """Return the coefficients of B on h = 0 as a quadratic in g, the highest first."""
-    d, m, c1, c2, w0, sin, cos = (float(p[i]) for i in (D, M, C1, C2, OMEGA0, SIN, COS))
-    inertia = float(p[BETA]) ** 2 + r * r
+    d, m, c1, c2, w0, sin, cos = (
+        float(getattr(p, name)) for name in ("d", "m", "c1", "c2", "omega0", "sin", "cos")
+    )
+    inertia = float(p.beta) ** 2 + r * r
     p2 = d * r * cos + inertia * sin
-    grounded = 0.0 if p[BETWEEN] != 0.0 else 1.0
-    rest = float(p[K2]) * (float(p[R0]) - r) + m * r * w0 * w0
+    grounded = 0.0 if p.c1_between_disks != 0.0 else 1.0
+    rest = float(p.k2) * (float(p.r0) - r) + m * r * w0 * w0
     steep = -c2 * slide + 2.0 * m * r * w0 * turn
     two = -m * r * turn**2 * p2 + m * slide * turn * cos * (2.0 * r * r - inertia)
     one = -steep * p2 + r * cos * (c1 * turn + 2.0 * m * r * slide * w0)

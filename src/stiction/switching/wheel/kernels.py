@@ -1,7 +1,7 @@
 """The wheel on a turntable as plain functions of arrays, for processors and graphics cards.
 
-No function here allocates, raises or calls NumPy: the same source compiles for both. The
-parameters stand in p as `parameters` names them.
+No function here allocates, raises or calls NumPy: the same source compiles for both. A state
+is (r, v, omega).
 """
 
 from __future__ import annotations
@@ -13,40 +13,7 @@ from stiction.laws.tyre_kernels import squeezed, stretched
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.callback import carray
 from stiction.numerics.jit import kernel
-from stiction.switching.model import EXTERNAL_WORK, FRICTION_HEAT, VISCOUS_HEAT
-from stiction.switching.wheel.parameters import (
-    BETA,
-    BETWEEN,
-    BORDERS,
-    C1,
-    C2,
-    COS,
-    DELTA,
-    FORCE,
-    K2,
-    KAPPA,
-    MOMENT,
-    MU,
-    N_PARAMETERS,
-    N_SURFACES,
-    OMEGA,
-    OMEGA0,
-    PHYSICAL,
-    PSI0,
-    R0,
-    RHO,
-    SHARE,
-    SIGMA,
-    SIN,
-    A,
-    D,
-    G,
-    H,
-    K,
-    M,
-    R,
-    V,
-)
+from stiction.switching.wheel.parameters import N_PARAMETERS, N_SURFACES, Parameters, Wheel
 
 __all__ = [
     "field_at",
@@ -65,44 +32,59 @@ __all__ = [
     "wheel_surface",
 ]
 
+_PARAMETERS = Parameters.fields_type
+
 
 @kernel(borrows=True)
-def tyre_contact(side: float, h: float, g: float, p: Vector) -> tuple[float, float]:
+def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, float]:
     """Return force [N] and moment [N m] of the wheel's tyre; a is 0 for the paper's law.
 
     Source: Szalai, Jeffrey 2014, (6), (7) and appendix B; formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_string_field_is_the_law
     """
-    if p[A] > 0.0:
-        return stretched(side, h, g, p[K], p[DELTA], p[RHO], p[SIGMA], p[A])
-    return squeezed(side, h, g, p[KAPPA], p[MU], p[PSI0], p[SHARE])
+    wheel = p[0]
+    if wheel.half_length > 0.0:
+        pressure, ratio = wheel.max_pressure, wheel.kinetic_ratio
+        sigma, a = wheel.relaxation, wheel.half_length
+        return stretched(side, h, g, wheel.stiffness, pressure, ratio, sigma, a)
+    return squeezed(side, h, g, wheel.kappa, wheel.mu, wheel.psi0, wheel.share)
+
+
+@kernel(borrows=True, within=True)
+def _velocities(x: Vector, p: Wheel) -> tuple[float, float]:
+    """Return the lateral slip velocity h and the rolling velocity g [m/s]."""
+    wheel, r, v, omega = p[0], x[0], x[1], x[2]
+    slip = omega - wheel.omega0
+    along = v - wheel.d * slip
+    h = -along * wheel.sin - r * slip * wheel.cos
+    return h, -along * wheel.cos + r * slip * wheel.sin
 
 
 @kernel(borrows=True)
-def wheel_forced(x: Vector, force: float, moment: float, p: Vector, out: Vector) -> None:
+def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' under a given friction force [N] and moment [N m].
 
     Source: Szalai, Jeffrey 2014, (1)-(3); formulas sheet, section 1.
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
     """
-    r, v, w = x[R], x[V], x[OMEGA]
-    d, m, beta, slip = p[D], p[M], p[BETA], w - p[OMEGA0]
+    wheel = p[0]
+    r, v, w = x[0], x[1], x[2]
+    d, m, beta, slip = wheel.d, wheel.m, wheel.beta, w - wheel.omega0
     inertia = beta * beta + r * r
-    pull = p[K2] * (p[R0] - r) - p[C2] * v + m * r * w * w
-    damped = slip if p[BETWEEN] != 0.0 else w
-    drag = p[C1] * damped + 2.0 * m * r * v * w
-    p2 = d * r * p[COS] + inertia * p[SIN]
-    out[R] = m * inertia * v
-    out[V] = (inertia + d * d) * pull - d * drag + force * p2 + d * moment
-    out[OMEGA] = d * pull - drag + force * r * p[COS] + moment
-    if p[PHYSICAL] != 0.0:
-        out[R] = v
-        out[V] /= m * inertia
-        out[OMEGA] /= m * inertia
+    pull = wheel.k2 * (wheel.r0 - r) - wheel.c2 * v + m * r * w * w
+    damped = slip if wheel.c1_between_disks != 0.0 else w
+    drag = wheel.c1 * damped + 2.0 * m * r * v * w
+    p2 = d * r * wheel.cos + inertia * wheel.sin
+    v_dot = (inertia + d * d) * pull - d * drag + force * p2 + d * moment
+    w_dot = d * pull - drag + force * r * wheel.cos + moment
+    if wheel.physical_time != 0.0:
+        out[0], out[1], out[2] = v, v_dot / (m * inertia), w_dot / (m * inertia)
+    else:
+        out[0], out[1], out[2] = m * inertia * v, v_dot, w_dot
 
 
 @kernel(borrows=True)
-def wheel_surface(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+def wheel_surface(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
 
     The string has two kinks more, out[4]: where slip begins and where it is complete, as
@@ -112,47 +94,46 @@ def wheel_surface(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     Source: Szalai, Jeffrey 2014, (4), (5); formulas sheet, section 1.
     Verified by: tests/unit/switching/wheel/test_model.py::test_surface_and_gradient
     """
-    slip = x[OMEGA] - p[OMEGA0]
-    along = x[V] - p[D] * slip
-    out[H] = -along * p[SIN] - x[R] * slip * p[COS]
-    out[G] = -along * p[COS] + x[R] * slip * p[SIN]
-    if p[A] > 0.0:
+    wheel = p[0]
+    h, g = _velocities(x, p)
+    out[0], out[1] = h, g
+    if wheel.half_length > 0.0:
         for i in range(2):
-            reach = p[K] * (p[SIGMA] + (2.0 * p[A] if i == 0 else 0.0))
-            across, along_it = reach * out[H], p[DELTA] * out[G]
-            top = across * across - along_it * along_it
-            out[BORDERS + i] = top / (reach * reach + p[DELTA] * p[DELTA]) if reach > 0.0 else 1.0
+            two = 2.0 * wheel.half_length if i == 0 else 0.0
+            reach = wheel.stiffness * (wheel.relaxation + two)
+            across, along = reach * h, wheel.max_pressure * g
+            size = reach * reach + wheel.max_pressure * wheel.max_pressure
+            out[2 + i] = (across * across - along * along) / size if reach > 0.0 else 1.0
 
 
 @kernel(borrows=True)
-def wheel_gradient(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+def wheel_gradient(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with the gradient of h.
 
     Source: formulas sheet, section 1, differentiated by hand.
     Verified by: tests/unit/switching/wheel/test_model.py::test_surface_and_gradient
     """
-    out[R] = -(x[OMEGA] - p[OMEGA0]) * p[COS]
-    out[V] = -p[SIN]
-    out[OMEGA] = p[D] * p[SIN] - x[R] * p[COS]
+    wheel = p[0]
+    r, omega = x[0], x[2]
+    out[0] = -(omega - wheel.omega0) * wheel.cos
+    out[1] = -wheel.sin
+    out[2] = wheel.d * wheel.sin - r * wheel.cos
 
 
 @kernel(borrows=True)
-def wheel_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+def wheel_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' on the side s[0] = +1 or -1, smooth across h = 0.
 
     Source: Szalai, Jeffrey 2014, (1)-(7); formulas sheet, sections 1 and 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
     """
-    slip = x[OMEGA] - p[OMEGA0]
-    along = x[V] - p[D] * slip
-    h = -along * p[SIN] - x[R] * slip * p[COS]
-    g = -along * p[COS] + x[R] * slip * p[SIN]
+    h, g = _velocities(x, p)
     force, moment = tyre_contact(s[0], h, g, p)
     wheel_forced(x, force, moment, p, out)
 
 
 @kernel(borrows=True)
-def wheel_smooth_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+def wheel_smooth_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' for s = (side, sgn(g), |g|), of which the last two may be smooth.
 
     The moment is odd in g and the force even, so that neither sees g in any other way.
@@ -160,15 +141,13 @@ def wheel_smooth_field(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     Source: Szalai, Jeffrey 2014, (6), (7); formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_the_smooth_field
     """
-    slip = x[OMEGA] - p[OMEGA0]
-    along = x[V] - p[D] * slip
-    h = -along * p[SIN] - x[R] * slip * p[COS]
+    h, _ = _velocities(x, p)
     force, moment = tyre_contact(s[0], h, s[2], p)
     wheel_forced(x, force, s[1] * moment, p, out)
 
 
 @kernel(borrows=True)
-def wheel_contact(x: Vector, s: float, p: Vector) -> tuple[float, float, float]:
+def wheel_contact(x: Vector, s: float, p: Wheel) -> tuple[float, float, float]:
     """Return the lateral slip velocity, the friction force and the moment for one sign.
 
     Inside (-1, 1) s is the multiplier on the surface, where F = mu s, M = sgn(g) kappa F
@@ -177,32 +156,30 @@ def wheel_contact(x: Vector, s: float, p: Vector) -> tuple[float, float, float]:
     Source: Szalai, Jeffrey 2014, (6), (7), (12); formulas sheet, section 2.
     Verified by: tests/unit/switching/wheel/test_model.py::test_outputs
     """
-    slip = x[OMEGA] - p[OMEGA0]
-    along = x[V] - p[D] * slip
-    h = -along * p[SIN] - x[R] * slip * p[COS]
-    g = -along * p[COS] + x[R] * slip * p[SIN]
+    wheel = p[0]
+    h, g = _velocities(x, p)
     if abs(s) < 1.0:
-        if p[A] > 0.0:
+        if wheel.half_length > 0.0:
             return 0.0, 0.0, 0.0
-        force = p[MU] * s
-        return 0.0, force, math.copysign(p[KAPPA], g) * force
+        force = wheel.mu * s
+        return 0.0, force, math.copysign(wheel.kappa, g) * force
     force, moment = tyre_contact(s, h, g, p)
     return h, force, moment
 
 
 @kernel(borrows=True)
-def wheel_forces(x: Matrix, s: Vector, p: Vector, out: Matrix) -> None:
+def wheel_forces(x: Matrix, s: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[t, 2] with friction force [N] and moment [N m] for states x[t, 3], signs s[t].
 
     Source: as for `wheel_contact`.
     Verified by: tests/unit/switching/wheel/test_model.py::test_outputs
     """
     for i in range(x.shape[0]):
-        _, out[i, FORCE], out[i, MOMENT] = wheel_contact(x[i], s[i], p)
+        _, out[i, 0], out[i, 1] = wheel_contact(x[i], s[i], p)
 
 
 @kernel(borrows=True)
-def wheel_power(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
+def wheel_power(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with the rates of external work, friction heat and viscous heat.
 
     Per unit of the run's time. Inside (-1, 1) s[0] is the multiplier on the surface, where
@@ -213,50 +190,50 @@ def wheel_power(x: Vector, s: Vector, p: Vector, out: Vector) -> None:
     Source: derived from the formulas sheet, section 1, (A1')-(A3).
     Verified by: tests/unit/switching/wheel/test_model.py::test_energy_balance
     """
-    r, v, w = x[R], x[V], x[OMEGA]
-    slip = w - p[OMEGA0]
+    wheel = p[0]
+    r, v, w = x[0], x[1], x[2]
+    slip = w - wheel.omega0
     h, force, moment = wheel_contact(x, s[0], p)
-    rate = 1.0 if p[PHYSICAL] != 0.0 else p[M] * (p[BETA] * p[BETA] + r * r)
-    drive = moment * w - force * p[OMEGA0] * (p[D] * p[SIN] - r * p[COS])
+    rate = 1.0 if wheel.physical_time != 0.0 else wheel.m * (wheel.beta * wheel.beta + r * r)
+    drive = moment * w - force * wheel.omega0 * (wheel.d * wheel.sin - r * wheel.cos)
     spin = w
-    if p[BETWEEN] != 0.0:
-        drive -= p[C1] * slip * p[OMEGA0]
+    if wheel.c1_between_disks != 0.0:
+        drive -= wheel.c1 * slip * wheel.omega0
         spin = slip
-    out[EXTERNAL_WORK] = rate * drive
-    out[FRICTION_HEAT] = rate * force * h
-    out[VISCOUS_HEAT] = rate * (p[C2] * v * v + p[C1] * spin * spin)
+    viscous = wheel.c2 * v * v + wheel.c1 * spin * spin
+    out[0], out[1], out[2] = rate * drive, rate * force * h, rate * viscous
 
 
 def field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_field` behind four pointers."""
-    x, s, p = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (N_PARAMETERS,))
-    out = carray(out_at, (3,))
+    x, s = carray(x_at, (3,)), carray(s_at, (1,))
+    p, out = carray(p_at, (N_PARAMETERS,)).view(_PARAMETERS), carray(out_at, (3,))
     wheel_field(x, s, p, out)
 
 
 def smooth_field_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_smooth_field` behind four pointers."""
-    x, s, p = carray(x_at, (3,)), carray(s_at, (3,)), carray(p_at, (N_PARAMETERS,))
-    out = carray(out_at, (3,))
+    x, s = carray(x_at, (3,)), carray(s_at, (3,))
+    p, out = carray(p_at, (N_PARAMETERS,)).view(_PARAMETERS), carray(out_at, (3,))
     wheel_smooth_field(x, s, p, out)
 
 
 def surface_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_surface` behind four pointers."""
-    x, s, p = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (N_PARAMETERS,))
-    out = carray(out_at, (N_SURFACES,))
+    x, s = carray(x_at, (3,)), carray(s_at, (1,))
+    p, out = carray(p_at, (N_PARAMETERS,)).view(_PARAMETERS), carray(out_at, (N_SURFACES,))
     wheel_surface(x, s, p, out)
 
 
 def gradient_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_gradient` behind four pointers."""
-    x, s, p = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (N_PARAMETERS,))
-    out = carray(out_at, (3,))
+    x, s = carray(x_at, (3,)), carray(s_at, (1,))
+    p, out = carray(p_at, (N_PARAMETERS,)).view(_PARAMETERS), carray(out_at, (3,))
     wheel_gradient(x, s, p, out)
 
 
 def power_at(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
     """`wheel_power` behind four pointers."""
-    x, s, p = carray(x_at, (3,)), carray(s_at, (1,)), carray(p_at, (N_PARAMETERS,))
-    out = carray(out_at, (3,))
+    x, s = carray(x_at, (3,)), carray(s_at, (1,))
+    p, out = carray(p_at, (N_PARAMETERS,)).view(_PARAMETERS), carray(out_at, (3,))
     wheel_power(x, s, p, out)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.switching.model import LineExit
-from stiction.switching.wheel.parameters import G0, GF, GM, L0, LF, LM
+from stiction.switching.wheel.parameters import LineRates, Rates, Ray
 
 if TYPE_CHECKING:
     from stiction.switching.wheel.model import WheelOnTurntable
@@ -122,7 +122,7 @@ def line_rays_at(wheel: WheelOnTurntable, x: npt.ArrayLike) -> tuple[LineRay, ..
     x, p = on_line(wheel, x), wheel.params
     if x[0] == 0.0 and x[1] == 0.0:
         return ()
-    rates, scan, table = np.empty(6), np.empty(64), np.empty((MOST_RAYS, 4))
+    rates, scan, table = LineRates.table(), np.empty(64), Ray.table(MOST_RAYS)
     line_rates(x, p, np.empty((2, 3)), rates)
     found = []
     for sector in range(4):
@@ -200,20 +200,20 @@ def _slip_ray(
     return LineRay("slip", mode, angle, growth, slope < 0.0, velocity)
 
 
-def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Floats) -> list[LineRay]:
+def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Rates) -> list[LineRay]:
     """Return the rays on h = 0: h' = B + lam A = 0 with lam within [-mu, mu]."""
     if wheel.has_string:
         # no friction at h = 0, so nothing slides
         return []
-    found = []
+    found, rate = [], rates[0]
     for rolling in (1.0, -1.0):
-        a = float(rates[LF] + rolling * wheel.kappa * rates[LM])
-        b = float(rates[L0])
+        a = float(rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment)
+        b = float(rate.h)
         if not abs(b) < wheel.mu * abs(a):
             continue
         force = -b / a
         moment = rolling * wheel.kappa * force
-        growth = rolling * float(rates[G0] + rates[GF] * force + rates[GM] * moment)
+        growth = rolling * float(rate.g + rate.g_by_force * force + rate.g_by_moment * moment)
         kind = "slide" if a < 0.0 else "escape"
         angle = 0.0 if rolling > 0.0 else math.pi
         velocity = _velocity(wheel, x, force, moment)
@@ -221,7 +221,7 @@ def _sliding_rays(wheel: WheelOnTurntable, x: Floats, rates: Floats) -> list[Lin
     return found
 
 
-def _rests(wheel: WheelOnTurntable, rates: Floats) -> bool:
+def _rests(wheel: WheelOnTurntable, rates: Rates) -> bool:
     """Return whether h' = g' = 0 for a force and a moment in Filippov's convex set.
 
     The set is the hull of all limits of (F, M): the hexagon |M| <= kappa mu, |F| + |M| / (3
@@ -249,9 +249,9 @@ def _within_hull(wheel: WheelOnTurntable, force: float, moment: float) -> bool:
     return bool(np.all(ways @ (np.array([force, moment]) / size) <= reach))
 
 
-def rest_contact(rates: Floats) -> tuple[float, float] | None:
+def rest_contact(rates: Rates) -> tuple[float, float] | None:
     """Return the force and the moment with h' = g' = 0, None where no single pair does it."""
-    l0, lf, lm, g0, gf, gm = rates.tolist()
+    l0, lf, lm, g0, gf, gm = rates.tolist()[0]
     det = lf * gm - lm * gf
     if abs(det) <= 1e-13 * (abs(lf * gm) + abs(lm * gf)):
         return None

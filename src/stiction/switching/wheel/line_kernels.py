@@ -10,42 +10,26 @@ Rays are the roots of rho th'. Kinks at th = 0, +-pi/2, pi part the circle in fo
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import tyre_contact, wheel_forced
-from stiction.switching.wheel.parameters import (
-    ANGLE,
-    COS,
-    G0,
-    GF,
-    GM,
-    GROWTH,
-    L0,
-    LF,
-    LM,
-    OMEGA,
-    OMEGA0,
-    SIDE,
-    SIN,
-    TURNING,
-    D,
-    R,
-    V,
-)
+from stiction.switching.wheel.parameters import LineRates, Rates, Ray, Rays, Wheel
 
 __all__ = ["MOST_RAYS", "line_exit_angles", "line_rates", "sector_rays", "turn_and_growth"]
 
 MOST_RAYS = 8
+_RATES, _RAY = LineRates.fields_type, Ray.fields_type
 _SCAN = 48
 _GOLDEN = 0.3819660112501051
 
 
 @kernel
-def line_rates(x: Vector, p: Vector, work: Matrix, out: Vector) -> None:
-    """Fill out[6] with L0, LF, LM, G0, GF, GM: h' = L0 + LF F + LM M, and so for g'.
+def line_rates(x: Vector, p: Wheel, work: Matrix, rates: Rates) -> None:
+    """Fill the rates of h and g, which are linear in force and moment.
 
     Parameters
     ----------
@@ -55,7 +39,8 @@ def line_rates(x: Vector, p: Vector, work: Matrix, out: Vector) -> None:
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
     """
-    slip = x[OMEGA] - p[OMEGA0]
+    wheel = p[0]
+    r, slip, rate = x[0], x[2] - wheel.omega0, rates[0]
     free, pushed = work[0], work[1]
     wheel_forced(x, 0.0, 0.0, p, free)
     for i in range(3):
@@ -66,15 +51,21 @@ def line_rates(x: Vector, p: Vector, work: Matrix, out: Vector) -> None:
         else:
             for j in range(3):
                 pushed[j] = free[j]
-        lateral = -slip * p[COS] * pushed[R] - p[SIN] * pushed[V]
-        out[i] = lateral + (p[D] * p[SIN] - x[R] * p[COS]) * pushed[OMEGA]
-        rolling = slip * p[SIN] * pushed[R] - p[COS] * pushed[V]
-        out[G0 + i] = rolling + (p[D] * p[COS] + x[R] * p[SIN]) * pushed[OMEGA]
+        h = -slip * wheel.cos * pushed[0] - wheel.sin * pushed[1]
+        h += (wheel.d * wheel.sin - r * wheel.cos) * pushed[2]
+        g = slip * wheel.sin * pushed[0] - wheel.cos * pushed[1]
+        g += (wheel.d * wheel.cos + r * wheel.sin) * pushed[2]
+        if i == 0:
+            rate.h, rate.g = h, g
+        elif i == 1:
+            rate.h_by_force, rate.g_by_force = h, g
+        else:
+            rate.h_by_moment, rate.g_by_moment = h, g
 
 
 @kernel
 def turn_and_growth(
-    angle: float, side: float, rolling: float, rates: Vector, p: Vector
+    angle: float, side: float, rolling: float, rates: Rates, p: Wheel
 ) -> tuple[float, float]:
     """Return rho th' and rho' in the direction `angle` on one side of h = 0.
 
@@ -86,16 +77,21 @@ def turn_and_growth(
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_rays_follow_the_field
     """
-    sin, cos = math.sin(angle), math.cos(angle)
+    sin, cos, rate = math.sin(angle), math.cos(angle), rates[0]
     force, moment = tyre_contact(side, sin, rolling * abs(cos), p)
-    lateral = rates[L0] + rates[LF] * force + rates[LM] * moment
-    along = rates[G0] + rates[GF] * force + rates[GM] * moment
+    lateral = rate.h + rate.h_by_force * force + rate.h_by_moment * moment
+    along = rate.g + rate.g_by_force * force + rate.g_by_moment * moment
     return lateral * cos - along * sin, lateral * sin + along * cos
 
 
 @kernel
 def _refined(
-    low: float, high: float, side: float, rolling: float, rates: Vector, p: Vector
+    low: float,
+    high: float,
+    side: float,
+    rolling: float,
+    rates: Rates,
+    p: Wheel,
 ) -> float:
     """Return the root of rho th' in the bracket, halved to the last bit."""
     falling = turn_and_growth(low, side, rolling, rates, p)[0] > 0.0
@@ -112,7 +108,12 @@ def _refined(
 
 @kernel
 def _lowest(
-    low: float, high: float, side: float, rolling: float, rates: Vector, p: Vector
+    low: float,
+    high: float,
+    side: float,
+    rolling: float,
+    rates: Rates,
+    p: Wheel,
 ) -> float:
     """Return where |rho th'| is smallest before it changes sign, by golden section.
 
@@ -139,8 +140,8 @@ def _lowest(
 
 
 @kernel
-def sector_rays(sector: int, rates: Vector, p: Vector, scan: Vector, rays: Matrix) -> int:
-    """Fill rays[:, 4] with angle, rho', sign of d(rho th')/dth, side; return how many.
+def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> int:
+    """Fill the rays of a sector; return how many there are.
 
     A scan of the sector brackets the roots; where |rho th'| has a minimum between nodes the
     minimum itself is looked at, so that two rays about to merge are both found.
@@ -175,20 +176,19 @@ def sector_rays(sector: int, rates: Vector, p: Vector, scan: Vector, rays: Matri
         for half in range(2 if split < high else 1):
             left = low if half == 0 else split
             right = split if half == 0 else high
-            if count == rays.shape[0]:
+            if count == len(rays):
                 return count
             rising = turn_and_growth(left, side, rolling, rates, p)[0] < 0.0
             angle = _refined(left, right, side, rolling, rates, p)
-            rays[count, ANGLE] = angle
-            rays[count, GROWTH] = turn_and_growth(angle, side, rolling, rates, p)[1]
-            rays[count, TURNING] = 1.0 if rising else -1.0
-            rays[count, SIDE] = side
+            ray = rays[count]
+            ray.angle, ray.turning, ray.side = angle, 1.0 if rising else -1.0, side
+            ray.growth = turn_and_growth(angle, side, rolling, rates, p)[1]
             count += 1
     return count
 
 
 @kernel
-def line_exit_angles(r: Vector, p: Vector, out: Matrix) -> None:
+def line_exit_angles(r: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
 
     Points are (r[i], 0, omega0). Of several rays out of one sector the fastest counts.
@@ -196,14 +196,16 @@ def line_exit_angles(r: Vector, p: Vector, out: Matrix) -> None:
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_model.py::test_exit_angles_of_many_points
     """
-    x, rates, work = np.empty(3), np.empty(6), np.empty((2, 3))
-    scan, rays = np.empty(_SCAN + 1), np.empty((MOST_RAYS, 4))
+    wheel = p[0]
+    x, work, scan = np.empty(3), np.empty((2, 3)), np.empty(_SCAN + 1)
+    rates: Any = np.empty(1, _RATES)
+    rays: Any = np.empty(MOST_RAYS, _RAY)
     for i in range(r.size):
-        x[R], x[V], x[OMEGA] = r[i], 0.0, p[OMEGA0]
+        x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
         line_rates(x, p, work, rates)
         for sector in range(4):
             best, angle = 0.0, math.nan
             for j in range(sector_rays(sector, rates, p, scan, rays)):
-                if rays[j, GROWTH] > best:
-                    best, angle = rays[j, GROWTH], rays[j, ANGLE]
+                if rays[j].growth > best:
+                    best, angle = rays[j].growth, rays[j].angle
             out[i, sector] = angle

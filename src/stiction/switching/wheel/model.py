@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from stiction.laws.tyre import SimplifiedTyre, StretchedString, TyreLaw
 from stiction.numerics.checks import number
 from stiction.numerics.jit import mode
 from stiction.switching.model import Compiled, LineExit, SwitchingSystem
-from stiction.switching.wheel.parameters import COS, SIN
+from stiction.switching.wheel.parameters import Parameters, Wheel
 
 if TYPE_CHECKING:
     from stiction.switching.wheel.folds import WheelTwoFolds
@@ -181,21 +181,27 @@ class WheelOnTurntable(SwitchingSystem):
         return "s" if self.physical_time else "1"
 
     @property
-    def params(self) -> Floats:
-        """The numbers kernels get, in the order of `parameters`."""
-        first = [self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu]
-        last = [self.kappa, self.k2, float(self.physical_time), float(self.c1_between_disks)]
-        # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
-        turn = [math.sin(self.gamma), math.cos(self.gamma)]
+    def params(self) -> Wheel:
+        """The numbers kernels get, in one element and in the order of its fields."""
+        first = (self.d, self.m, self.c1, self.c2, self.beta, self.r0, self.omega0, self.mu)
+        last = (self.kappa, self.k2, self.physical_time, self.c1_between_disks)
         psi0 = math.atan(1.0 / (6.0 * self.kappa))
-        law = [psi0, 1.0 - 2.0 * psi0 / math.pi, *self._string_numbers()]
-        return np.array([*first, *(0.0 if abs(a) < 1e-15 else a for a in turn), *last, *law])
+        law = (psi0, 1.0 - 2.0 * psi0 / math.pi, *self._string_numbers())
+        values = np.array([*first, *self._turn, *last, *law], dtype=np.float64)
+        return cast("Wheel", values.view(Parameters.fields_type))
 
     def _string_numbers(self) -> tuple[float, ...]:
         t = self.tyre
         if not isinstance(t, StretchedString):
             return (0.0,) * 5
         return (t.stiffness, t.max_pressure, t.kinetic_ratio, t.relaxation, t.half_length)
+
+    @property
+    def _turn(self) -> tuple[float, float]:
+        """Sine and cosine of gamma."""
+        # pi has rounding: an angle of pi/2 or pi means a cosine or a sine of zero
+        sin, cos = math.sin(self.gamma), math.cos(self.gamma)
+        return 0.0 if abs(sin) < 1e-15 else sin, 0.0 if abs(cos) < 1e-15 else cos
 
     def compile(self) -> Compiled:
         """Return the compiled functions; called once per object."""
@@ -206,7 +212,7 @@ class WheelOnTurntable(SwitchingSystem):
             surface=surface,
             gradient=gradient,
             power=power,
-            params=self.params,
+            params=self.params.view(np.float64),
             n=3,
             m=1,
             k=3 if self.has_string else 1,
@@ -253,7 +259,7 @@ class WheelOnTurntable(SwitchingSystem):
         contact = np.empty((len(x), 2))
         wheel_forces(x, s, self.params, contact)
         force, moment = contact.T.copy()
-        (r, v, w), sin, cos = x.T, self.params[SIN], self.params[COS]
+        (r, v, w), sin, cos = x.T, *self._turn
         slip = w - self.omega0
         along = v - self.d * slip
         spring = -self.k2 * (r - self.r0) - self.c2 * v

@@ -1,48 +1,76 @@
-"""What the arrays of the wheel hold, entry by entry: names for kernels and for Python."""
+"""What kernels of the wheel read: its parameters, and its rates near the line h = g = 0."""
 
 from __future__ import annotations
 
-# states: place and velocity along the slit, speed of the disk; their rates stand alike
-R, V, OMEGA = range(3)
-# where a row goes on with the time
-TIME = 3
+from stiction.numerics.arrays import Struct, Table
 
-# parameters; PHYSICAL and BETWEEN are 0 or 1. PSI0 and SHARE are functions of kappa, kept so
-# that no call finds them again; K to A belong to the stretched string, A is 0 without one
-(
-    D,
-    M,
-    C1,
-    C2,
-    BETA,
-    R0,
-    OMEGA0,
-    MU,
-    SIN,
-    COS,
-    KAPPA,
-    K2,
-    PHYSICAL,
-    BETWEEN,
-    PSI0,
-    SHARE,
-    K,
-    DELTA,
-    RHO,
-    SIGMA,
-    A,
-) = range(21)
-N_PARAMETERS = 21
+__all__ = ["N_PARAMETERS", "N_SURFACES", "LineRates", "Parameters", "Rates", "Ray", "Rays", "Wheel"]
 
-# switching function and kinks: lateral and rolling velocity, and of a string the two borders
-# of its regimes
-H, G, BORDERS = range(3)
+
+class Parameters(Struct):
+    """Numbers of a wheel, see `model.WheelOnTurntable` and `laws.StretchedString`, in one element.
+
+    sin, cos : of gamma
+    physical_time, c1_between_disks : 0 or 1
+    psi0, share : functions of kappa, kept so that no call finds them again
+    half_length : 0 without a string
+    """
+
+    d: float
+    m: float
+    c1: float
+    c2: float
+    beta: float
+    r0: float
+    omega0: float
+    mu: float
+    sin: float
+    cos: float
+    kappa: float
+    k2: float
+    physical_time: float
+    c1_between_disks: float
+    psi0: float
+    share: float
+    stiffness: float
+    max_pressure: float
+    kinetic_ratio: float
+    relaxation: float
+    half_length: float
+
+
+N_PARAMETERS = len(Parameters.__annotations__)
+# of the switching function, and of the kinks: the rolling velocity, and the two borders of the
+# regimes of a string
 N_SURFACES = 4
 
-# what the wheel feels: friction force and moment
-FORCE, MOMENT = range(2)
 
-# near the line h = g = 0: rates of h and of g without contact, by force and by moment
-L0, LF, LM, G0, GF, GM = range(6)
-# rays out of the line: angle, growth of the distance, sign of the slope of the turning, side
-ANGLE, GROWTH, TURNING, SIDE = range(4)
+class LineRates(Struct):
+    """How h and g change next to the line h = g = 0: without contact, by force, and by moment."""
+
+    h: float
+    h_by_force: float
+    h_by_moment: float
+    g: float
+    g_by_force: float
+    g_by_moment: float
+
+
+class Ray(Struct):
+    """A ray out of the line or into it.
+
+    angle : of the direction (h, g) = rho (sin, cos) [rad]
+    growth : rho' there
+    turning : sign of the slope of rho th'
+    side : sign of h
+    """
+
+    angle: float
+    growth: float
+    turning: float
+    side: float
+
+
+Wheel = Table[Parameters]
+Rates = Table[LineRates]
+Rays = Table[Ray]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,27 +13,7 @@ from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.wheel.kernels import wheel_forced
 from stiction.switching.wheel.line_kernels import MOST_RAYS, line_rates, sector_rays
-from stiction.switching.wheel.parameters import (
-    ANGLE,
-    COS,
-    G0,
-    GF,
-    GM,
-    GROWTH,
-    KAPPA,
-    L0,
-    LF,
-    LM,
-    MU,
-    OMEGA,
-    OMEGA0,
-    SIN,
-    TIME,
-    TURNING,
-    D,
-    R,
-    V,
-)
+from stiction.switching.wheel.parameters import LineRates, Rates, Ray, Rays, Wheel
 
 __all__ = [
     "ESCAPE",
@@ -45,39 +26,43 @@ __all__ = [
 ]
 
 SLIP_PLUS, SLIP_MINUS, SLIDE, ESCAPE = range(4)
+_RATES, _RAY = LineRates.fields_type, Ray.fields_type
 
 
 @kernel
-def _slip(way: int, rates: Vector, p: Vector, scan: Vector, rays: Matrix) -> tuple[float, float]:
+def _slip(way: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -> tuple[float, float]:
     """Return force and moment along the fastest slip ray out of the line, NaN for none."""
+    wheel = p[0]
     side = 1.0 if way == SLIP_PLUS else -1.0
     first = 0 if way == SLIP_PLUS else 2
     best, force, moment = 0.0, math.nan, math.nan
     for sector in range(first, first + 2):
         for j in range(sector_rays(sector, rates, p, scan, rays)):
-            if rays[j, GROWTH] > best:
-                best, angle = rays[j, GROWTH], rays[j, ANGLE]
-                force, moment = simplified(side, math.sin(angle), math.cos(angle), p[KAPPA], p[MU])
+            if rays[j].growth > best:
+                best, angle = rays[j].growth, rays[j].angle
+                sin, cos = math.sin(angle), math.cos(angle)
+                force, moment = simplified(side, sin, cos, wheel.kappa, wheel.mu)
     return force, moment
 
 
 @kernel
-def _along(way: int, rates: Vector, p: Vector) -> tuple[float, float]:
+def _along(way: int, rates: Rates, p: Wheel) -> tuple[float, float]:
     """Return force and moment of sliding out of the line on h = 0, NaN where it cannot."""
+    wheel, rate = p[0], rates[0]
     for sign in range(2):
         rolling = 1.0 if sign == 0 else -1.0
-        a = rates[LF] + rolling * p[KAPPA] * rates[LM]
-        if not abs(rates[L0]) < p[MU] * abs(a) or (a < 0.0) != (way == SLIDE):
+        a = rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment
+        if not abs(rate.h) < wheel.mu * abs(a) or (a < 0.0) != (way == SLIDE):
             continue
-        force = -rates[L0] / a
-        moment = rolling * p[KAPPA] * force
-        if rolling * (rates[G0] + rates[GF] * force + rates[GM] * moment) > 0.0:
+        force = -rate.h / a
+        moment = rolling * wheel.kappa * force
+        if rolling * (rate.g + rate.g_by_force * force + rate.g_by_moment * moment) > 0.0:
             return force, moment
     return math.nan, math.nan
 
 
 @kernel
-def line_starts(r: Vector, way: Integers, p: Vector, far: float, out: Matrix) -> None:
+def line_starts(r: Vector, way: Integers, p: Wheel, far: float, out: Matrix) -> None:
     """Fill out[i, 4] with a state at the distance `far` from (r[i], 0, omega0), and its time.
 
     NaN where there is no such way out. Of several rays the fastest counts.
@@ -85,25 +70,27 @@ def line_starts(r: Vector, way: Integers, p: Vector, far: float, out: Matrix) ->
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_starts_are_exits_of_the_line
     """
-    x, rates, work, velocity = np.empty(3), np.empty(6), np.empty((2, 3)), np.empty(3)
-    scan, rays = np.empty(64), np.empty((MOST_RAYS, 4))
+    wheel = p[0]
+    x, work, velocity, scan = np.empty(3), np.empty((2, 3)), np.empty(3), np.empty(64)
+    rates: Any = np.empty(1, _RATES)
+    rays: Any = np.empty(MOST_RAYS, _RAY)
     for i in range(r.size):
-        x[R], x[V], x[OMEGA] = r[i], 0.0, p[OMEGA0]
+        x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
         line_rates(x, p, work, rates)
         if way[i] == SLIP_PLUS or way[i] == SLIP_MINUS:
             force, moment = _slip(way[i], rates, p, scan, rays)
         else:
             force, moment = _along(way[i], rates, p)
         wheel_forced(x, force, moment, p, velocity)
-        v_r, v_v, v_w = velocity[R], velocity[V], velocity[OMEGA]
+        v_r, v_v, v_w = velocity[0], velocity[1], velocity[2]
         speed = math.sqrt(v_r * v_r + v_v * v_v + v_w * v_w)
         for c in range(3):
             out[i, c] = x[c] + far * velocity[c] / speed
-        out[i, TIME] = far / speed
+        out[i, 3] = far / speed
 
 
 @kernel
-def line_entered(r: Vector, p: Vector, out: npt.NDArray[np.bool_]) -> None:
+def line_entered(r: Vector, p: Wheel, out: npt.NDArray[np.bool_]) -> None:
     """Fill out[i] with whether an open set of orbits runs into the line at (r[i], 0, omega0).
 
     That takes a ray into the line which attracts its neighbours, in slip or in stick.
@@ -111,41 +98,44 @@ def line_entered(r: Vector, p: Vector, out: npt.NDArray[np.bool_]) -> None:
     Source: formulas sheet, section 7.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_where_orbits_enter_the_line
     """
-    x, rates, work = np.empty(3), np.empty(6), np.empty((2, 3))
-    scan, rays = np.empty(64), np.empty((MOST_RAYS, 4))
+    wheel = p[0]
+    x, work, scan = np.empty(3), np.empty((2, 3)), np.empty(64)
+    rates: Any = np.empty(1, _RATES)
+    rays: Any = np.empty(MOST_RAYS, _RAY)
     for i in range(r.size):
-        x[R], x[V], x[OMEGA] = r[i], 0.0, p[OMEGA0]
+        x[0], x[1], x[2] = r[i], 0.0, wheel.omega0
         line_rates(x, p, work, rates)
-        out[i] = False
+        rate, out[i] = rates[0], False
         for sector in range(4):
             for j in range(sector_rays(sector, rates, p, scan, rays)):
-                out[i] = out[i] or (rays[j, GROWTH] < 0.0 and rays[j, TURNING] < 0.0)
+                out[i] = out[i] or (rays[j].growth < 0.0 and rays[j].turning < 0.0)
         for sign in range(2):
             rolling = 1.0 if sign == 0 else -1.0
-            a = rates[LF] + rolling * p[KAPPA] * rates[LM]
-            if a < 0.0 and abs(rates[L0]) < -p[MU] * a:
-                force = -rates[L0] / a
-                moment = rolling * p[KAPPA] * force
-                grows = rolling * (rates[G0] + rates[GF] * force + rates[GM] * moment)
+            a = rate.h_by_force + rolling * wheel.kappa * rate.h_by_moment
+            if a < 0.0 and abs(rate.h) < -wheel.mu * a:
+                force = -rate.h / a
+                moment = rolling * wheel.kappa * force
+                grows = rolling * (rate.g + rate.g_by_force * force + rate.g_by_moment * moment)
                 out[i] = out[i] or grows < 0.0
 
 
 @kernel
-def surface_lie(x: Matrix, p: Vector, out: Matrix) -> None:
+def surface_lie(x: Matrix, p: Wheel, out: Matrix) -> None:
     """Fill out[i, 2] with L+ and L- at points of h = 0, in scaled or physical time.
 
     Source: formulas sheet, section 3.
     Verified by: tests/unit/switching/wheel/test_return_map.py::test_points_of_the_escaping_region
     """
+    wheel = p[0]
     velocity, gradient = np.empty(3), np.empty(3)
     for i in range(x.shape[0]):
-        slip = x[i, OMEGA] - p[OMEGA0]
-        g = -(x[i, V] - p[D] * slip) * p[COS] + x[i, R] * slip * p[SIN]
-        gradient[R], gradient[V] = -slip * p[COS], -p[SIN]
-        gradient[OMEGA] = p[D] * p[SIN] - x[i, R] * p[COS]
+        r, v, slip = x[i, 0], x[i, 1], x[i, 2] - wheel.omega0
+        g = -(v - wheel.d * slip) * wheel.cos + r * slip * wheel.sin
+        gradient[0], gradient[1] = -slip * wheel.cos, -wheel.sin
+        gradient[2] = wheel.d * wheel.sin - r * wheel.cos
         for side in range(2):
-            force = p[MU] if side == 0 else -p[MU]
-            wheel_forced(x[i], force, math.copysign(p[KAPPA], g) * force, p, velocity)
+            force = wheel.mu if side == 0 else -wheel.mu
+            wheel_forced(x[i], force, math.copysign(wheel.kappa, g) * force, p, velocity)
             out[i, side] = 0.0
             for c in range(3):
                 out[i, side] += gradient[c] * velocity[c]

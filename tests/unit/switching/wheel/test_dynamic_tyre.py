@@ -51,17 +51,17 @@ def test_the_edge_relaxes_over_the_length_of_the_string_outside(g, speed):
     sigma, count = 0.04, 4000
     wheel = dataclasses.replace(WHEEL, relaxation=sigma)
     p, q = wheel._parameters(1.0, 0.4), np.linspace(1e-4, 2e-4, 9)
-    patch = np.zeros(kernels.N_PATCH)
-    lead, trail = (kernels.FRONT, kernels.REAR) if g > 0.0 else (kernels.REAR, kernels.FRONT)
+    patch = kernels.Patch.table()
+    lead, trail = ("front", "rear") if g > 0.0 else ("rear", "front")
     dt = 2.0 * sigma / abs(g) / count
     for _ in range(count):
         kernels._edges(p, patch, q, g, speed, dt)
     reached = speed * sigma / abs(g) * (1.0 - np.exp(-2.0))
-    assert abs(reached) < p[kernels.BREAK]
+    assert abs(reached) < p[0].break_at
     # reason: the scheme is of first order, and 2 / count is its step
-    assert patch[lead] == pytest.approx(reached, rel=2.0 / count)
+    assert patch[lead][0] == pytest.approx(reached, rel=2.0 / count)
     # the trailing edge is that of the last element
-    assert patch[trail] == (q[0] if g > 0.0 else q[-1])
+    assert patch[trail][0] == (q[0] if g > 0.0 else q[-1])
 
 
 @pytest.mark.parametrize("wheel", [WHEEL, SHORT, STRETCHED])

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from stiction.errors import ModelError
 from stiction.exact import switching as exact
 from stiction.laws.tyre import SimplifiedTyre, StretchedString
-from stiction.switching.wheel import parameters
 from stiction.switching.wheel.kernels import wheel_smooth_field
 from stiction.switching.wheel.model import WheelOnTurntable
 
@@ -214,19 +213,17 @@ def test_parameters_stand_where_their_names_say():
     plain = WheelOnTurntable(**OTHER, physical_time=True)
     strung = WheelOnTurntable(**OTHER, c1_between_disks=True, tyre=string)
     for wheel, flags, own in ((plain, (1.0, 0.0), [0.0] * 5), (strung, (0.0, 1.0), None)):
-        p = wheel.params
-        assert p.size == parameters.N_PARAMETERS
+        p = wheel.params[0]
+        assert wheel.compiled.params.tolist() == list(p.item())
         for name in ("d", "m", "c1", "c2", "beta", "r0", "omega0", "mu", "kappa", "k2"):
-            assert p[getattr(parameters, name.upper())] == OTHER[name]
-        turn = (math.sin(OTHER["gamma"]), math.cos(OTHER["gamma"]))
-        assert (p[parameters.SIN], p[parameters.COS]) == turn
-        assert (p[parameters.PHYSICAL], p[parameters.BETWEEN]) == flags
-        assert p[parameters.PSI0] == pytest.approx(math.atan(1.0 / (6.0 * OTHER["kappa"])))
-        assert p[parameters.SHARE] == pytest.approx(1.0 - 2.0 * p[parameters.PSI0] / math.pi)
-        at = [getattr(parameters, name) for name in ("K", "DELTA", "RHO", "SIGMA", "A")]
-        given = (string.stiffness, string.max_pressure, string.kinetic_ratio)
-        patch = (string.relaxation, string.half_length)
-        assert p[at].tolist() == (own if own is not None else [*given, *patch])
+            assert p[name] == OTHER[name]
+        assert (p.sin, p.cos) == (math.sin(OTHER["gamma"]), math.cos(OTHER["gamma"]))
+        assert (p.physical_time, p.c1_between_disks) == flags
+        assert p.psi0 == pytest.approx(math.atan(1.0 / (6.0 * OTHER["kappa"])))
+        assert p.share == pytest.approx(1.0 - 2.0 * p.psi0 / math.pi)
+        names = ("stiffness", "max_pressure", "kinetic_ratio", "relaxation", "half_length")
+        given = own if own is not None else [getattr(string, name) for name in names]
+        assert [p[name] for name in names] == given
 
 
 def test_outputs():

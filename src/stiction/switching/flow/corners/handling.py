@@ -187,7 +187,7 @@ def _at_opening(
         a[Y, c] = a[TRIAL, c]
     if not finite(w, Y, n + 1 + now.q):
         return NOT_FINITE
-    forget_zeros(w, functions)
+    forget_zeros(functions)
     project(w, i)
     project(w, j)
     begin_mode(w)
