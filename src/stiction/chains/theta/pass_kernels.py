@@ -298,23 +298,25 @@ def mend(
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     stretches, size = solve_around(n, f, m, lists, count)
-    found, seen = 0, first - 1
+    found, left, seen = 0, 0, first - 1
     for q in range(stretches):
         # the stuck masses at both ends feel another force too
         last = min(lists[q].until + 1, until - 1)
         for i in range(max(lists[q].changed - 1, seen + 1), last + 1):
             before = system.solution[i - 1] if i > 0 else 0.0
             after = system.solution[i + 1] if i + 1 < n else 0.0
-            w = system.solution[i]
-            if agrees(system, trial, modes, i, before, w, after):
-                continue
-            if judge(n, f, m, i, before, w, after, pull, far) == _CORRECTED:
+            if not agrees(system, trial, modes, i, before, system.solution[i], after):
                 lists[found].found = i
                 found += 1
         seen = last
     for q in range(found):
-        lists[q].changed = lists[q].found
-    return found, size
+        i = lists[q].found
+        before = system.solution[i - 1] if i > 0 else 0.0
+        after = system.solution[i + 1] if i + 1 < n else 0.0
+        if judge(n, f, m, i, before, system.solution[i], after, pull, far) == _CORRECTED:
+            lists[left].changed = i
+            left += 1
+    return left, size
 
 
 @kernel(borrows=True)

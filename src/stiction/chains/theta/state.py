@@ -172,8 +172,7 @@ class Listed(Struct):
 
     changed, until : the mass whose mode was corrected in this step, or the first and the last of
         the stretch that is solved again for it
-    found : the mass that was corrected when it was solved again; in `back`, one whose mode does
-        not agree, and in `cross_zero` the mode of the mass that changed
+    found : a mass whose mode does not agree; in `cross_zero`, the mode of the mass that changed
     later : the mass that is left for the whole chain
     """
 
