@@ -95,7 +95,7 @@ def test_the_scenario_written_runs_again(stiction, here):
         ("rods-crossed", "system.elments=40", "elements"),
         ("rods-crossed", "system.friction={type='Coulomb', mu=-1.0}", "Coulomb.mu"),
         ("rods-crossed", "system.friction={type='StaticKinetic', mu_static=0.3, mu_kinetic=0.2}",
-         "RollingContact.friction"),
+         "CrossedRods.friction"),
         ("rods-net", "system.rows=0", "RodNet.rows"),
         ("rods-braid", "system.strands=5", "Braid.strands"),
         ("rods-knot", "system.radius=0.05", "interpenetrate"),

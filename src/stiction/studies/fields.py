@@ -95,13 +95,15 @@ def unit_of(scenario: Scenario, place: Place) -> str:
         owner = getattr(owner, name)
         if isinstance(owner, list | tuple | np.ndarray):
             return ""
-    if declared := getattr(rules_of(type(owner)).get(names[-1]), "unit", ""):
-        return str(declared)
+    declared = str(getattr(rules_of(type(owner)).get(names[-1]), "unit", ""))
+    if declared not in ("", "1"):
+        return declared
+    # where lengths are ratios the docstring says to what
     for kind in type(owner).__mro__:
         told = _units_told(inspect.cleandoc(kind.__doc__ or ""))
         if names[-1] in told:
             return told[names[-1]]
-    return ""
+    return declared
 
 
 _DESCRIBED = re.compile(r"^(\w+(?:, \w+)*) : ((?:.*)(?:\n {4,}.*)*)", re.MULTILINE)

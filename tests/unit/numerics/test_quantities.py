@@ -66,7 +66,7 @@ def test_a_chain_of_pints_quantities():
     assert given == plain
     run = st.solve(given, t_span=(0.0 * u.s, 8000.0 * u.ms))
     assert run.t_end == 8.0
-    with pytest.raises(ModelError, match=r"Chain\.mass: .* needs positive numbers \[kg\]"):
+    with pytest.raises(ModelError, match=r"Chain\.mass: .* needs one positive number \[kg\]"):
         st.Chain(mass=1.0 * u.m, n=1, stiffness=1.0)
     with pytest.raises(ModelError, match=r"Coulomb\.mu"):
         st.Coulomb(mu=0.2 * u.N)
