@@ -19,7 +19,7 @@ def test_it_gives_what_it_gave(name):
     entry = SCENARIOS[name]
     until = [] if entry["until"] is None else [f"solve.t_end={entry['until']!r}"]
     run = read_scenario(name, until).solve(throw=False)
-    assert not differences(entry, outputs(run))
+    assert not differences(entry, outputs(run), name)
 
 
 def test_every_scenario_is_frozen():
