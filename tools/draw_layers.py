@@ -42,7 +42,8 @@ def layers() -> list[list[str]]:
     """Return the rows of the contract, highest first; what is private or to come is left out."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    (rows,) = [c["layers"] for c in contracts if c["type"] == "layers"]
+    whole = [c for c in contracts if c["type"] == "layers" and c["containers"] == ["stiction"]]
+    (rows,) = [c["layers"] for c in whole]
     names = [[n.strip() for n in re.split(r"[|:]", row)] for row in rows]
     shown = [[n for n in row if not n.startswith(("_", "("))] for row in names]
     return [row for row in shown if row]
