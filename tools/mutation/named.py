@@ -38,9 +38,9 @@ NAMED = (
     Named(
         "audit-names-swapped",
         "*/switching/*",
-        'Check("stays_on_surface", off <= near, off, near, when[OFF], distance),\n'
+        'Check("stays_on_surface", off <= near, off, near, off_at, distance),\n'
         '        Check("stays_on_its_side", wrong',
-        'Check("stays_on_its_side", off <= near, off, near, when[OFF], distance),\n'
+        'Check("stays_on_its_side", off <= near, off, near, off_at, distance),\n'
         '        Check("stays_on_surface", wrong',
     ),
     Named(

@@ -23,7 +23,7 @@ from stiction.chains.theta.setup import (
     make_work,
 )
 from stiction.core.audit import Check
-from stiction.core.checkpoint import StateArray, check_count, like, pack, restore
+from stiction.core.checkpoint import StateArray, check_count, like, pack, refused, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
@@ -277,6 +277,8 @@ class March:
         check_count("progress", int(now.events), sizes["events"], sizes["events"])
         check_count("progress", int(now.piece), 0, len(self.work.pieces) - 1)
         check_count("progress", int(now.step), 0, self.problem.n_step)
+        if np.isinf(now.save_at) and rows < self.saved.time.size:
+            raise refused("progress", "no row to come", f"{self.saved.time.size - rows} more")
         check_count("event_marks", int(abs(kept["event_marks"][:, 1:]).max(initial=0)), 0, 1)
         self._blocks = (_block(max(self.n_events + n, self.events.marks.shape[0]), 0),)
         self.events.values[: self.n_events] = kept["event_values"]

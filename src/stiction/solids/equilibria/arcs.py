@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.checkpoint import unpacking
 from stiction.core.determinism import Loss
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.method import FollowBranch, StayOnPath, StopThere
@@ -188,7 +189,8 @@ class Path:
         self.weight, self.time_weight, self.length, self.peels = numbers[:4]
         self.travelled, self.reached = numbers[4:6]
         self.rising, self.gave = bool(numbers[6]), numbers[7]
-        self.pending = next(iter(unpack_losses(kept["path_pending"])), None)
+        with unpacking():
+            self.pending = next(iter(unpack_losses(kept["path_pending"])), None)
         pairs = zip(kept["path_t"], kept["path_u"], strict=True)
         self.points = [Point(float(t), u) for t, u in pairs]
 
