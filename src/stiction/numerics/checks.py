@@ -21,7 +21,6 @@ __all__ = [
     "MOST_WORK",
     "Numbers",
     "Record",
-    "check_counts",
     "fits",
     "memory_of_machine",
     "number",
@@ -187,19 +186,6 @@ def whole(
         raise ModelError(where, repr(int(value)), wanted, why, try_)
     fits(where, int(value), each, try_)
     return int(value)
-
-
-def check_counts(method: object, *rules: tuple[str, int, int, int]) -> None:
-    """Refuse counts of a method that are too small, or beyond reason.
-
-    Parameters
-    ----------
-    rules : of each field its name, the least and the largest value, and what each takes [bytes]
-    """
-    why, try_ = "the work of a run is bounded.", "leave the default."
-    for name, least, most, each in rules:
-        where, value = f"{type(method).__name__}.{name}", getattr(method, name)
-        whole(where, value, least=least, most=most, each=each, why=why, try_=try_)
 
 
 def fits(where: str, count: int, each: float, try_: str, limit: int = MOST_BYTES) -> None:
