@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -24,6 +25,7 @@ from stiction.core.fields import (
     rules_of,
 )
 from stiction.errors import ModelError
+from stiction.io.scenario import built_in, read_scenario
 from stiction.numerics.checks import Numbers
 
 
@@ -169,3 +171,28 @@ def test_annotations_of_users_are_left_alone():
     assert Longer(mass=2).mass == 2.0
     with pytest.raises(ModelError, match=r"Longer\.mass"):
         Longer(mass=-1)
+
+
+def described():
+    """Return the systems and methods of all built-in scenarios, one of each class."""
+    found = {}
+    for name in built_in():
+        scenario = read_scenario(name)
+        found |= {type(one): one for one in (scenario.system, scenario.method)}
+    return [one for one in found.values() if rules_of(type(one))]
+
+
+def test_every_field_refuses_what_it_cannot_hold():
+    taken, tried = [], 0
+    for one in described():
+        for name, rule in rules_of(type(one)).items():
+            number = isinstance(rule, Finite | Count)
+            for wrong in (np.nan, "wordy", object(), {}, [[1.0]], True if number else 2j):
+                tried += 1
+                try:
+                    dataclasses.replace(one, **{name: wrong})
+                except ModelError:
+                    continue
+                taken.append((type(one).__name__, name, wrong))
+    assert tried > 1000
+    assert taken == []
