@@ -178,42 +178,45 @@ class Flow(NamedTuple):
 
 
 @kernel
-def _basis(i: int, angle: float, periodic: bool, modes: Table[Mode]) -> None:
+def _basis(angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vector) -> None:
     """Fill modes and derivatives at one place: sines, or 1, cos, sin, cos 2, ... on a circle."""
     c, s = cos(angle), sin(angle)
-    x, y, size = 1.0, 0.0, modes.shape[1]
+    x, y = 1.0, 0.0
     if periodic:
-        modes[i, 0].psi, modes[i, 0].slope = 1.0, 0.0
-        for k in range(1, size - 1, 2):
+        psi[0] = 1.0
+        slope[0] = 0.0
+        for k in range(1, psi.size - 1, 2):
             x, y = x * c - y * s, x * s + y * c
-            even, odd = modes[i, k], modes[i, k + 1]
-            even.psi, even.slope = x, -even.kappa * y
-            odd.psi, odd.slope = y, odd.kappa * x
+            psi[k] = x
+            psi[k + 1] = y
+            slope[k] = -kappa[k] * y
+            slope[k + 1] = kappa[k] * x
     else:
-        for k in range(size):
+        for k in range(psi.size):
             x, y = x * c - y * s, x * s + y * c
-            mode = modes[i, k]
-            mode.psi, mode.slope = y, mode.kappa * x
+            psi[k] = y
+            slope[k] = kappa[k] * x
 
 
 @kernel
 def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
     """Fill in the contact at places s; lam keeps the constraint of the accelerations."""
-    joint, modes, push = m.joint[0], m.modes, m.push
+    joint = m.joint[0]
     drag, resistance = joint.drag, joint.resistance
     top, bottom, mismatch = 0.0, 0.0, 0.0
     for i in range(2):
-        strand = m.strands[i]
-        _basis(i, strand.angle * s[i], joint.periodic == 1, modes)
+        strand, modes, push = m.strands[i], m.modes[i, :], m.push[i]
+        psi, slope, bump = modes["psi"], modes["slope"], modes["bump"]
+        stiffness, norm = modes["stiffness"], modes["norm"]
+        _basis(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
         mean, drift, own, weight = 0.0, 0.0, 0.0, 0.0
-        for k in range(modes.shape[1]):
-            mode = modes[i, k]
-            b = mode.bump * mode.psi
+        for k in range(psi.size):
+            b = bump[k] * psi[k]
             mean += b * p[i, k]
-            drift += mode.bump * mode.slope * p[i, k]
-            own -= b * (mode.stiffness * a[i, k] + drag * p[i, k])
-            push[i, k] = mode.norm * b
-            weight += push[i, k] * b
+            drift += bump[k] * slope[k] * p[i, k]
+            own -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
+            push[k] = norm[k] * b
+            weight += push[k] * b
         g = strand.sign
         strand.mean = mean
         if i == 1:
@@ -277,11 +280,11 @@ def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
     """Return the power that the drag takes: drag times the integral of the squared velocity."""
     if drag == 0.0:
         return 0.0
-    total = 0.0
+    norm, total = modes["norm"], 0.0
     for i in range(2):
         for k in range(p.shape[1]):
-            if modes[i, k].norm > 0.0:
-                total += p[i, k] * p[i, k] / modes[i, k].norm
+            if norm[i, k] > 0.0:
+                total += p[i, k] * p[i, k] / norm[i, k]
     return drag * total
 
 
