@@ -57,10 +57,11 @@ _LOCATED = 1e-11
 @kernel
 def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     """Return outgoing wave f at x."""
-    j: int = max(wave.read, wave.first)
-    while j < wave.last and cubics[f, j + 1].knot <= x:
+    first, last = wave.first, wave.last
+    j: int = max(wave.read, first)
+    while j < last and cubics[f, j + 1].knot <= x:
         j += 1
-    while j > wave.first and cubics[f, j].knot > x:
+    while j > first and cubics[f, j].knot > x:
         j -= 1
     wave.read = j
     cubic = cubics[f, j]
@@ -77,10 +78,11 @@ def _place(m: int, t: float, s: float, string: String) -> float:
 
 
 @kernel
-def _velocity(wu: float, wv: float, V: float, par: Parameters, pair: Pair) -> tuple[float, bool]:
+def _velocity(
+    wu: float, wv: float, V: float, par: Parameters, u: String, v: String
+) -> tuple[float, bool]:
     """Return the mean velocity of v at the contact, and whether it is a regular subsonic one."""
-    c1, c2, F = pair.strings[0].speed, pair.strings[1].speed, par.ratio
-    a, b = pair.strings[0].rate, pair.strings[1].rate
+    c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
     if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
         return V, abs(a * V) < c1 and abs(b * V) < c2
@@ -110,32 +112,24 @@ def look(
     V comes in as a guess.
     """
     at.time, at.s1, at.s2 = t, s1, s2
-    fixed = not pair.strings[0].periodic
+    u, v = pair.strings[0], pair.strings[1]
+    fixed = not u.periodic
     if fixed:
-        l1, l2 = pair.strings[0].length, pair.strings[1].length
+        l1, l2 = u.length, v.length
         gap1, gap2 = min(s1, l1 - s1) / l1, min(s2, l2 - s2) / l2
         if min(gap1, gap2) < par.margin:
             return ENDED
     for m in range(4):
-        x = _place(m, t, s1 if m < 2 else s2, pair.strings[m // 2])
+        x = _place(m, t, s1 if m < 2 else s2, u if m < 2 else v)
         if fixed:
             come[m] = -_wave(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
             come[m] = _wave(m, x, pair.cubics, pair.waves[m])
     wu, wv = 0.5 * (come[0] + come[1]), 0.5 * (come[2] + come[3])
-    V, good = _velocity(wu, wv, V, par, pair)
-    at.velocity = V
-    c, rate = pair.strings[0].speed, pair.strings[0].rate * V
+    V, good = _velocity(wu, wv, V, par, u, v)
+    c, rate, at.velocity = u.speed, u.rate * V, V
     at.force = 2.0 * (wu - par.ratio * V) * (c * c - rate * rate) / c
     return REACHED if good else OUTRUN
-
-
-@kernel
-def _on_string(i: int, at: Moment, par: Parameters) -> tuple[float, float]:
-    """Return the place of the contact on string i, and the force on the string there."""
-    if i == 0:
-        return at.s1, -at.force
-    return at.s2, par.ratio * at.force - par.rolling * at.velocity
 
 
 @kernel
@@ -351,30 +345,31 @@ def _accept(
     h: float, par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step
 ) -> None:
     """Store the four waves of a step and move on."""
-    x, y = np.empty(4), np.empty(4)
-    for f in range(4):
-        string, sign = pair.strings[f // 2], (1.0 if f % 2 else -1.0)
-        for q in range(4):
-            at = step.moments[q]
-            place, force = _on_string(f // 2, at, par)
-            x[q] = at.time + sign * place / string.speed
-            rate = string.rate * at.velocity
-            y[q] = step.incoming[q, f] + force / (string.speed + sign * rate)
-        extend(f, x, y, pair)
+    x, y = np.empty((4, 4)), np.empty((4, 4))
     for q in range(4):
         at, weight = step.moments[q], h * (0.125 if q % 3 == 0 else 0.375)
-        contact.heat += weight * par.rolling * at.velocity * at.velocity
+        t, V = at.time, at.velocity
+        contact.heat += weight * par.rolling * V * V
         for i in range(2):
-            k = 2.0 * np.pi / pair.strings[i].length
-            place, force = _on_string(i, at, par)
+            string, right, left = pair.strings[i], 2 * i, 2 * i + 1
+            c, rate = string.speed, string.rate * V
+            place, force = at.s1, -at.force
+            if i == 1:
+                place, force = at.s2, par.ratio * at.force - par.rolling * V
+            x[right, q], x[left, q] = t - place / c, t + place / c
+            y[right, q] = step.incoming[q, right] + force / (c - rate)
+            y[left, q] = step.incoming[q, left] + force / (c + rate)
+            k = 2.0 * np.pi / string.length
             force = force * sin(k * place)
-            phase = pair.strings[i].speed * k * at.time
+            phase = c * k * t
             if i == 0:
                 contact.u_cosine += weight * force * cos(phase)
                 contact.u_sine += weight * force * sin(phase)
             else:
                 contact.v_cosine += weight * force * cos(phase)
                 contact.v_sine += weight * force * sin(phase)
+    for f in range(4):
+        extend(f, x[f], y[f], pair)
     end = step.moments[3]
     contact.time, contact.s1, contact.s2 = end.time, end.s1, end.s2
     contact.velocity, contact.force = end.velocity, end.force
@@ -382,13 +377,9 @@ def _accept(
     _note_contact(pair, contact, now)
     wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
     wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
-    slow = max(
-        abs(pair.strings[0].rate) / pair.strings[0].speed,
-        abs(pair.strings[1].rate) / pair.strings[1].speed,
-    )
     alone = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
-    if abs(alone) * slow > now.alone:
-        now.alone, now.alone_at = abs(alone) * slow, contact.time
+    if abs(alone) * par.steepest > now.alone:
+        now.alone, now.alone_at = abs(alone) * par.steepest, contact.time
 
 
 @kernel
