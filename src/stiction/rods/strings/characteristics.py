@@ -247,9 +247,9 @@ class Path:
         """Take up the state of a checkpoint."""
         form = replace(like(self.pair.cubics), shape=(4, "knots"))
         sizes = restore(self._state(name), kept, **{f"{name}_cubics": form})
-        now, waves, knots = self.now, self.pair.waves, sizes["knots"]
-        check_count(f"{name}_progress", int(now.done), *[sizes[f"{name}_saved"]] * 2)
-        check_count(f"{name}_progress", int(now.flag), 0, self.kernels.NOT_FINITE)
+        waves, knots, saved = self.pair.waves, sizes["knots"], sizes[f"{name}_saved"]
+        check_count(f"{name}_progress", int(self.now.done), saved, saved)
+        check_count(f"{name}_progress", int(self.now.flag), 0, self.kernels.NOT_FINITE)
         check_count(f"{name}_waves", self.knots, knots, knots)
         for field in ("read", "first", "last"):
             check_count(f"{name}_waves", int(waves[field].max()), 0, knots - 2)

@@ -105,7 +105,14 @@ def _velocity(
 
 @kernel
 def look(
-    t: float, s1: float, s2: float, V: float, par: Parameters, pair: Pair, at: Moment, come: Vector
+    t: float,
+    s1: float,
+    s2: float,
+    V: float,
+    par: Parameters,
+    pair: Pair,
+    at: Moment,
+    incoming: Vector,
 ) -> int:
     """Fill a moment, and the waves that come in then, at places of the contact; return a flag.
 
@@ -122,10 +129,10 @@ def look(
     for m in range(4):
         x = _place(m, t, s1 if m < 2 else s2, u if m < 2 else v)
         if fixed:
-            come[m] = -_wave(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
+            incoming[m] = -_wave(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
-            come[m] = _wave(m, x, pair.cubics, pair.waves[m])
-    wu, wv = 0.5 * (come[0] + come[1]), 0.5 * (come[2] + come[3])
+            incoming[m] = _wave(m, x, pair.cubics, pair.waves[m])
+    wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
     V, good = _velocity(wu, wv, V, par, u, v)
     c, rate, at.velocity = u.speed, u.rate * V, V
     at.force = 2.0 * (wu - par.ratio * V) * (c * c - rate * rate) / c

@@ -3,7 +3,7 @@
 Row 0 of an array belongs to u, row 1 to v. Mode k of strand i has amplitude a[i, k] and rate
 p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i = 0,
 V_i = sum_k bump psi_k(s_i) p_k, and the force on mode k of strand i is
--pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2).
+-pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2). All of it is dimensionless.
 """
 
 from __future__ import annotations
