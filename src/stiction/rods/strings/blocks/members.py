@@ -24,7 +24,7 @@ from stiction.rods.strings.characteristics import (
 )
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import LEDGER_LIMIT, grid
-from stiction.rods.strings.state import Cubic, numbers_of
+from stiction.rods.strings.state import Contact, Cubic, Moment, numbers_of
 
 if TYPE_CHECKING:
     from stiction.rods.methods import Characteristics
@@ -277,9 +277,9 @@ def _stacked(paths: Sequence[Path]) -> Marches:
         cubics=cubics,
         waves=of("pair.waves"),
         queue=queue,
-        moments=of("step.moments"),
-        incoming=of("step.incoming"),
-        samples=of("samples"),
+        moments=Moment.table((m, 5)),
+        incoming=np.zeros((m, 5, 4)),
+        samples=Contact.table((m, paths[0].targets.size)),
     )
     # all are to go on
     made.progress["flag"] = kernels.FULL
