@@ -16,7 +16,6 @@ COMMANDS = (
     "compile",
     "doctor",
     "export",
-    "completion",
     "explore",
 )
 
@@ -176,11 +175,3 @@ def test_export(stiction, here):
 def test_export_says_what_it_cannot(refused):
     assert "export: got 'fum'; needs fmu" in refused("export", "fum", "slip-wave")
     assert "did you mean" in refused("export", "fmu", "slip-wav").lower()
-
-
-def test_completion(stiction):
-    told = parsed(stiction("completion", "fish", "--json"))
-    assert told["shell"] == "fish"
-    assert told["script"].strip() == stiction("completion", "fish").out.strip()
-    assert stiction("completion", "zsh", "--quiet").out == ""
-    assert stiction("completion", "tcsh", "--quiet").code == 2

@@ -10,12 +10,14 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from stiction.cli.completion import folders, one_of, papers, studies, systems
 from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.core.interrupts import end_at_once, exit_code, hearing, times_heard
 from stiction.errors import StictionError, explain
 from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
+from stiction.io.scenario.completion import scenarios, settings
 from stiction.numerics.direct.heap import say_ours
 
 __all__ = ["app", "main"]
@@ -30,7 +32,13 @@ Unverified = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Format = Annotated[
-    str, typer.Option("--format", metavar="png|pdf|svg", help="Format of the figures.")
+    str,
+    typer.Option(
+        "--format",
+        metavar="png|pdf|svg",
+        help="Format of the figures.",
+        autocompletion=one_of("png", "pdf", "svg"),
+    ),
 ]
 Dpi = Annotated[
     float | None, typer.Option(metavar="DPI", help="Dots per inch of PNG figures. Default: 150.")
@@ -40,7 +48,6 @@ app = typer.Typer(
     name="stiction",
     help="Frictional contact where stick is exact and every result says how far to trust it.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -136,9 +143,13 @@ def _top(
 @app.command("list")
 @guarded
 def list_(
-    systems: Annotated[
+    names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SYSTEM]...", help="chains, studies ... Default: all."),
+        typer.Argument(
+            metavar="[SYSTEM]...",
+            help="chains, studies ... Default: all.",
+            autocompletion=systems,
+        ),
     ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print names only.")] = False,
@@ -150,7 +161,7 @@ def list_(
     from stiction.io.scenario.listing import chosen, table
     from stiction.studies.listing import ready_entries
 
-    every = chosen([*entries(), *ready_entries()], systems or ())
+    every = chosen([*entries(), *ready_entries()], names or ())
     if json:
         put_json([dataclasses.asdict(entry) for entry in every])
     else:
@@ -161,12 +172,20 @@ def list_(
 @guarded
 def run(
     scenario: Annotated[
-        str, typer.Argument(metavar="NAME-or-FILE.toml", help="A built-in scenario or a file.")
+        str,
+        typer.Argument(
+            metavar="NAME-or-FILE.toml",
+            help="A built-in scenario or a file.",
+            autocompletion=scenarios,
+        ),
     ],
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="path=value", help="Change a key, such as system.law.mu=0.3."
+            "--set",
+            metavar="path=value",
+            help="Change a key, such as system.law.mu=0.3.",
+            autocompletion=settings,
         ),
     ] = None,
     out: Annotated[
@@ -201,7 +220,10 @@ def run(
 @app.command()
 @guarded
 def show(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run or study.")],
+    folder: Annotated[
+        str,
+        typer.Argument(metavar="DIR", help="A saved run or study.", autocompletion=folders),
+    ],
     unverified: Unverified = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line.")] = False,
@@ -224,11 +246,19 @@ def show(
 @app.command()
 @guarded
 def sweep(
-    study: Annotated[str, typer.Argument(metavar="NAME-or-FILE.toml", help="A study.")],
+    study: Annotated[
+        str,
+        typer.Argument(metavar="NAME-or-FILE.toml", help="A study.", autocompletion=studies),
+    ],
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes. Default: cores, as memory allows.")
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="local|dask", help="Who solves.")] = "local",
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="local|dask", help="Who solves.", autocompletion=one_of("local", "dask")
+        ),
+    ] = "local",
     address: Annotated[
         str | None, typer.Option(metavar="URL", help="Of a Dask scheduler. Default: one here.")
     ] = None,
@@ -257,7 +287,10 @@ app.command("explore")(guarded(explore_command))
 @app.command()
 @guarded
 def verify(
-    folders: Annotated[list[str], typer.Argument(metavar="DIR...", help="Saved runs, studies.")],
+    saved: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR...", help="Saved runs, studies.", autocompletion=folders),
+    ],
     json: Json = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print what is not sound only.")
@@ -266,13 +299,15 @@ def verify(
     """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
     from stiction.cli.saved import verify_all
 
-    raise typer.Exit(verify_all(folders, json=json, quiet=quiet))
+    raise typer.Exit(verify_all(saved, json=json, quiet=quiet))
 
 
 @app.command()
 @guarded
 def plot(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="A saved run.")],
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="A saved run.", autocompletion=folders)
+    ],
     what: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A figure, such as phase; several times for more."),
@@ -281,7 +316,11 @@ def plot(
     dpi: Dpi = None,
     animate: Annotated[
         list[str] | None,
-        typer.Option(metavar="gif|mp4|html", help="Write an animation, and figures only if named."),
+        typer.Option(
+            metavar="gif|mp4|html",
+            help="Write an animation, and figures only if named.",
+            autocompletion=one_of("gif", "mp4", "html"),
+        ),
     ] = None,
     unverified: Unverified = False,
     json: Json = False,
@@ -309,7 +348,10 @@ def plot(
 @guarded
 def reproduce(
     paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="A paper: chains, rods ..., or all.")
+        str,
+        typer.Argument(
+            metavar="PAPER", help="A paper: chains, rods ..., or all.", autocompletion=papers
+        ),
     ],
     figure: Annotated[
         str | None,
@@ -343,7 +385,11 @@ def reproduce(
 def compile_(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SYSTEM]...", help="chains, switching ... Default: all."),
+        typer.Argument(
+            metavar="[SYSTEM]...",
+            help="chains, switching ... Default: all.",
+            autocompletion=systems,
+        ),
     ] = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -372,24 +418,3 @@ def doctor(
     elif faults or not quiet:
         put(screen(faults if quiet else findings, min(width(), 100)))
     raise typer.Exit(BAD_INPUT if faults else 0)
-
-
-@app.command()
-@guarded
-def completion(
-    shell: Annotated[
-        str, typer.Argument(metavar="bash|zsh|fish", help="The shell that is to complete.")
-    ],
-    json: Json = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing: only say if there is one.")
-    ] = False,
-) -> None:
-    """The script that completes commands, options and names in a shell."""
-    from stiction.cli.completion import script
-
-    text = script(typer.main.get_command(app), shell)
-    if json:
-        put_json({"shell": shell, "script": text})
-    elif not quiet:
-        put(text)

@@ -7,18 +7,26 @@ from typing import Annotated
 
 import typer
 
+from stiction.io.scenario.completion import scenarios, settings
+
 __all__ = ["export_command"]
 
 
 def export_command(
     format_: Annotated[str, typer.Argument(metavar="fmu", help="What to write: a unit of FMI 3.")],
     scenario: Annotated[
-        str, typer.Argument(metavar="NAME-or-FILE.toml", help="A scenario of a chain.")
+        str,
+        typer.Argument(
+            metavar="NAME-or-FILE.toml", help="A scenario of a chain.", autocompletion=scenarios
+        ),
     ],
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="path=value", help="Change a key, such as system.law.mu=0.3."
+            "--set",
+            metavar="path=value",
+            help="Change a key, such as system.law.mu=0.3.",
+            autocompletion=settings,
         ),
     ] = None,
     out: Annotated[
