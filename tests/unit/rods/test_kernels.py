@@ -133,11 +133,11 @@ def test_columns_of_materials_and_loads():
 
 def test_slip_per_impulse_is_the_matrix_of_the_contact():
     rng = np.random.default_rng(3)
-    g = np.zeros(ck.GEOM_COLUMNS)
-    g[ck.G : ck.G + 9] = rng.normal(size=9)
+    contact = ck.Contact.table()[0]
+    contact.delassus = rng.normal(size=(3, 3))
     impulse = rng.normal(size=3)
-    slip = ck.slip_per(g, *impulse)
-    assert_allclose(slip, g[ck.G : ck.G + 9].reshape(3, 3) @ impulse, rtol=1e-14)
+    slip = ck.slip_per(contact, *impulse)
+    assert_allclose(slip, contact.delassus @ impulse, rtol=1e-14)
 
 
 def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
@@ -149,11 +149,10 @@ def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
         n, across = frame[:, 0], frame[:, 1:]
         uneven = across @ (rng.normal(size=(2, 2)) + 3.0 * np.eye(2))
         g_tangential = uneven @ uneven.T
-        g = np.zeros(ck.GEOM_COLUMNS)
-        g[ck.N : ck.N + 3] = n
-        g[ck.G : ck.G + 9] = (2.0 * np.outer(n, n) + g_tangential).ravel()
+        contact = ck.Contact.table()[0]
+        contact.normal, contact.delassus = n, 2.0 * np.outer(n, n) + g_tangential
         u, bound = rng.normal(size=3), rng.uniform(0.01, 0.3)
-        *impulse, mode = rubbing(g, *u, bound)
+        *impulse, mode = rubbing(contact, *u, bound)
         after = across.T @ (u + g_tangential @ impulse)
         modes.add(mode)
         assert abs(n @ impulse) < 1e-12

@@ -95,6 +95,6 @@ def curve_points(flat: Flat, a: int) -> Floats:
     wide = np.hstack([2.0 * wide[:, :1] - wide[:, 1:2], wide, 2.0 * wide[:, -1:] - wide[:, -2:-1]])
     parts = np.zeros((4, _FINE))
     for k in range(_FINE):
-        py_function(weights)(k / _FINE, parts[:, k], 0)
+        py_function(weights)(k / _FINE, parts[:, k])
     points = sum(wide[:, k : k + n, None] * part for k, part in enumerate(parts))
     return np.concatenate([np.reshape(points, (3, -1)), flat.r[:, first + n, None]], axis=1)

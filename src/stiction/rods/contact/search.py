@@ -112,13 +112,14 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     rows = found_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
     used = np.zeros(len(rows), dtype=bool)
     for c in range(state.size):
-        if state.index[c, ck.MODE] == ck.EMPTY:
+        one = state.contacts[c]
+        if one.mode == ck.EMPTY:
             continue
-        used |= _same_place(state, c, rows)
-        far = state.geom[c, ck.DISTANCE] > state.law[c, ck.REACH] + 2.0 * margin
-        if c >= state.known and state.index[c, ck.MODE] == ck.OPEN and far:
-            state.index[c, ck.MODE] = ck.EMPTY
-    free = [c for c in range(state.known, state.size) if state.index[c, ck.MODE] == ck.EMPTY]
+        used |= _same_place(one, rows)
+        far = one.distance > one.reach + 2.0 * margin
+        if c >= state.known and one.mode == ck.OPEN and far:
+            one.mode = ck.EMPTY
+    free = [c for c in range(state.known, state.size) if state.contacts[c].mode == ck.EMPTY]
     new = rows[~used]
     if len(new) > len(free):
         raise ModelError(
@@ -132,23 +133,23 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
         state.open_slot(c, row)
 
 
-def _same_place(state: ContactState, c: int, rows: Floats) -> npt.NDArray[np.bool_]:
-    """Return which rows are the pair that slot c holds already."""
+def _same_place(one: ck.Contact, rows: Floats) -> npt.NDArray[np.bool_]:
+    """Return which rows are the pair of a contact."""
     from stiction.rods.contact import search_kernels as sk
 
-    rods = rows[:, [sk.A, sk.B]] == state.index[c, [ck.ROD1, ck.ROD2]]
-    away = np.abs(rows[:, [sk.S_A, sk.S_B]] - state.place[c])
+    rods = rows[:, [sk.A, sk.B]] == np.asarray(one.bodies)
+    away = np.abs(rows[:, [sk.S_A, sk.S_B]] - np.asarray(one.place))
     pair = rods.all(axis=1)
-    if state.index[c, ck.KIND] == ck.LINE:
+    if one.kind == ck.LINE:
         line = rows[:, sk.KIND_OF] == ck.LINE
         return np.asarray(pair & (away[:, 0] < np.where(line, 0.5, 0.05)))
     # an end of the first rod and one of the second are different places, however near
     ends = np.zeros(len(rows), dtype=np.int64)
-    if state.index[c, ck.SHAPE] == ck.CURVE:
-        count = state.index[c, [ck.COUNT1, ck.COUNT2]]
+    if one.shape == ck.CURVE:
+        count = np.asarray(one.elements)
         on = (rows[:, [sk.S_A, sk.S_B]] <= 0.0) | (rows[:, [sk.S_A, sk.S_B]] >= count)
         ends = on[:, 0] + 2 * on[:, 1]
-    mine = int(state.index[c, ck.AT_END])
+    mine = one.at_end
     pair &= ~((ends > 0) & (mine > 0) & (ends != mine)) | (away.max(axis=1, initial=0.0) < 1e-3)
     near = away.max(axis=1, initial=0.0) < _SAME
     return np.asarray(pair & (rows[:, sk.KIND_OF] == ck.CROSSING) & near)

@@ -16,7 +16,7 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, OUTER, RULE, D
+from stiction.rods.contact.kernels import Contact
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic
 
@@ -149,18 +149,17 @@ def banded(table: Floats, mat: Matrix, q: Matrix, h: float) -> Floats:
 
 
 @kernel
-def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
+def constraint_rows(k: Contact, rows: Matrix) -> None:
     """Put J of one contact into rows (3, unknowns): slip per displacement and rotation."""
-    g = geom[c]
-    dx, dy, dz = g[D], g[D + 1], g[D + 2]
+    dx, dy, dz = k.separation[0], k.separation[1], k.separation[2]
     for side in range(2):
         sign = 1.0 - 2.0 * side
         for j in range(4):
-            column = 6 * (index[c, NODE1 + side] + j)
+            column = 6 * (k.nodes[side] + j)
             for a in range(3):
-                rows[a, column + a] += sign * g[B1 + 4 * side + j]
-            e = g[E1 + 4 * side + j]
-            column = 6 * (index[c, ELEM1 + side] + j) + 3
+                rows[a, column + a] += sign * k.node_weights[side, j]
+            e = k.frame_weights[side, j]
+            column = 6 * (k.frames[side] + j) + 3
             # w x D as a matrix on w
             rows[0, column + 1] += e * dz
             rows[0, column + 2] -= e * dy
@@ -168,8 +167,8 @@ def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
             rows[1, column + 2] += e * dx
             rows[2, column] += e * dy
             rows[2, column + 1] -= e * dx
-        for j in range(2 if index[c, RULE] == FITTED else 0):
-            b, column = sign * g[OUTER + 2 * side + j], 6 * (index[c, NODE1 + side] + 5 * j - 1)
+        for j in range(2 if k.rule == FITTED else 0):
+            b, column = sign * k.outer_weights[side, j], 6 * (k.nodes[side] + 5 * j - 1)
             if b != 0.0:
                 for a in range(3):
                     rows[a, column + a] += b

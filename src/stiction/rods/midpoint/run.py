@@ -118,21 +118,19 @@ class _Midpoint(Marcher):
                 self.reason = f"Newton's method did not converge at t = {now:.9g} s"
                 return False
             self.now.steps += 1
-            code, contact = locate_all(
-                self.flat.r, self.touch.place, self.touch.index, self.touch.geom
-            )
+            code, contact = locate_all(self.flat.r, self.touch.contacts)
             if code != ck.INSIDE:
                 self._stop(code, contact, now + h)
                 return False
             self._note_extremes(1.0 / h, now + h)
-            self.clock[mk.NOW] = now + h
+            self.sums[0].time = now + h
             if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
                 self._search()
             if j % 64 == 63:
                 yield self._within(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
-        self.sums[:, mk.LATEST] = 0.0
-        self.touch.kick[:, ck.HEAT_NOW] = 0.0
+        self._forget_kick()
+        self.touch.contacts["kick_heat"] = 0.0
         return True
 
     def _damped_over(self, k: int) -> float:
@@ -149,7 +147,7 @@ class _Midpoint(Marcher):
             before = clamp_energy(f.q, f.v, f.p, f.mat, f.driven)
             follow_clamps(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now, h)
             gained = clamp_energy(f.q, f.v, f.p, f.mat, f.driven) - before
-            self.sums[mk.EXTERNAL, mk.TOTAL] += gained
+            self.sums[0].external += gained
         unknown = self.change
         spin = self._spin(f.p, f.q)
         # the first guess: everything goes on as it is
@@ -226,7 +224,7 @@ class _Midpoint(Marcher):
         free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
-        locate_all(r, self.touch.place, self.touch.index, self.touch.geom)
+        locate_all(r, self.touch.contacts)
         rows = self._slip_rows()
         pull = (self.lam @ rows).reshape(-1, 6)
         out[:, :3] = np.where(free, push - force, 0.0).T
@@ -240,9 +238,8 @@ class _Midpoint(Marcher):
         """Return J at the middle state, three rows per contact that rolls."""
         t = self.touch
         rows = np.zeros((3 * t.size, self.change.size))
-        for c in range(t.size):
-            if t.index[c, ck.MODE] >= ck.ROLL:
-                constraint_rows(c, t.index, t.geom, rows[3 * c : 3 * c + 3])
+        for c in np.flatnonzero(t.contacts["mode"] >= ck.ROLL).tolist():
+            constraint_rows(t.contacts[c], rows[3 * c : 3 * c + 3])
         return rows
 
     def _correct(
@@ -277,19 +274,19 @@ class _Midpoint(Marcher):
         fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
-            self.sums[mk.EXTERNAL, mk.TOTAL] += h * float((fe * v).sum() + (te * spin).sum())
+            self.sums[0].external += h * float((fe * v).sum() + (te * spin).sum())
         if on.retarded:
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
-            self.sums[mk.VISCOUS, mk.TOTAL] -= h * power
+            self.sums[0].viscous -= h * power
         if on.damped:
             power = float((f.drag[DRAG] * v**2)[:, free].sum())
             power += float((f.drag[TURN_DRAG] * spin**2)[:, turns].sum())
-            self.sums[mk.VISCOUS, mk.TOTAL] += h * power
+            self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
             force, torque = self._rows(mk.FORCE) + pull[:3], self._rows(mk.TORQUE) + pull[3:]
             done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
-            self.sums[mk.EXTERNAL, mk.TOTAL] -= h * done
+            self.sums[0].external -= h * done
         change: Any = self.change.reshape(-1, 6)
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)
