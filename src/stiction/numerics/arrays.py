@@ -8,6 +8,7 @@ NumPy array of the same kind of number fits them. Elements of structured arrays 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -169,6 +170,14 @@ class Struct(_Element):
     def table(cls: type[_S], rows: int = 1) -> Table[_S]:
         """Return a structured array of zeros."""
         return cast("Table[_S]", np.zeros(rows, cls.fields_type))
+
+    @classmethod
+    def stacked(cls: type[_S], elements: Sequence[_S]) -> Table[_S]:
+        """Return a structured array of copies of elements."""
+        table = cls.table(len(elements))
+        for k, one in enumerate(elements):
+            table[k] = one
+        return table
 
 
 def _field(name: str, kind: Any) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Table
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE
 from stiction.rods.contact.kernels import CURVE, PLANE, SPHERE
 from stiction.rods.contact.partners import (
@@ -15,24 +16,7 @@ from stiction.rods.contact.partners import (
     RodPartner,
     SpherePartner,
 )
-from stiction.rods.driving_kernels import (
-    DRIVEN_COLUMNS,
-    FROM,
-    IS_FRAME,
-    IS_MOMENT,
-    LOAD,
-    LOAD_COLUMNS,
-    ORIGIN,
-    RISE,
-    SLIDES,
-    SLOT,
-    SPIN,
-    START,
-    TOLD_FROM,
-    TOLD_UPTO,
-    UPTO,
-    VELOCITY,
-)
+from stiction.rods.driving_kernels import Drive, Load
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     Clamped,
@@ -109,7 +93,7 @@ class Flat:
     drag : (3, slots) drag of nodes, drag of elements, retardation time
     constant : (3, slots) constant dead forces [N]
     loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
-    driven : rows of moving clamps, see `driving_kernels.follow_clamps`
+    driven : slots that moving clamps drive, see `driving_kernels.follow_clamps`
     """
 
     first: Ints
@@ -127,10 +111,10 @@ class Flat:
     mat: Floats
     drag: Floats
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
-    driven: Floats
+    driven: Table[Drive]
 
     @property
     def rods(self) -> int:
@@ -147,7 +131,7 @@ class Flat:
         """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
         free, turns = self.mat[FREE].copy(), self.mat[TURNS]
         # contacts act on what slides as on a clamp, which takes their part along the axis too
-        free[self.driven[self.driven[:, SLIDES] == 1.0, SLOT].astype(np.int64)] = 0.0
+        free[self.driven["slot"][self.driven["slides"] == 1]] = 0.0
         lag = 0.5 * step * self.drag
         return np.array(
             [
@@ -189,14 +173,14 @@ def assemble(rods: Rods) -> Flat:
         mat=np.zeros((MATERIAL_ROWS, slots)),
         drag=np.zeros((DRAG_ROWS, slots)),
         constant=np.zeros((3, slots)),
-        loads=np.zeros((0, LOAD_COLUMNS)),
+        loads=Load.table(0),
         times=np.zeros(0),
         factors=np.zeros(0),
-        driven=np.zeros((0, DRIVEN_COLUMNS)),
+        driven=Drive.table(0),
     )
     flat.mat[INV_DS] = 1.0
-    loads: list[Floats] = []
-    driven: list[Floats] = []
+    loads: list[Load] = []
+    driven: list[Drive] = []
     history: tuple[list[float], list[float]] = ([], [])
     for b, rod in enumerate(rods.rods):
         start = int(first[b])
@@ -212,10 +196,10 @@ def assemble(rods: Rods) -> Flat:
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
-            "loads": np.array(loads).reshape(-1, LOAD_COLUMNS),
+            "loads": Load.stacked(loads),
             "times": np.array(history[0]),
             "factors": np.array(history[1]),
-            "driven": np.array(driven).reshape(-1, DRIVEN_COLUMNS),
+            "driven": Drive.stacked(driven),
         }
     )
 
@@ -230,8 +214,8 @@ def _spacings(bodies: list[Floats]) -> list[float]:
     return [ds if ds > 0.0 else 1.0 for ds in apart]
 
 
-def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Floats]:
-    """Put a partner into slots without mass or stiffness; return the rows that drive them."""
+def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Drive]:
+    """Put a partner into slots without mass or stiffness; return what drives them."""
     part = slice(start, start + len(points))
     flat.r[:, part] = points.T
     if isinstance(partner, CylinderPartner):
@@ -241,13 +225,11 @@ def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) 
     rows = []
     for slot in range(start, start + len(points)):
         for first in (flat.r[:, slot], flat.q[:, slot]):
-            row = np.zeros(DRIVEN_COLUMNS)
-            row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), partner.rise
-            row[ORIGIN : ORIGIN + 3] = points[0]
-            row[VELOCITY : VELOCITY + 3] = partner.velocity
-            row[SPIN : SPIN + 3] = partner.angular_velocity
-            row[START : START + first.size] = first
-            rows.append(row)
+            drive = Drive.table()[0]
+            drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), partner.rise
+            drive.origin, drive.velocity = points[0], np.asarray(partner.velocity)
+            drive.spin, drive.start[: first.size] = np.asarray(partner.angular_velocity), first
+            rows.append(drive)
     if partner.rise == 0.0:
         spin = np.asarray(partner.angular_velocity)
         flat.v[:, part] = (partner.velocity + np.cross(spin, points - points[0])).T
@@ -437,8 +419,8 @@ def _hold(
     end: RodEnd,
     at_start: bool,
     history: tuple[list[float], list[float]],
-) -> list[Floats]:
-    """Fix what the end holds; return the rows of a moving clamp."""
+) -> list[Drive]:
+    """Fix what the end holds; return what a moving clamp drives."""
     n = rod.elements
     node, inner, element = (
         (start, start + 1, start) if at_start else (start + n, start + n - 1, start + n - 1)
@@ -464,34 +446,32 @@ def _hold(
     rows = []
     for slot, first in held:
         # the time at which it starts is that of the run
-        row = np.zeros(DRIVEN_COLUMNS)
-        row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), end.rise
-        row[ORIGIN : ORIGIN + 3] = flat.r[:, node]
-        row[VELOCITY : VELOCITY + 3], row[SPIN : SPIN + 3] = end.velocity, end.angular_velocity
-        row[START : START + first.size] = first
-        rows.append(row)
+        drive = Drive.table()[0]
+        drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), end.rise
+        drive.origin, drive.velocity = flat.r[:, node], np.asarray(end.velocity)
+        drive.spin, drive.start[: first.size] = np.asarray(end.angular_velocity), first
+        rows.append(drive)
     return rows
 
 
 def _turn(
     flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
-) -> list[Floats]:
-    """Hold the section of an end that turns; return the rows of its frame, and of what slides."""
-    row = np.zeros(DRIVEN_COLUMNS)
-    row[SLOT], row[IS_FRAME] = frame, 1.0
-    row[ORIGIN : ORIGIN + 3], row[SPIN : SPIN + 3] = flat.r[:, node], end.axis
-    row[START : START + 4] = flat.q[:, frame]
-    row[TOLD_FROM] = len(history[0])
+) -> list[Drive]:
+    """Hold the section of an end that turns; return what drives its frame, and what slides."""
+    drive = Drive.table()[0]
+    drive.slot, drive.is_frame, drive.first = frame, 1, len(history[0])
+    axis = np.asarray(end.axis)
+    drive.origin, drive.spin, drive.start = flat.r[:, node], axis, flat.q[:, frame]
     history[0].extend(end.times)
     history[1].extend(end.angles)
-    row[TOLD_UPTO] = len(history[0])
+    drive.last = len(history[0])
     if not end.slides:
         _fix_node(flat, node)
-        return [row]
-    flat.v[:, node] = (flat.v[:, node] @ end.axis) * np.asarray(end.axis)
-    sliding = np.zeros(DRIVEN_COLUMNS)
-    sliding[SLOT], sliding[SLIDES], sliding[SPIN : SPIN + 3] = node, 1.0, end.axis
-    return [row, sliding]
+        return [drive]
+    flat.v[:, node] = (flat.v[:, node] @ axis) * axis
+    sliding = Drive.table()[0]
+    sliding.slot, sliding.slides, sliding.spin = node, 1, axis
+    return [drive, sliding]
 
 
 def _fix_node(flat: Flat, slot: int) -> None:
@@ -501,9 +481,9 @@ def _fix_node(flat: Flat, slot: int) -> None:
 
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
-) -> list[Floats]:
-    """Add constant forces to the table; return the rows of the other loads."""
-    rows: list[Floats] = []
+) -> list[Load]:
+    """Add constant forces to the table; return the other loads."""
+    rows: list[Load] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:
         begin = len(history[0])
@@ -523,8 +503,8 @@ def _load(
             if begin == end and moment == 0.0:
                 flat.constant[:, start + k] += vector
             else:
-                row = np.zeros(LOAD_COLUMNS)
-                row[SLOT], row[IS_MOMENT], row[FROM], row[UPTO] = start + k, moment, begin, end
-                row[LOAD : LOAD + 3] = vector
-                rows.append(row)
+                one = Load.table()[0]
+                one.slot, one.is_moment, one.value = start + k, int(moment), vector
+                one.first, one.last = begin, end
+                rows.append(one)
     return rows

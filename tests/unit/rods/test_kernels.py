@@ -14,19 +14,6 @@ from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.rub_kernels import rubbing
-from stiction.rods.driving_kernels import (
-    DRIVEN_COLUMNS,
-    IS_FRAME,
-    IS_MOMENT,
-    LOAD,
-    ORIGIN,
-    RISE,
-    SINCE,
-    SLOT,
-    SPIN,
-    START,
-    VELOCITY,
-)
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
 from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, copy
@@ -103,17 +90,16 @@ def test_columns_of_a_moving_clamp():
         Rods((rod(left=Free()), rod(left=Free(), right=clamp)), gravity=(0.0, 0.0, 0.0))
     )
     table = flat.driven
-    assert table.shape == (3, DRIVEN_COLUMNS)
     # nodes 9 and 8, element 8 of ten slots
-    assert_array_equal(table[:, SLOT], [9.0, 8.0, 8.0])
-    assert_array_equal(table[:, IS_FRAME], [0.0, 0.0, 1.0])
-    assert_array_equal(table[:, ORIGIN : ORIGIN + 3], np.tile([0.0, 1.0, 0.0], (3, 1)))
-    assert_array_equal(table[:, VELOCITY : VELOCITY + 3], np.tile(clamp.velocity, (3, 1)))
-    assert_array_equal(table[:, SPIN : SPIN + 3], np.tile(clamp.angular_velocity, (3, 1)))
-    assert_array_equal(table[:, RISE], 0.7)
-    assert_array_equal(table[:, SINCE], 0.0)
-    assert_array_equal(table[:2, START : START + 3], flat.r[:, [9, 8]].T)
-    assert_array_equal(table[2, START : START + 4], flat.q[:, 8])
+    assert_array_equal(table["slot"], [9, 8, 8])
+    assert_array_equal(table["is_frame"], [0, 0, 1])
+    assert_array_equal(table["origin"], np.tile([0.0, 1.0, 0.0], (3, 1)))
+    assert_array_equal(table["velocity"], np.tile(clamp.velocity, (3, 1)))
+    assert_array_equal(table["spin"], np.tile(clamp.angular_velocity, (3, 1)))
+    assert_array_equal(table["rise"], 0.7)
+    assert_array_equal(table["since"], 0.0)
+    assert_array_equal(table["start"][:2, :3], flat.r[:, [9, 8]].T)
+    assert_array_equal(table["start"][2], flat.q[:, 8])
     assert_array_equal(flat.mat[FREE, 8:], 0.0)
     assert flat.mat[TURNS, 8] == 0.0
 
@@ -124,9 +110,9 @@ def test_columns_of_materials_and_loads():
     one = rod(loads=loads)
     flat = assemble(Rods((one,), gravity=(0.0, 0.0, 0.0)))
     # the frame of the clamp stands before the rod
-    assert_array_equal(flat.loads[:, SLOT], [3.0, 3.0])
-    assert_array_equal(flat.loads[:, IS_MOMENT], [0.0, 1.0])
-    assert_array_equal(flat.loads[:, LOAD : LOAD + 3], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert_array_equal(flat.loads["slot"], [3, 3])
+    assert_array_equal(flat.loads["is_moment"], [0, 1])
+    assert_array_equal(flat.loads["value"], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     assert_allclose(flat.mat[MASS].sum(), one.section.line_density, rtol=1e-14)
     assert_allclose(flat.mat[INERTIA].sum(), one.section.line_inertia, rtol=1e-14)
 

@@ -333,9 +333,10 @@ def test_what_drives_and_damps():
     spare = (empty(3, 12), empty(3, 12))
     check_kernel(dk.internal_damping, r, q, v, p, mat, retard, *spare)
     check_kernel(dk.add_damping, r, q, v, p, 0.1, mat, retard, f, t, *spare, empty(10, 12))
-    loads = rng.normal(size=(3, dk.LOAD_COLUMNS))
-    loads[:, dk.SLOT], loads[:, dk.IS_MOMENT] = (2, 2, 5), (0, 1, 0)
-    loads[:, dk.FROM], loads[:, dk.UPTO] = (0, 0, 0), (0, 3, 3)
+    loads = dk.Load.table(3)
+    loads["value"] = rng.normal(size=(3, 3))
+    loads["slot"], loads["is_moment"] = (2, 2, 5), (0, 1, 0)
+    loads["last"] = 0, 3, 3
     times, factors = np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 1.0])
     for now in (-1.0, 0.4, 1.5, 3.0):
         given = (f, t, rng.normal(size=(3, 12)), loads, times, factors, now)

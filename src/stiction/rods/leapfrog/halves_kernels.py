@@ -46,6 +46,7 @@ from stiction.rods.contact.law_kernels import (
 )
 from stiction.rods.contact.touch_kernels import drive_work, locate_all, measure, near_rates
 from stiction.rods.driving_kernels import (
+    Drive,
     add_damping,
     clamp_energy,
     clamp_power,
@@ -331,7 +332,7 @@ def end_half(
 
 @kernel(borrows=True)
 def measure_kicked(
-    state: State, table: Constants, driven: Matrix, touch: Touch, spare: Spare, w: float
+    state: State, table: Constants, driven: Table[Drive], touch: Touch, spare: Spare, w: float
 ) -> None:
     """Put u before a half kick that was taken already into `slip`, forces being known."""
     f, t = spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD]

@@ -31,6 +31,8 @@ from stiction.rods.contact.touch_kernels import (
     settle_modes,
 )
 from stiction.rods.driving_kernels import (
+    Drive,
+    Load,
     add_damping,
     add_loads,
     clamp_energy,
@@ -58,10 +60,10 @@ class Forcing(NamedTuple):
 
     drag: Floats
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
-    driven: Floats
+    driven: Table[Drive]
     damped: bool
     retarded: bool
     loaded: bool

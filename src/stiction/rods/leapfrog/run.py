@@ -23,9 +23,6 @@ from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import (
-    SINCE,
-    TOLD_FROM,
-    TOLD_UPTO,
     Switches,
     add_damping,
     add_loads,
@@ -96,8 +93,8 @@ class Marcher:
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
         # clamps start to move when the run starts; histories keep their own time
-        told = self.flat.driven[:, TOLD_UPTO] > self.flat.driven[:, TOLD_FROM]
-        self.flat.driven[~told, SINCE] = self.save[0]
+        driven = self.flat.driven
+        driven["since"][driven["last"] == driven["first"]] = self.save[0]
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = chosen_step(rods, method, span, limited)

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.driving_kernels import add_loads, power
+from stiction.rods.driving_kernels import Load, add_loads, power
 from stiction.rods.plane.kernels import (
     AGAIN,
     ALGORITHMIC,
@@ -120,7 +120,7 @@ class Forcing(NamedTuple):
     """Dead loads, as `add_loads` takes them."""
 
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
 

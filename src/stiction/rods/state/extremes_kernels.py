@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Matrix, Struct
+from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
 from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Touch
 from stiction.rods.contact.observe_kernels import contact_rates
-from stiction.rods.driving_kernels import SLIDES, SLOT, SPIN
+from stiction.rods.driving_kernels import Drive
 
 # less than any value
 NEVER = -1e300
@@ -59,7 +59,7 @@ def end_weight(k: Contact, side: int, node: int) -> float:
 
 
 @kernel(borrows=True)
-def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: float) -> None:
+def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, now: float) -> None:
     """Keep the worst of every contact at the end of a step.
 
     Parameters
@@ -107,11 +107,11 @@ def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: flo
                 most.wave_body = k.bodies[side]
         size = math.sqrt(along * along + rub * rub)
         for d in range(driven.shape[0] if size > 0.0 else 0):
-            if driven[d, SLIDES] == 1.0:
-                row = driven[d]
-                part = abs(fx * row[SPIN] + fy * row[SPIN + 1] + fz * row[SPIN + 2]) / size
+            drive = driven[d]
+            if drive.slides == 1:
+                part = abs(fx * drive.spin[0] + fy * drive.spin[1] + fz * drive.spin[2]) / size
                 for side in range(2):
-                    weight = abs(end_weight(k, side, int(row[SLOT])))
+                    weight = abs(end_weight(k, side, drive.slot))
                     if weight != 0.0 and weight * part > most.ignored:
                         most.ignored, most.ignored_time = weight * part, now
                         most.ignored_body = k.bodies[side]

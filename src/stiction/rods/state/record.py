@@ -9,7 +9,7 @@ from stiction.core.checkpoint import StateArray
 from stiction.core.run import Variable
 from stiction.rods.assembly import Flat, third_directors
 from stiction.rods.contact.kernels import PLANE, SPHERE
-from stiction.rods.driving_kernels import IS_MOMENT, add_loads
+from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
     AXIAL,
@@ -83,8 +83,8 @@ class StateRecord:
         starts = zip(flat.first, counts, strict=False)
         self.elements = np.concatenate([np.arange(i, i + n) for i, n in starts])
         self.holds = holds_of(rods, flat)
-        self.varying = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] == 0.0).any())
-        self.turned = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] > 0.0).any())
+        self.varying = bool((flat.loads["is_moment"] == 0).any())
+        self.turned = bool((flat.loads["is_moment"] == 1).any())
         parts = {
             "node": flat.nodes.size,
             "element": self.elements.size,
