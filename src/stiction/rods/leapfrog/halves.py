@@ -46,7 +46,8 @@ class HalvesMarcher(Marcher):
                 mk.Sums.table(),
                 np.zeros(10),
             )
-            self.kept.rows[hk.FREELY : hk.KEPT_ROWS] = self.flat.mobility(0.0)
+            _, _, freely = hk.rates_of(self.kept.rows)
+            freely[:] = self.flat.mobility(0.0)
         return self.kept
 
     def _start(self) -> None:

@@ -59,26 +59,20 @@ from stiction.rods.driving_kernels import (
     power,
 )
 from stiction.rods.leapfrog.march_kernels import (
-    BUILT,
     CHANGED,
-    DAMPING,
-    DAMPING_T,
     DONE,
-    FORCE,
-    LOAD,
-    LOAD_T,
     NOT_FINITE,
-    P_OLD,
-    SCRATCH_ROWS,
     SEARCH,
     SPREAD,
     STRUCK,
-    TORQUE,
-    V_OLD,
     Constants,
     Forcing,
     Spare,
     Sums,
+    damping_of,
+    earlier_of,
+    forces_of,
+    loads_of,
     moved,
     put_forces,
 )
@@ -100,9 +94,7 @@ from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
 
-# rows of kept: nodes, frames, velocities and momenta at the start of a step; rates of the last two;
-# mobility without drag
-KEPT_R, KEPT_Q, KEPT_V, KEPT_P, RATE_V, RATE_P, FREELY = 0, 3, 7, 10, 13, 16, 19
+# rows of `Kept.rows`, which the kernels below divide
 KEPT_ROWS = 22
 # steps from one look for contacts that no search has found to the next
 LOOKS = 12
@@ -121,13 +113,31 @@ class Kept(NamedTuple):
     spare: Floats
 
 
+@kernel(views=True)
+def state_kept(rows: Floats) -> State:
+    """Return rows for the state at the start of a step."""
+    return State(rows[0:3], rows[3:7], rows[7:10], rows[10:13])
+
+
+@kernel(views=True)
+def rates_of(rows: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows for the rates of v and p without contacts, and for mobility without drag."""
+    return rows[13:16], rows[16:19], rows[19:22]
+
+
+@kernel(borrows=True)
+def copy_state(state: State, to: State) -> None:
+    """Copy nodes, frames and their velocities."""
+    copy(state.r, to.r)
+    copy(state.q, to.q)
+    copy(state.v, to.v)
+    copy(state.p, to.p)
+
+
 @kernel(borrows=True)
 def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
     """Keep the state at the start of a step."""
-    copy(state.r, kept.rows[KEPT_R:KEPT_Q])
-    copy(state.q, kept.rows[KEPT_Q:KEPT_V])
-    copy(state.v, kept.rows[KEPT_V:KEPT_P])
-    copy(state.p, kept.rows[KEPT_P:RATE_V])
+    copy_state(state, state_kept(kept.rows))
     copy_contacts(touch.contacts, kept.contacts)
     kept.sums[0] = spare.sums[0]
 
@@ -162,14 +172,8 @@ def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> 
 @kernel(borrows=True)
 def drag_heat(state: State, table: Constants, drag: Matrix, spare: Spare, w: float) -> float:
     """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
-    q, v, p, old_v, old_p = (
-        state.q,
-        state.v,
-        state.p,
-        spare.scratch[V_OLD:P_OLD],
-        spare.scratch[P_OLD:BUILT],
-    )
-    heat = 0.0
+    q, v, p, heat = state.q, state.v, state.p, 0.0
+    old_v, old_p, _ = earlier_of(spare.scratch)
     for i in range(v.shape[1]):
         if table.mat[FREE, i] > 0.0 and drag[DRAG, i] > 0.0:
             for a in range(3):
@@ -192,19 +196,20 @@ def drag_heat(state: State, table: Constants, drag: Matrix, spare: Spare, w: flo
 def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    f, t = forces_of(scratch)
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         sums.external += 0.5 * w * power(q, v, p, fe, te)
-    fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+    fd, td = damping_of(scratch)
     if forcing.retarded:
         add_damping(state.r, q, v, p, w, table.mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
     if forcing.damped:
-        copy(v, scratch[V_OLD:P_OLD])
-        copy(p, scratch[P_OLD:BUILT])
+        old_v, old_p, _ = earlier_of(scratch)
+        copy(v, old_v)
+        copy(p, old_p)
         damped_kick(q, v, p, f, t, table.mat, forcing.drag, w)
     else:
         kick(v, p, f, t, table.mat, w)
@@ -221,10 +226,10 @@ def book_free(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
     """Finish the account of what loads and damping did in a half kick."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         sums.external += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        fd, td = damping_of(scratch)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.damped:
         sums.viscous += drag_heat(state, table, forcing.drag, spare, w)
@@ -240,8 +245,8 @@ def hand_over(
     velocity that it had.
     """
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
-    fe, te = spare.scratch[LOAD:LOAD_T], spare.scratch[LOAD_T:DAMPING]
-    fd, td = spare.scratch[DAMPING:DAMPING_T], spare.scratch[DAMPING_T:V_OLD]
+    fe, te = loads_of(spare.scratch)
+    fd, td = damping_of(spare.scratch)
     sums.external -= clamp_energy(q, v, p, table.mat, driven)
     if w > 0.0 and forcing.loaded:
         sums.external += 0.5 * w * clamp_power(q, v, p, fe, te, driven)
@@ -335,7 +340,7 @@ def measure_kicked(
     state: State, table: Constants, driven: Table[Drive], touch: Touch, spare: Spare, w: float
 ) -> None:
     """Put u before a half kick that was taken already into `slip`, forces being known."""
-    f, t = spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD]
+    f, t = forces_of(spare.scratch)
     kick(state.v, state.p, f, t, table.mat, -w)
     hold_slides(state.v, driven)
     measure(state.q, touch.contacts, state.v, state.p)
@@ -348,11 +353,11 @@ def find_law(
     state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
     """Find the contact forces of the present state, and the modes that they belong to."""
-    f, t = spare.scratch[FORCE:TORQUE], spare.scratch[TORQUE:LOAD]
+    f, t = forces_of(spare.scratch)
     contacts = touch.contacts
     if count_closed(contacts) == 0:
         return
-    av, ap, freely = kept.rows[RATE_V:RATE_P], kept.rows[RATE_P:FREELY], kept.rows[FREELY:KEPT_ROWS]
+    av, ap, freely = rates_of(kept.rows)
     if not (forcing.damped or forcing.retarded or forcing.driven.shape[0] > 0):
         near_rates(contacts, f, t, table.mat, av, ap)
     else:
@@ -371,11 +376,11 @@ def full_rates(
 ) -> None:
     """Put the rates of v and p without contacts into av, ap, with damping and driven clamps."""
     q, v, p, scratch, mat = state.q, state.v, state.p, spare.scratch, table.mat
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    f, t = forces_of(scratch)
     copy(f, av)
     copy(t, ap)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        fd, td = damping_of(scratch)
         internal_damping(state.r, q, v, p, mat, forcing.drag[RETARD], fd, td)
         for a in range(3):
             for i in range(f.shape[1]):
@@ -495,7 +500,8 @@ def march_halves(
             return NOT_FINITE, k + 1
         note_extremes(touch, state.v, forcing.driven, 0.0, spare.sums[0].time)
         if limit > 0.0:
-            far = moved(state.r, spare.scratch[BUILT:SCRATCH_ROWS], limit)
+            _, _, searched = earlier_of(spare.scratch)
+            far = moved(state.r, searched, limit)
             look = int(spare.sums[0].time / h + 0.5) % LOOKS == 0
             if far or spare.tally[0].lost == -2 or (look and beside(state.r, touch, limit)):
                 return SEARCH, k + 1

@@ -33,14 +33,7 @@ from stiction.rods.contact.touch_kernels import (
     locate_all,
     settle_modes,
 )
-from stiction.rods.leapfrog.march_kernels import (
-    OLD_Q,
-    OLD_R,
-    SPREAD,
-    TRIAL,
-    WORK_ROWS,
-    Spare,
-)
+from stiction.rods.leapfrog.march_kernels import SPREAD, Spare, places_of
 from stiction.rods.rod_kernels import State, copy, drift
 
 # kinds of events; the last three: a closed contact comes to an end of a rod, leaves it for the
@@ -147,8 +140,8 @@ def impacts(
     It begins behind the drift, with nodes and frames before it in work.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, work, sums, tally = touch.contacts, spare.work, spare.sums[0], spare.tally[0]
-    old_r, old_q, trial = work[OLD_R:OLD_Q], work[OLD_Q:TRIAL], work[TRIAL:WORK_ROWS]
+    contacts, sums, tally = touch.contacts, spare.sums[0], spare.tally[0]
+    old_r, old_q, trial = places_of(spare.work)
     left, now = h, sums.time_before
     for hit in range(MOST_IMPACTS):
         c, part = first_impact(old_r, v, left, trial, contacts)

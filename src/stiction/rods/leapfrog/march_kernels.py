@@ -90,7 +90,7 @@ class Sums(Struct):
 
 
 class Spare(NamedTuple):
-    """Scratch and work (rows below, slots), modes before a kick, sums and tally of one element."""
+    """Scratch and work (rows, slots), modes before a kick, sums and tally of one element."""
 
     scratch: Floats
     work: Floats
@@ -99,15 +99,8 @@ class Spare(NamedTuple):
     tally: Table[Tally]
 
 
-# first of three rows of scratch each: two of scratch for elastic forces, forces and torques, those
-# of loads and of internal damping alone [N], [N m]; velocities before the last kick; nodes at the
-# last search [m]
-SPARE, MOMENT, FORCE, TORQUE, LOAD, LOAD_T, DAMPING, DAMPING_T = range(0, 24, 3)
-V_OLD, P_OLD, BUILT = 24, 27, 30
-SCRATCH_ROWS = 33
-# rows of work: nodes and frames before a drift, a trial of the nodes
-OLD_R, OLD_Q, TRIAL = 0, 3, 7
-WORK_ROWS = 10
+# rows of `Spare.scratch` and `Spare.work`, which the kernels below divide; what a checkpoint saves
+SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 10, 24
 # values of `next_part`: parts of a step, and forces alone, without a step
 DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
@@ -116,6 +109,42 @@ DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
 STRUCK, PULLS, CHANGED = 6, 7, 8
 # a surface strikes when it is nearer than this part of the reach
 SPREAD = 1e-12
+
+
+@kernel(views=True)
+def strains_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for elastic forces of elements and moments of joints [N], [N m]."""
+    return scratch[0:3], scratch[3:6]
+
+
+@kernel(views=True)
+def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for all forces and torques [N], [N m]."""
+    return scratch[6:9], scratch[9:12]
+
+
+@kernel(views=True)
+def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for forces and torques of loads alone [N], [N m]."""
+    return scratch[12:15], scratch[15:18]
+
+
+@kernel(views=True)
+def damping_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for forces and torques of internal damping alone [N], [N m]."""
+    return scratch[18:21], scratch[21:24]
+
+
+@kernel(views=True)
+def earlier_of(scratch: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows for v and p before the last kick, and for the nodes at the last search [m]."""
+    return scratch[24:27], scratch[27:30], scratch[30:33]
+
+
+@kernel(views=True)
+def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows for nodes and frames before a drift, and for nodes at a time that is tried."""
+    return work[0:3], work[3:7], work[7:10]
 
 
 @kernel(borrows=True)
@@ -130,8 +159,9 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
         k = contacts[c]
         opened = opened or k.mode == OPEN
     if opened:
-        copy(r, spare.work[OLD_R:OLD_Q])
-        copy(q, spare.work[OLD_Q:TRIAL])
+        old_r, old_q, _ = places_of(spare.work)
+        copy(r, old_r)
+        copy(q, old_q)
     drift(r, q, v, p, h)
     code, lost = locate_all(r, contacts)
     if code != INSIDE or not opened:
@@ -147,12 +177,13 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
 
 
 @kernel(borrows=True, apart=True)
-def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
+def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    elastic(state.r, state.q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
+    f, t = forces_of(scratch)
+    n, m = strains_of(scratch)
+    elastic(state.r, state.q, mat, n, m, f, t)
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         dead, times, factors = forcing.constant, forcing.times, forcing.factors
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
 
@@ -164,13 +195,13 @@ def free_kick(
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
     q, v, p, contacts = state.q, state.v, state.p, touch.contacts
     scratch, sums = spare.scratch, spare.sums[0]
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+    f, t = forces_of(scratch)
     sums.external_kick, sums.viscous_kick, sums.algorithmic_kick = 0.0, 0.0, 0.0
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        fd, td = damping_of(scratch)
         add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     measure(q, contacts, v, p)
@@ -227,10 +258,10 @@ def close_kick(
     if closed:
         sums.algorithmic_kick = account(q, contacts, v, p, spare.tally[0])
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
+        fd, td = damping_of(scratch)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.driven.shape[0] > 0 and closed:
         sums.external_kick += drive_work(q, contacts, mobility, v, p)
@@ -249,8 +280,8 @@ def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: fl
     follow_clamps(state.r, q, v, p, driven, times, factors, sums.time_before, h)
     sums.external += clamp_energy(q, v, p, mat, driven)
     # the second half of the last kick, at the velocity the clamp has from here on
-    scratch = spare.scratch
-    done = clamp_power(q, v, p, scratch[FORCE:TORQUE], scratch[TORQUE:LOAD], driven)
+    f, t = forces_of(spare.scratch)
+    done = clamp_power(q, v, p, f, t, driven)
     sums.external -= 0.5 * spare.tally[0].last_kick * done
 
 
@@ -311,8 +342,9 @@ def march(
             if tally.next_part == FORCES:
                 break
             if k == steps - 1:
-                copy(v, scratch[V_OLD:P_OLD])
-                copy(p, scratch[P_OLD:BUILT])
+                old_v, old_p, _ = earlier_of(scratch)
+                copy(v, old_v)
+                copy(p, old_p)
             free_kick(state, table.mat, forcing, touch, spare, w)
             tally.next_part = ACCOUNT
             if solve_contacts(state, table.mobility, touch, spare, shake, farther):
@@ -322,7 +354,7 @@ def march(
             if close_kick(state, table.mobility, forcing, touch, spare, w):
                 return CHANGED, k
         if forcing.driven.shape[0] > 0:
-            f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+            f, t = forces_of(scratch)
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
@@ -330,7 +362,8 @@ def march(
         tally.next_part = DRIFT
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
-        far = limit > 0.0 and moved(state.r, scratch[BUILT:SCRATCH_ROWS], limit)
+        _, _, searched = earlier_of(scratch)
+        far = limit > 0.0 and moved(state.r, searched, limit)
         if far or (limit > 0.0 and tally.lost == -2):
             return SEARCH, k + 1
     return DONE, steps

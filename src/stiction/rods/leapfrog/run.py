@@ -104,8 +104,7 @@ class Marcher:
         slots = self.flat.r.shape[1]
         self.scratch = np.zeros((mk.SCRATCH_ROWS, slots))
         self.work = np.zeros((mk.WORK_ROWS, slots))
-        self.v_old, self.p_old = self._rows(mk.V_OLD), self._rows(mk.P_OLD)
-        self.built = self._rows(mk.BUILT)
+        self.v_old, self.p_old, self.built = mk.earlier_of(self.scratch)
         self.v_old[:], self.p_old[:], self.built[:] = self.flat.v, self.flat.p, self.flat.r
         self.touch = ContactState(rods, self.flat)
         self.sums, self.tally = mk.Sums.table(), tk.Tally.table()
@@ -128,10 +127,6 @@ class Marcher:
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
-
-    def _rows(self, first: int) -> Floats:
-        """Return three rows of scratch, as a view."""
-        return self.scratch[first : first + 3]
 
     def _make_room(self) -> None:
         t, c = len(self.save), self.touch.size
@@ -261,7 +256,7 @@ class Marcher:
         Internal damping is that of the last kick, if its length is given, as it was in that kick.
         """
         f, touch = self.flat, self.touch
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        force, torque = mk.forces_of(self.scratch)
         self._put_forces(now)
         self._resist(v, p, kick)
         av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
@@ -282,8 +277,8 @@ class Marcher:
     def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
         """Add drag and internal damping to the forces, the latter as in a kick of given length."""
         f, on = self.flat, self.flags
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        force, torque = mk.forces_of(self.scratch)
+        fe, te = mk.loads_of(self.scratch)
         if on.retarded and kick > 0.0:
             start, late = (self.v_old, self.p_old), f.drag[RETARD]
             add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
@@ -437,7 +432,7 @@ class Marcher:
             "tally": StateArray(self.tally, within=(-1, MOST_WORK)),
             **{name: StateArray(getattr(self, name)) for name in mine},
             # two half kicks begin with the forces that the last one ended with
-            "forces": StateArray(self.scratch[: mk.V_OLD]),
+            "forces": StateArray(self.scratch[: mk.SAVED_ROWS]),
             "position": StateArray(self.position, "saved", upto),
             "energy": StateArray(self.energy, "saved", upto),
             "seen_heat": StateArray(self.heat, "saved", upto),
@@ -515,7 +510,7 @@ class Marcher:
         kept = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
-        inner = Inner(*(self._rows(at) for at in (mk.FORCE, mk.TORQUE, mk.SPARE, mk.MOMENT)))
+        inner = Inner(*mk.forces_of(self.scratch), *mk.strains_of(self.scratch))
         touch = t.pushes(self.contact["contact_force"][k])
         self.record.look(k, now, v, p, inner, touch)
         self.scratch[:] = kept

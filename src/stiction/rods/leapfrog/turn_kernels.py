@@ -31,15 +31,12 @@ from stiction.rods.contact.law_kernels import note_gaps
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.contact.touch_kernels import drive_work, locate_all, measure
 from stiction.rods.leapfrog.halves_kernels import (
-    KEPT_P,
-    KEPT_Q,
-    KEPT_R,
-    KEPT_V,
-    RATE_V,
     Kept,
     copy_contacts,
+    copy_state,
     find_law,
     keep,
+    state_kept,
     take_step,
 )
 from stiction.rods.leapfrog.impact_kernels import (
@@ -66,7 +63,7 @@ from stiction.rods.leapfrog.march_kernels import (
     Spare,
     put_forces,
 )
-from stiction.rods.rod_kernels import State, copy
+from stiction.rods.rod_kernels import State
 
 # of a step: how far behind a root it may be cut
 BEHIND = 0.01
@@ -84,10 +81,7 @@ def go_back(
     state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
     """Take up the state that was kept, its forces and its geometry."""
-    copy(kept.rows[KEPT_R:KEPT_Q], state.r)
-    copy(kept.rows[KEPT_Q:KEPT_V], state.q)
-    copy(kept.rows[KEPT_V:KEPT_P], state.v)
-    copy(kept.rows[KEPT_P:RATE_V], state.p)
+    copy_state(state_kept(kept.rows), state)
     copy_contacts(kept.contacts, touch.contacts)
     spare.sums[0] = kept.sums[0]
     renew(state, table, forcing, touch, spare)

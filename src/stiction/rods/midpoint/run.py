@@ -182,17 +182,17 @@ class _Midpoint(Marcher):
 
     def _place_forces(self, r: Floats, q: Floats, now: float) -> None:
         """Put elastic forces and loads at a place into their rows, and loads alone."""
-        f, force, torque = self.flat, self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        elastic(r, q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
+        f, (force, torque) = self.flat, mk.forces_of(self.scratch)
+        elastic(r, q, f.mat, *mk.strains_of(self.scratch), force, torque)
         if self.flags.loaded:
-            fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+            fe, te = mk.loads_of(self.scratch)
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
 
     def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
         """Return forces and torques at the middle state [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        force, torque = mk.forces_of(self.scratch)
         self._place_forces(r, q, now + 0.5 * h)
         on = self.flags
         if on.retarded:
@@ -231,7 +231,8 @@ class _Midpoint(Marcher):
         out[:, 3:] = np.where(turns, twist - torque, 0.0).T
         held = np.column_stack([np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)])
         out -= np.where(held, pull, 0.0)
-        scale = float(np.abs(push).max() + np.abs(self._rows(mk.SPARE)).max() + np.abs(pull).max())
+        elastic_force, _ = mk.strains_of(self.scratch)
+        scale = float(np.abs(push).max() + np.abs(elastic_force).max() + np.abs(pull).max())
         return out.ravel(), scale
 
     def _slip_rows(self) -> Floats:
@@ -271,7 +272,7 @@ class _Midpoint(Marcher):
         f = self.flat
         _, _, v, p = self.middle
         on, free, turns = self.flags, f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
-        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        fe, te = mk.loads_of(self.scratch)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
             self.sums[0].external += h * float((fe * v).sum() + (te * spin).sum())
@@ -284,7 +285,8 @@ class _Midpoint(Marcher):
             self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
-            force, torque = self._rows(mk.FORCE) + pull[:3], self._rows(mk.TORQUE) + pull[3:]
+            force, torque = mk.forces_of(self.scratch)
+            force, torque = force + pull[:3], torque + pull[3:]
             done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
             self.sums[0].external -= h * done
         change: Any = self.change.reshape(-1, 6)
