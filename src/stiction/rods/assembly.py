@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,23 +32,13 @@ from stiction.rods.rod import (
     Turned,
 )
 from stiction.rods.rod_kernels import (
-    AXIAL,
-    BEND,
-    DRAG,
     DRAG_ROWS,
-    DS,
-    FREE,
-    INERTIA,
-    INV_DS,
-    MASS,
     MATERIAL_ROWS,
-    PHI1,
-    RETARD,
-    SHEAR,
-    TURN_DRAG,
-    TURNS,
-    TWIST,
+    Drag,
+    Material,
+    drag_of,
     joint_angle,
+    material_of,
 )
 
 __all__ = [
@@ -89,8 +80,7 @@ class Flat:
     ds, radius : (bodies,) rest length of an element and radius [m]
     r, q : (3, slots), (4, slots) positions and quaternions
     v, p : (3, slots) velocities, and spatial angular momenta over the inertia
-    mat : (13, slots) table of materials, rows as in `rod_kernels`
-    drag : (3, slots) drag of nodes, drag of elements, retardation time
+    mat, drag : (13, slots), (3, slots) tables, rows as `material` and `drags` name them
     constant : (3, slots) constant dead forces [N]
     loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
     driven : slots that moving clamps drive, see `driving_kernels.follow_clamps`
@@ -121,23 +111,35 @@ class Flat:
         """Number of rods; partners come behind them."""
         return len(self.first) - self.partners
 
+    @functools.cached_property
+    def material(self) -> Material:
+        """Rows of `mat`."""
+        return material_of(self.mat)
+
+    @functools.cached_property
+    def drags(self) -> Drag:
+        """Rows of `drag`."""
+        return drag_of(self.drag)
+
     @property
     def flags(self) -> tuple[bool, bool, bool]:
         """Whether there is drag, internal damping, any load."""
         loaded = bool(self.loads.size) or bool(np.any(self.constant))
-        return bool(np.any(self.drag[:RETARD])), bool(np.any(self.drag[RETARD])), loaded
+        drags = self.drags
+        damped = bool(np.any(drags.node)) or bool(np.any(drags.element))
+        return damped, bool(np.any(drags.retardation)), loaded
 
     def mobility(self, step: float) -> Floats:
         """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
-        free, turns = self.mat[FREE].copy(), self.mat[TURNS]
+        free, turns = self.material.free.copy(), self.material.turns
         # contacts act on what slides as on a clamp, which takes their part along the axis too
         free[self.driven["slot"][self.driven["slides"] == 1]] = 0.0
-        lag = 0.5 * step * self.drag
+        lag = drag_of(0.5 * step * self.drag)
         return np.array(
             [
-                free / (1.0 + lag[DRAG] * free),
-                turns / (1.0 + lag[TURN_DRAG] * turns),
-                0.5 * turns / (1.0 + 0.5 * lag[TURN_DRAG] * turns),
+                free / (1.0 + lag.node * free),
+                turns / (1.0 + lag.element * turns),
+                0.5 * turns / (1.0 + 0.5 * lag.element * turns),
             ]
         )
 
@@ -178,7 +180,7 @@ def assemble(rods: Rods) -> Flat:
         factors=np.zeros(0),
         driven=Drive.table(0),
     )
-    flat.mat[INV_DS] = 1.0
+    flat.material.inverse_length[:] = 1.0
     loads: list[Load] = []
     driven: list[Drive] = []
     history: tuple[list[float], list[float]] = ([], [])
@@ -190,7 +192,7 @@ def assemble(rods: Rods) -> Flat:
             driven += _hold(flat, rod, start, end, at_start, history)
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
-        flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
+        flat.constant[:, part] += np.outer(rods.gravity, flat.material.mass[part])
     for partner, points, start in zip(rods.partners, bodies, behind.tolist(), strict=True):
         driven += _place_partner(flat, partner, points, start)
     return Flat(
@@ -327,14 +329,14 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
     shares = end_shares(rod)
-    mat = flat.mat
-    mat[DS, elements], mat[INV_DS, elements] = ds, 1.0 / ds
-    mat[SHEAR, elements], mat[AXIAL, elements] = section.shear_stiffness, section.axial_stiffness
+    rows, drags = flat.material, flat.drags
+    rows.length[elements], rows.inverse_length[elements] = ds, 1.0 / ds
+    rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
     # joints of no length are not there: a stiffness of zero
     lengths = end_lengths(rod)
     there = np.arange(n + 1)[lengths > 0.0]
-    mat[BEND, start + there] = section.bending_stiffness / (ds * lengths[there])
-    mat[TWIST, start + there] = section.twist_stiffness / (ds * lengths[there])
+    rows.bend[start + there] = section.bending_stiffness / (ds * lengths[there])
+    rows.twist[start + there] = section.twist_stiffness / (ds * lengths[there])
     for end, slot, inner, other in (
         (rod.left, start - 1, start, start + 1),
         (rod.right, start + n, start + n - 1, start + n - 2),
@@ -342,27 +344,27 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
         if holds_section(end):
             flat.q[:, slot] = clamp_frame(flat.q[:, inner], flat.q[:, other])
             # no element, but one with a length
-            mat[DS, slot], mat[INV_DS, slot] = ds, 1.0 / ds
+            rows.length[slot], rows.inverse_length[slot] = ds, 1.0 / ds
     if holds_section(rod.left):
         flat.r[:, start - 1] = 2.0 * flat.r[:, start] - flat.r[:, start + 1]
     if holds_section(rod.right) and start + n + 2 == flat.r.shape[1]:
         flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
         for i in start + there:
-            mat[PHI1 : PHI1 + 3, i] = joint_angle(flat.q, i)
+            rows.angle[:, i] = joint_angle(flat.q, i)
     else:
         turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
-        mat[PHI1 : PHI1 + 3, start + there] = turns
+        rows.angle[:, start + there] = turns
     # they add up to the length: the whole rod weighs what it should
-    mat[MASS, nodes] = section.line_density * ds * shares
-    mat[INERTIA, elements] = section.line_inertia * ds
-    mat[FREE, nodes] = 1.0 / mat[MASS, nodes]
-    mat[TURNS, elements] = 1.0 / mat[INERTIA, elements]
-    flat.drag[DRAG, nodes] = rod.drag * ds * shares
-    flat.drag[TURN_DRAG, elements] = rod.rotational_drag * ds
-    flat.drag[RETARD, elements] = rod.internal_damping
+    rows.mass[nodes] = section.line_density * ds * shares
+    rows.inertia[elements] = section.line_inertia * ds
+    rows.free[nodes] = 1.0 / rows.mass[nodes]
+    rows.turns[elements] = 1.0 / rows.inertia[elements]
+    drags.node[nodes] = rod.drag * ds * shares
+    drags.element[elements] = rod.rotational_drag * ds
+    drags.retardation[elements] = rod.internal_damping
     if holds_section(rod.right):
-        flat.drag[RETARD, start + n] = rod.internal_damping
+        drags.retardation[start + n] = rod.internal_damping
 
 
 def holds_section(end: RodEnd) -> bool:
@@ -439,7 +441,7 @@ def _hold(
         held = [held[0], (frame, flat.q[:, frame])]
     else:
         _fix_node(flat, inner)
-        flat.mat[TURNS, element] = 0.0
+        flat.material.turns[element] = 0.0
         flat.p[:, element] = 0.0
     if isinstance(end, Clamped):
         return []
@@ -475,7 +477,7 @@ def _turn(
 
 
 def _fix_node(flat: Flat, slot: int) -> None:
-    flat.mat[FREE, slot] = 0.0
+    flat.material.free[slot] = 0.0
     flat.v[:, slot] = 0.0
 
 

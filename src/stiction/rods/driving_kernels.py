@@ -12,17 +12,7 @@ from stiction.numerics import rows
 from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import (
-    AXIAL,
-    BEND,
-    FREE,
-    INERTIA,
-    INV_DS,
-    MASS,
-    SHEAR,
-    TURNS,
-    TWIST,
-)
+from stiction.rods.rod_kernels import material_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -192,7 +182,8 @@ def _internal_damping(
 ) -> None:
     axis = rows.axes_of(q[:, :-1])
     half = 0.5 * rows.dot(p[:, :-1], axis)
-    spin, inv, shear, axial = p[:, :-1] - half * axis, *mat[[INV_DS, SHEAR, AXIAL], :-1]
+    spin, rod = p[:, :-1] - half * axis, material_of(mat[:, :-1])
+    inv, shear, axial = rod.inverse_length, rod.shear, rod.axial
     d, late = np.diff(r), retard[:-1]
     e = inv * (np.diff(v) - rows.cross(spin, d))
     along = (axial - shear) * rows.dot(e, axis)
@@ -200,7 +191,7 @@ def _internal_damping(
     f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
     f[:, -1], t[:, -1] = 0.0, 0.0
     f[:, 1:] -= n
-    bend, twist = mat[[BEND, TWIST], 1:-1]
+    bend, twist = rod.bend[1:], rod.twist[1:]
     turn, late, axis = np.diff(spin), late[1:], axis[:, 1:]
     along = (twist - bend) * rows.dot(turn, axis)
     m = np.where((bend > 0.0) & (late > 0.0), late * (bend * turn + along * axis), 0.0)
@@ -210,29 +201,30 @@ def _internal_damping(
 
 @kernel(plain=_internal_damping, borrows=True, apart=True)
 def internal_damping(
-    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
     """Put forces and torques of internal damping into f, t.
 
     Stress `retard` times stiffness times strain rate; the rate of bending is the difference of
     angular velocities across a joint, exact for small angles between elements.
     """
+    rod = material_of(mat)
     for i in range(f.shape[1]):
         for a in range(3):
             f[a, i] = 0.0
             t[a, i] = 0.0
     for i in range(f.shape[1] - 1):
         wx, wy, wz, ax, ay, az = spatial_spin(q, p, i)
-        if mat[SHEAR, i] > 0.0 and retard[i] > 0.0:
-            inv = mat[INV_DS, i]
+        if rod.shear[i] > 0.0 and retard[i] > 0.0:
+            inv = rod.inverse_length[i]
             dx, dy, dz = r[0, i + 1] - r[0, i], r[1, i + 1] - r[1, i], r[2, i + 1] - r[2, i]
             ex = inv * (v[0, i + 1] - v[0, i] - (wy * dz - wz * dy))
             ey = inv * (v[1, i + 1] - v[1, i] - (wz * dx - wx * dz))
             ez = inv * (v[2, i + 1] - v[2, i] - (wx * dy - wy * dx))
-            along = (mat[AXIAL, i] - mat[SHEAR, i]) * (ex * ax + ey * ay + ez * az)
-            nx = retard[i] * (mat[SHEAR, i] * ex + along * ax)
-            ny = retard[i] * (mat[SHEAR, i] * ey + along * ay)
-            nz = retard[i] * (mat[SHEAR, i] * ez + along * az)
+            along = (rod.axial[i] - rod.shear[i]) * (ex * ax + ey * ay + ez * az)
+            nx = retard[i] * (rod.shear[i] * ex + along * ax)
+            ny = retard[i] * (rod.shear[i] * ey + along * ay)
+            nz = retard[i] * (rod.shear[i] * ez + along * az)
             f[0, i] += nx
             f[1, i] += ny
             f[2, i] += nz
@@ -242,14 +234,14 @@ def internal_damping(
             t[0, i] += dy * nz - dz * ny
             t[1, i] += dz * nx - dx * nz
             t[2, i] += dx * ny - dy * nx
-        if i > 0 and mat[BEND, i] > 0.0 and retard[i] > 0.0:
+        if i > 0 and rod.bend[i] > 0.0 and retard[i] > 0.0:
             bx, by, bz, _, _, _ = spatial_spin(q, p, i - 1)
             bx, by, bz = wx - bx, wy - by, wz - bz
             # the table holds stiffness over length: a moment per angle
-            along = (mat[TWIST, i] - mat[BEND, i]) * (bx * ax + by * ay + bz * az)
-            mx = retard[i] * (mat[BEND, i] * bx + along * ax)
-            my = retard[i] * (mat[BEND, i] * by + along * ay)
-            mz = retard[i] * (mat[BEND, i] * bz + along * az)
+            along = (rod.twist[i] - rod.bend[i]) * (bx * ax + by * ay + bz * az)
+            mx = retard[i] * (rod.bend[i] * bx + along * ax)
+            my = retard[i] * (rod.bend[i] * by + along * ay)
+            mz = retard[i] * (rod.bend[i] * bz + along * az)
             t[0, i] -= mx
             t[1, i] -= my
             t[2, i] -= mz
@@ -272,7 +264,8 @@ def _add_damping(
     te: Floats,
     middle: Floats,
 ) -> None:
-    vm, pm = v + 0.5 * w * mat[FREE] * f, p + 0.5 * w * mat[TURNS] * t
+    rod = material_of(mat)
+    vm, pm = v + 0.5 * w * rod.free * f, p + 0.5 * w * rod.turns * t
     middle[0:3], middle[3:6] = vm, pm
     _internal_damping(r, q, vm, pm, mat, retard, fe, te)
     f += fe
@@ -286,7 +279,7 @@ def add_damping(
     v: Matrix,
     p: Matrix,
     w: float,
-    mat: Matrix,
+    mat: Floats,
     retard: Vector,
     f: Matrix,
     t: Matrix,
@@ -295,11 +288,12 @@ def add_damping(
     middle: Matrix,
 ) -> None:
     """Add internal damping at the predicted mean velocities to f, t; leave it in fe, te."""
+    rod = material_of(mat)
     vm, pm = middle[0:3], middle[3:6]
     for a in range(3):
         for i in range(f.shape[1]):
-            vm[a, i] = v[a, i] + 0.5 * w * mat[FREE, i] * f[a, i]
-            pm[a, i] = p[a, i] + 0.5 * w * mat[TURNS, i] * t[a, i]
+            vm[a, i] = v[a, i] + 0.5 * w * rod.free[i] * f[a, i]
+            pm[a, i] = p[a, i] + 0.5 * w * rod.turns[i] * t[a, i]
     internal_damping(r, q, vm, pm, mat, retard, fe, te)
     for a in range(3):
         for i in range(f.shape[1]):
@@ -430,8 +424,9 @@ def place_frames(
 
 
 @kernel(borrows=True)
-def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Table[Drive]) -> float:
+def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
     """Return the kinetic energy of the driven slots [J]; what slides is not driven."""
+    rod = material_of(mat)
     total = 0.0
     for k in range(driven.shape[0]):
         d = driven[k]
@@ -440,11 +435,11 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Table[Dri
             continue
         if d.is_frame == 0:
             vx, vy, vz = v[0, i], v[1, i], v[2, i]
-            total += 0.5 * mat[MASS, i] * (vx * vx + vy * vy + vz * vz)
+            total += 0.5 * rod.mass[i] * (vx * vx + vy * vy + vz * vz)
         else:
             x, y, z, ax, ay, az = spatial_spin(q, p, i)
             along = x * ax + y * ay + z * az
-            total += 0.5 * mat[INERTIA, i] * (x * x + y * y + z * z + along * along)
+            total += 0.5 * rod.inertia[i] * (x * x + y * y + z * z + along * along)
     return total
 
 

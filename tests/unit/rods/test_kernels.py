@@ -16,7 +16,7 @@ from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.rub_kernels import rubbing
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
-from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, copy
+from stiction.rods.rod_kernels import copy
 from stiction.rods.section import CircularSection
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.strand_state import StrandPair, StrandState
@@ -70,10 +70,10 @@ def test_no_kernel_is_compiled_again_for_a_constant():
         assert constants_handed_on(source, vars(module)) == [], name
 
 
-@pytest.mark.parametrize("call", ["copy(a, 0)", "copy(a, MASS)", "copy(a, True)"])
+@pytest.mark.parametrize("call", ["copy(a, 0)", "copy(a, ROLL)", "copy(a, True)"])
 def test_a_constant_that_is_handed_on_is_found(call):
     source = f"def use(a):\n    {call}\n    copy(a, 0.0)\n    copy(a, a)\n"
-    assert constants_handed_on(source, {"copy": copy, "MASS": MASS}) == [f"use: {call}"]
+    assert constants_handed_on(source, {"copy": copy, "ROLL": ck.ROLL}) == [f"use: {call}"]
 
 
 def rod(**more):
@@ -100,8 +100,8 @@ def test_columns_of_a_moving_clamp():
     assert_array_equal(table["since"], 0.0)
     assert_array_equal(table["start"][:2, :3], flat.r[:, [9, 8]].T)
     assert_array_equal(table["start"][2], flat.q[:, 8])
-    assert_array_equal(flat.mat[FREE, 8:], 0.0)
-    assert flat.mat[TURNS, 8] == 0.0
+    assert_array_equal(flat.material.free[8:], 0.0)
+    assert flat.material.turns[8] == 0.0
 
 
 def test_columns_of_materials_and_loads():
@@ -113,8 +113,8 @@ def test_columns_of_materials_and_loads():
     assert_array_equal(flat.loads["slot"], [3, 3])
     assert_array_equal(flat.loads["is_moment"], [0, 1])
     assert_array_equal(flat.loads["value"], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    assert_allclose(flat.mat[MASS].sum(), one.section.line_density, rtol=1e-14)
-    assert_allclose(flat.mat[INERTIA].sum(), one.section.line_inertia, rtol=1e-14)
+    assert_allclose(flat.material.mass.sum(), one.section.line_density, rtol=1e-14)
+    assert_allclose(flat.material.inertia.sum(), one.section.line_inertia, rtol=1e-14)
 
 
 def test_slip_per_impulse_is_the_matrix_of_the_contact():

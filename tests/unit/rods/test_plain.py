@@ -260,9 +260,10 @@ def numbers(size, seed=0):
     q /= np.linalg.norm(q, axis=0)
     r = np.cumsum(np.abs(rng.normal(size=(3, size))), axis=1)
     mat = np.abs(rng.normal(size=(rk.MATERIAL_ROWS, size)))
-    mat[rk.INV_DS] = 1.0 / mat[rk.DS]
-    for row in (rk.SHEAR, rk.AXIAL, rk.BEND, rk.TWIST, rk.FREE, rk.TURNS):
-        mat[row, size // 2] = 0.0
+    rod = rk.material_of(mat)
+    rod.inverse_length[:] = 1.0 / rod.length
+    for row in (rod.shear, rod.axial, rod.bend, rod.twist, rod.free, rod.turns):
+        row[size // 2] = 0.0
     return r, q, rng.normal(size=(3, size)), rng.normal(size=(3, size)), mat, rng
 
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import numpy as np
+import numpy.typing as npt
+
 from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import axis_point, four_around, shift
@@ -25,7 +28,9 @@ from stiction.rods.contact.kernels import (
     response,
     slip_velocity,
 )
-from stiction.rods.rod_kernels import INERTIA, MASS, kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import kinetic_energy, material_of, stored_energy
+
+Floats = npt.NDArray[np.float64]
 
 
 class Whole(Struct):
@@ -230,13 +235,14 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 
 
 @kernel(borrows=True)
-def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Matrix, out: Whole) -> None:
+def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
     """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
+    rod = material_of(mat)
     linear, angular = out.momentum, out.angular_momentum
     put(linear, 0.0, 0.0, 0.0)
     put(angular, 0.0, 0.0, 0.0)
     for i in range(r.shape[1]):
-        m, j = mat[MASS, i], mat[INERTIA, i]
+        m, j = rod.mass[i], rod.inertia[i]
         linear[0] += m * v[0, i]
         linear[1] += m * v[1, i]
         linear[2] += m * v[2, i]
@@ -251,7 +257,7 @@ def survey(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    mat: Matrix,
+    mat: Floats,
     contacts: Contacts,
     whole: Table[Whole],
     each: Table[Seen],

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
+
 from stiction.numerics.arrays import Matrix, Struct
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
@@ -38,7 +41,9 @@ from stiction.rods.contact.kernels import (
 )
 from stiction.rods.contact.rub_kernels import pressing, rubbing
 from stiction.rods.driving_kernels import spatial_spin
-from stiction.rods.rod_kernels import FREE, TURNS, State
+from stiction.rods.rod_kernels import State, material_of
+
+Floats = npt.NDArray[np.float64]
 
 SWEEPS = 400
 # sine of ten degrees
@@ -84,9 +89,10 @@ def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
 
 @kernel(borrows=True)
 def near_rates(
-    contacts: Contacts, f: Matrix, t: Matrix, mat: Matrix, av: Matrix, ap: Matrix
+    contacts: Contacts, f: Matrix, t: Matrix, mat: Floats, av: Matrix, ap: Matrix
 ) -> None:
     """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
+    rod = material_of(mat)
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
@@ -95,14 +101,14 @@ def near_rates(
             for j in range(4):
                 i, e = k.nodes[side] + j, k.frames[side] + j
                 for a in range(3):
-                    av[a, i] = mat[FREE, i] * f[a, i]
-                    ap[a, e] = mat[TURNS, e] * t[a, e]
+                    av[a, i] = rod.free[i] * f[a, i]
+                    ap[a, e] = rod.turns[e] * t[a, e]
             if k.rule == FITTED:
                 # where there are none beyond an end, they have no weight
                 for i in (k.nodes[side] - 1, k.nodes[side] + 4):
                     if 0 <= i < av.shape[1]:
                         for a in range(3):
-                            av[a, i] = mat[FREE, i] * f[a, i]
+                            av[a, i] = rod.free[i] * f[a, i]
 
 
 @kernel(borrows=True)

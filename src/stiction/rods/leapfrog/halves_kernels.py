@@ -78,17 +78,14 @@ from stiction.rods.leapfrog.march_kernels import (
 )
 from stiction.rods.leapfrog.watch_kernels import beside, drop_doubles
 from stiction.rods.rod_kernels import (
-    DRAG,
-    FREE,
-    RETARD,
-    TURN_DRAG,
-    TURNS,
     State,
     axis_of,
     copy,
     damped_kick,
+    drag_of,
     drift,
     kick,
+    material_of,
 )
 from stiction.rods.state.extremes_kernels import note_extremes
 
@@ -155,31 +152,33 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
 @kernel(borrows=True)
 def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Let impulses act with the drag of a half kick of length w."""
+    rod, drags = material_of(table.mat), drag_of(forcing.drag)
     tally = spare.tally[0]
     if not forcing.damped or tally.last_kick == w:
         return
     tally.last_kick = w
     for i in range(table.mobility.shape[1]):
-        free, turns = table.mat[FREE, i], table.mat[TURNS, i]
-        lag = 0.5 * w * forcing.drag[TURN_DRAG, i] * turns
+        free, turns = rod.free[i], rod.turns[i]
+        lag = 0.5 * w * drags.element[i] * turns
         # contacts do not move what slides, see `Flat.mobility`
         if table.mobility[0, i] > 0.0:
-            table.mobility[0, i] = free / (1.0 + 0.5 * w * forcing.drag[DRAG, i] * free)
+            table.mobility[0, i] = free / (1.0 + 0.5 * w * drags.node[i] * free)
         table.mobility[1, i] = turns / (1.0 + lag)
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
 
 @kernel(borrows=True)
-def drag_heat(state: State, table: Constants, drag: Matrix, spare: Spare, w: float) -> float:
+def drag_heat(state: State, table: Constants, drag: Floats, spare: Spare, w: float) -> float:
     """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
+    rod, drags = material_of(table.mat), drag_of(drag)
     q, v, p, heat = state.q, state.v, state.p, 0.0
     old_v, old_p, _ = earlier_of(spare.scratch)
     for i in range(v.shape[1]):
-        if table.mat[FREE, i] > 0.0 and drag[DRAG, i] > 0.0:
+        if rod.free[i] > 0.0 and drags.node[i] > 0.0:
             for a in range(3):
                 mean = 0.5 * (v[a, i] + old_v[a, i])
-                heat += w * drag[DRAG, i] * mean * mean
-        if table.mat[TURNS, i] > 0.0 and drag[TURN_DRAG, i] > 0.0:
+                heat += w * drags.node[i] * mean * mean
+        if rod.turns[i] > 0.0 and drags.element[i] > 0.0:
             ax, ay, az = axis_of(q, i)
             x, y, z = (
                 0.5 * (p[0, i] + old_p[0, i]),
@@ -188,13 +187,14 @@ def drag_heat(state: State, table: Constants, drag: Matrix, spare: Spare, w: flo
             )
             along = 0.5 * (x * ax + y * ay + z * az)
             x, y, z = x - along * ax, y - along * ay, z - along * az
-            heat += w * drag[TURN_DRAG, i] * (x * x + y * y + z * z)
+            heat += w * drags.element[i] * (x * x + y * y + z * z)
     return heat
 
 
 @kernel(borrows=True)
 def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
+    drags = drag_of(forcing.drag)
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
     f, t = forces_of(scratch)
     if forcing.loaded:
@@ -202,7 +202,7 @@ def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
         sums.external += 0.5 * w * power(q, v, p, fe, te)
     fd, td = damping_of(scratch)
     if forcing.retarded:
-        add_damping(state.r, q, v, p, w, table.mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
+        add_damping(state.r, q, v, p, w, table.mat, drags.retardation, f, t, fd, td, spare.work)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
@@ -376,12 +376,13 @@ def full_rates(
 ) -> None:
     """Put the rates of v and p without contacts into av, ap, with damping and driven clamps."""
     q, v, p, scratch, mat = state.q, state.v, state.p, spare.scratch, table.mat
+    rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)
     copy(f, av)
     copy(t, ap)
     if forcing.retarded:
         fd, td = damping_of(scratch)
-        internal_damping(state.r, q, v, p, mat, forcing.drag[RETARD], fd, td)
+        internal_damping(state.r, q, v, p, mat, drags.retardation, fd, td)
         for a in range(3):
             for i in range(f.shape[1]):
                 av[a, i] += fd[a, i]
@@ -389,12 +390,12 @@ def full_rates(
     for i in range(f.shape[1]):
         ax, ay, az = axis_of(q, i)
         half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
-        drag, turn = forcing.drag[DRAG, i], forcing.drag[TURN_DRAG, i]
-        ap[0, i] = mat[TURNS, i] * (ap[0, i] - turn * (p[0, i] - half * ax))
-        ap[1, i] = mat[TURNS, i] * (ap[1, i] - turn * (p[1, i] - half * ay))
-        ap[2, i] = mat[TURNS, i] * (ap[2, i] - turn * (p[2, i] - half * az))
+        drag, turn = drags.node[i], drags.element[i]
+        ap[0, i] = rod.turns[i] * (ap[0, i] - turn * (p[0, i] - half * ax))
+        ap[1, i] = rod.turns[i] * (ap[1, i] - turn * (p[1, i] - half * ay))
+        ap[2, i] = rod.turns[i] * (ap[2, i] - turn * (p[2, i] - half * az))
         for a in range(3):
-            av[a, i] = mat[FREE, i] * (av[a, i] - drag * v[a, i])
+            av[a, i] = rod.free[i] * (av[a, i] - drag * v[a, i])
     if forcing.driven.shape[0] > 0:
         times, factors, now = forcing.times, forcing.factors, spare.sums[0].time
         clamp_rates(state.r, q, av, ap, forcing.driven, times, factors, now)

@@ -41,7 +41,7 @@ from stiction.rods.driving_kernels import (
     place_frames,
     power,
 )
-from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
+from stiction.rods.rod_kernels import State, copy, damped_kick, drag_of, drift, elastic, kick
 from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
@@ -177,7 +177,7 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
 
 
 @kernel(borrows=True, apart=True)
-def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Floats, now: float) -> None:
+def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = forces_of(scratch)
     n, m = strains_of(scratch)
@@ -190,7 +190,7 @@ def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Floats, now
 
 @kernel(borrows=True)
 def free_kick(
-    state: State, mat: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
+    state: State, mat: Floats, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> None:
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
     q, v, p, contacts = state.q, state.v, state.p, touch.contacts
@@ -202,7 +202,8 @@ def free_kick(
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
         fd, td = damping_of(scratch)
-        add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
+        late = drag_of(forcing.drag).retardation
+        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, spare.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     measure(q, contacts, v, p)
     if forcing.damped:
@@ -272,7 +273,7 @@ def close_kick(
 
 
 @kernel(borrows=True)
-def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: float) -> None:
+def lead_clamps(state: State, mat: Floats, forcing: Forcing, spare: Spare, h: float) -> None:
     """Give moving clamps their velocities for the next step, and account for the work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
     sums.external -= clamp_energy(q, v, p, mat, driven)

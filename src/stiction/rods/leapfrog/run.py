@@ -37,11 +37,6 @@ from stiction.rods.leapfrog.keeping import check_open_contacts
 from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
-    DRAG,
-    FREE,
-    RETARD,
-    TURN_DRAG,
-    TURNS,
     State,
 )
 from stiction.rods.stability import step_limit
@@ -259,7 +254,7 @@ class Marcher:
         force, torque = mk.forces_of(self.scratch)
         self._put_forces(now)
         self._resist(v, p, kick)
-        av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
+        av, ap = force * f.material.free, torque * f.material.turns
         ok.contact_forces(
             f.q,
             touch.contacts,
@@ -280,17 +275,17 @@ class Marcher:
         force, torque = mk.forces_of(self.scratch)
         fe, te = mk.loads_of(self.scratch)
         if on.retarded and kick > 0.0:
-            start, late = (self.v_old, self.p_old), f.drag[RETARD]
+            start, late = (self.v_old, self.p_old), f.drags.retardation
             add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
         elif on.retarded:
-            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
+            internal_damping(f.r, f.q, v, p, f.mat, f.drags.retardation, fe, te)
             force += fe
             torque += te
         if on.damped:
             axis = third_directors(f.q)
             spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-            force -= f.drag[DRAG] * v
-            torque -= f.drag[TURN_DRAG] * spin
+            force -= f.drags.node * v
+            torque -= f.drags.element * spin
 
     def _put_forces(self, now: float) -> None:
         """Put elastic forces and loads of the present state into their rows, and loads alone."""
@@ -308,11 +303,11 @@ class Marcher:
             self.sums[0].external += duration * power(f.q, f.v, f.p, fe, te)
         fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
         if on.retarded:
-            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[RETARD], fe, te)
+            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drags.retardation, fe, te)
         if on.damped:
             axis = third_directors(f.q)
-            fe -= f.drag[DRAG] * f.v
-            te -= f.drag[TURN_DRAG] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
+            fe -= f.drags.node * f.v
+            te -= f.drags.element * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
         if on.retarded or on.damped:
             self.sums[0].viscous -= duration * power(f.q, f.v, f.p, fe, te)
 

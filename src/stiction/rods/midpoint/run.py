@@ -27,13 +27,6 @@ from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
-    DRAG,
-    FREE,
-    INERTIA,
-    MASS,
-    RETARD,
-    TURN_DRAG,
-    TURNS,
     elastic,
 )
 
@@ -196,13 +189,13 @@ class _Midpoint(Marcher):
         self._place_forces(r, q, now + 0.5 * h)
         on = self.flags
         if on.retarded:
-            internal_damping(r, q, v, p, f.mat, f.drag[RETARD], self.work[:3], self.work[3:6])
+            internal_damping(r, q, v, p, f.mat, f.drags.retardation, self.work[:3], self.work[3:6])
             force += self.work[:3]
             torque += self.work[3:6]
         if on.damped:
             # what is held has no drag
-            force -= np.where(f.mat[FREE] > 0.0, f.drag[DRAG], 0.0) * v
-            torque -= np.where(f.mat[TURNS] > 0.0, f.drag[TURN_DRAG], 0.0) * self._spin(p, q)
+            force -= np.where(f.material.free > 0.0, f.drags.node, 0.0) * v
+            torque -= np.where(f.material.turns > 0.0, f.drags.element, 0.0) * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
@@ -219,9 +212,10 @@ class _Midpoint(Marcher):
         axis = third_directors(q)
         p[:] = spin + (spin * axis).sum(axis=0) * axis
         force, torque = self._forces(h, now)
-        mass, inertia = f.mat[MASS], f.mat[INERTIA]
+        rod = f.material
+        mass, inertia = rod.mass, rod.inertia
         out = np.empty_like(change)
-        free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
+        free, turns = rod.free > 0.0, rod.turns > 0.0
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
         locate_all(r, self.touch.contacts)
@@ -251,10 +245,10 @@ class _Midpoint(Marcher):
 
         f = self.flat
         table = difference_forces(
-            f.r, f.q, f.mat, f.drag, self.flags, unknown, h, self.scratch, self.work
+            f.r, f.q, f.mat, f.drags.retardation, self.flags, unknown, h, self.scratch, self.work
         )
         matrix = banded(table, f.mat, self.middle[1], h)
-        free = np.repeat(f.mat[FREE : TURNS + 1] > 0.0, 3, axis=0).T.ravel()
+        free = np.repeat(np.array([f.material.free, f.material.turns]) > 0.0, 3, axis=0).T.ravel()
         allowed = rows * free
         right = np.column_stack([-residual, allowed.T])
         found = solve_banded((BAND, BAND), matrix, right, check_finite=False)
@@ -271,7 +265,7 @@ class _Midpoint(Marcher):
         """Make the end of the step the state."""
         f = self.flat
         _, _, v, p = self.middle
-        on, free, turns = self.flags, f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
+        on, free, turns = self.flags, f.material.free > 0.0, f.material.turns > 0.0
         fe, te = mk.loads_of(self.scratch)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
@@ -280,8 +274,8 @@ class _Midpoint(Marcher):
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
             self.sums[0].viscous -= h * power
         if on.damped:
-            power = float((f.drag[DRAG] * v**2)[:, free].sum())
-            power += float((f.drag[TURN_DRAG] * spin**2)[:, turns].sum())
+            power = float((f.drags.node * v**2)[:, free].sum())
+            power += float((f.drags.element * spin**2)[:, turns].sum())
             self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T

@@ -11,7 +11,6 @@ from stiction.rods.assembly import Flat, holds_section, third_directors
 from stiction.rods.driving_kernels import Drive
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, Driven, Pinned, Turned
-from stiction.rods.rod_kernels import INERTIA, MASS
 
 __all__ = ["PIN", "Hold", "holds_of", "reactions"]
 
@@ -93,7 +92,7 @@ def reactions(
             _, (spin, rate) = _rates(drive, now)
             axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
             more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
-            turn[owners[slot]] += flat.mat[INERTIA, slot] * more
+            turn[owners[slot]] += flat.material.inertia[slot] * more
     return pull, turn
 
 
@@ -107,7 +106,7 @@ def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
             continue
         (_, faster), (spin, rate) = _rates(drive, now)
         faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
-        found[j] = flat.mat[MASS, drive.slot] * faster
+        found[j] = flat.material.mass[drive.slot] * faster
     return found
 
 

@@ -21,7 +21,7 @@ from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
-from stiction.rods.rod_kernels import INERTIA, TURN_DRAG, drift
+from stiction.rods.rod_kernels import drift
 
 
 class Bent:
@@ -116,7 +116,7 @@ def test_response_is_the_slip_that_a_push_gives(turn_drag, curve):
     bent = Bent(**curve)
     f, contact = bent.flat, bent.contact
     # drag on turning takes more of a turn across the axis, whose inertia is half of that along it
-    f.drag[TURN_DRAG] = turn_drag * f.mat[INERTIA].max()
+    f.drags.element[:] = turn_drag * f.material.inertia.max()
     bent.mobility = f.mobility(1.0)
     assert (turn_drag == 0.0) == np.allclose(2.0 * bent.mobility[2], bent.mobility[1], rtol=1e-9)
     ck.response(f.q, contact, bent.mobility)
