@@ -179,6 +179,13 @@ class Struct(_Element):
             table[k] = one
         return table
 
+    @classmethod
+    def joined(cls: type[_S], parts: Sequence[Table[_S]]) -> Table[_S]:
+        """Return structured arrays one after the other; NumPy's own loses their attributes."""
+        table = cls.table(sum(map(len, parts)))
+        np.concatenate(parts, out=table)
+        return table
+
 
 def _field(name: str, kind: Any) -> tuple[Any, ...]:
     """Return a field as NumPy describes it, with the shape that an annotation of an array says."""

@@ -31,16 +31,17 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     All pairs are looked at, also of a rod with itself where it is farther along than half a
     circle of contact; but for rods whose section has no radius.
     """
-    from stiction.rods.contact.overlap_kernels import OVERLAP_COLUMNS, deepest_overlap
+    from stiction.rods.contact.overlap_kernels import Overlap, deepest_overlap
     from stiction.rods.contact.search import curve_tables
 
     tables, separation, curves = curve_tables(flat, self_contact=True)
-    out = np.zeros(OVERLAP_COLUMNS)
+    out = Overlap.table()
     if not curves.size:
         return 0.0, 0, 0
     rods = int(np.count_nonzero(curves < flat.rods))
     deepest_overlap(flat.r, *tables, separation, flat.rule, rods, out)
-    found = (float(out[0]), int(curves[int(out[1])]), int(curves[int(out[2])]))
+    most = out[0]
+    found = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
             deep = _into(flat, a, int(b)) / flat.radius[a]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from stiction.rods.model import Rods
 from stiction.rods.section import Section
 from stiction.rods.stability import step_limit
 from stiction.rods.state import extremes_kernels as xk
+
+if TYPE_CHECKING:
+    from stiction.rods.contact.search_kernels import Candidate
 
 __all__ = ["ContactState", "wave_speed"]
 
@@ -95,14 +99,12 @@ class ContactState:
             return 0.0
         return float(self.flat.ds[b]) / wave_speed(self.rods.rods[b].section)
 
-    def open_slot(self, c: int, row: Floats) -> None:
-        """Watch a pair that a search found, a row as `search_kernels` describes it."""
-        from stiction.rods.contact import search_kernels as sk
-
+    def open_slot(self, c: int, found: Candidate) -> None:
+        """Watch a pair that a search found."""
         search = self.rods.search
         assert search is not None
-        kind, s1, s2 = int(row[sk.KIND_OF]), float(row[sk.S_A]), float(row[sk.S_B])
-        self._bind(c, int(row[sk.A]), int(row[sk.B]), s1, s2, kind)
+        bodies, place = found.bodies, found.place
+        self._bind(c, bodies[0], bodies[1], place[0], place[1], found.kind)
         one = self.contacts[c]
         one.may_open = one.from_search = 1
         one.friction, one.restitution = _mu(search.friction), search.restitution
