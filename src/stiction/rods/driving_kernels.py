@@ -312,7 +312,7 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 @kernel(borrows=True)
 def way_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
-    """Return by what the motion of a row of driven is multiplied `late` after its start."""
+    """Return by what the motion of a clamp is multiplied `late` after its start."""
     if d.last > d.first:
         return load_factor(times, factors, d.first, d.last, late)
     if late < d.rise:

@@ -280,7 +280,7 @@ def longer(pairs: Ints) -> Ints:
     return more
 
 
-@kernel
+@kernel(borrows=True)
 def overlap(spheres: Spheres, i: int, j: int) -> bool:
     """Return whether two spheres overlap."""
     d2 = 0.0

@@ -46,7 +46,7 @@ Candidates = Table[Candidate]
 _CANDIDATE: Any = Candidate.fields_type
 
 
-@kernel
+@kernel(borrows=True)
 def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -74,7 +74,7 @@ def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, flo
     return x1, x2, math.sqrt(d2)
 
 
-@kernel
+@kernel(borrows=True)
 def tangency(
     r: Matrix, pair: tuple[int, int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -96,7 +96,7 @@ def tangency(
     return dd, f1, f2, t11, t12, t22, c1, c2
 
 
-@kernel
+@kernel(borrows=True)
 def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
     """Return whether a piece has shrunk to a point, which has no direction."""
     start, end = pieces.start[i], pieces.end[i]
@@ -104,7 +104,7 @@ def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
 
 
-@kernel
+@kernel(borrows=True)
 def approach(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -161,7 +161,7 @@ def approach(
     return True
 
 
-@kernel
+@kernel(borrows=True)
 def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
     """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
     a, b, c = 0.0, 0.0, 0.0
@@ -177,7 +177,7 @@ def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
     return sine - slack, sine + slack
 
 
-@kernel
+@kernel(borrows=True)
 def inspect(
     r: Matrix,
     first: Ints,
@@ -219,7 +219,7 @@ def inspect(
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def end_of(piece: int, count: int) -> float:
     """Return the end that a piece of a rod has, in elements; -1 if it has none."""
     if piece == 0:
@@ -227,7 +227,7 @@ def end_of(piece: int, count: int) -> float:
     return float(count) if piece == count - 1 else -1.0
 
 
-@kernel
+@kernel(borrows=True)
 def touch_end(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -266,7 +266,7 @@ def touch_end(
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
 
 
-@kernel
+@kernel(borrows=True)
 def comes_after(raw: Candidates, i: int, j: int) -> bool:
     """Return whether row i belongs behind row j: by rods, then by place on the first."""
     one, other = raw[i], raw[j]

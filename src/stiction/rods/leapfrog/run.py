@@ -219,7 +219,7 @@ class Marcher:
         self.touch.impulse[:] = before
 
     def _note_extremes(self, rate: float, now: float) -> None:
-        """Keep the worst of every contact, with the forces `scale` times kick[at : at + 3]."""
+        """Keep the worst of every contact; forces are `rate` times impulses, with 0 its own."""
         xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _keep_events(self) -> None:

@@ -16,7 +16,7 @@ from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import Contact
+from stiction.rods.contact.kernels import ROLL, Contacts
 from stiction.rods.driving_kernels import Switches
 from stiction.rods.rod_kernels import axis_of, copy, elastic, material_of
 
@@ -169,27 +169,34 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
     return out
 
 
-@kernel
-def constraint_rows(k: Contact, rows: Matrix) -> None:
-    """Put J of one contact into rows (3, unknowns): slip per displacement and rotation."""
-    dx, dy, dz = k.separation[0], k.separation[1], k.separation[2]
-    for side in range(2):
-        sign = 1.0 - 2.0 * side
-        for j in range(4):
-            column = 6 * (k.nodes[side] + j)
-            for a in range(3):
-                rows[a, column + a] += sign * k.node_weights[side, j]
-            e = k.frame_weights[side, j]
-            column = 6 * (k.frames[side] + j) + 3
-            # w x D as a matrix on w
-            rows[0, column + 1] += e * dz
-            rows[0, column + 2] -= e * dy
-            rows[1, column] -= e * dz
-            rows[1, column + 2] += e * dx
-            rows[2, column] += e * dy
-            rows[2, column + 1] -= e * dx
-        for j in range(2 if k.rule == FITTED else 0):
-            b, column = sign * k.outer_weights[side, j], 6 * (k.nodes[side] + 5 * j - 1)
-            if b != 0.0:
+@kernel(borrows=True)
+def constraint_rows(contacts: Contacts, rows: Matrix) -> None:
+    """Put J of the closed contacts into rows (3 contacts, unknowns), three for each.
+
+    It is the slip per displacement and rotation.
+    """
+    for c in range(contacts.shape[0]):
+        k, x = contacts[c], 3 * c
+        if k.mode < ROLL:
+            continue
+        y, z, d = x + 1, x + 2, k.separation
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            for j in range(4):
+                column = 6 * (k.nodes[side] + j)
                 for a in range(3):
-                    rows[a, column + a] += b
+                    rows[x + a, column + a] += sign * k.node_weights[side, j]
+                e = k.frame_weights[side, j]
+                column = 6 * (k.frames[side] + j) + 3
+                # w x D as a matrix on w
+                rows[x, column + 1] += e * d[2]
+                rows[x, column + 2] -= e * d[1]
+                rows[y, column] -= e * d[2]
+                rows[y, column + 2] += e * d[0]
+                rows[z, column] += e * d[1]
+                rows[z, column + 1] -= e * d[0]
+            for j in range(2 if k.rule == FITTED else 0):
+                b, column = sign * k.outer_weights[side, j], 6 * (k.nodes[side] + 5 * j - 1)
+                if b != 0.0:
+                    for a in range(3):
+                        rows[x + a, column + a] += b

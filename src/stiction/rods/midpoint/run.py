@@ -233,8 +233,7 @@ class _Midpoint(Marcher):
         """Return J at the middle state, three rows per contact that rolls."""
         t = self.touch
         rows = np.zeros((3 * t.size, self.change.size))
-        for c in np.flatnonzero(t.contacts["mode"] >= ck.ROLL).tolist():
-            constraint_rows(t.contacts[c], rows[3 * c : 3 * c + 3])
+        constraint_rows(t.contacts, rows)
         return rows
 
     def _correct(

@@ -66,7 +66,7 @@ def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, no
     ----------
     v : velocities of nodes [m/s]
     driven : clamps that move, as `driving_kernels` has them
-    rate : what makes a force of the impulses of the step [1/s]; 0 where kick holds forces
+    rate : what makes a force of the impulses of the step [1/s]; 0 where contacts hold forces
     now : time [s]
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
