@@ -39,6 +39,7 @@ Floats = npt.NDArray[np.float64]
 _NODE_STEPS_PER_CALL = 1_000_000
 
 _KINDS = ("close", "open", "slip", "stick", "bounce")
+_MAY_BE_INFINITE = ("last_impact", "friction", "bound")
 _MODES = ("open", "roll", "slip")
 _REASONS = {
     pk.NOT_FINITE: (Status.NOT_FINITE, "the state left the range of finite numbers"),
@@ -195,8 +196,8 @@ class _Walk:
         return {
             "progress": StateArray(self.progress, within=(0, self.method.max_steps)),
             **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
-            # impacts that never were, and mu where contacts cannot slip, are infinite
-            "contacts": StateArray(self.contacts, inf=("last_impact", "friction"), within=modes),
+            # impacts that never were, mu and bounds where contacts cannot slip are infinite
+            "contacts": StateArray(self.contacts, inf=_MAY_BE_INFINITE, within=modes),
             "scratch": StateArray(self.scratch),
             "tally": StateArray(self.tallies, inf=("shortest",), within=(0, MOST_WORK)),
             **{f"seen_{name}": StateArray(getattr(self, name), "saved", upto) for name in names},
