@@ -183,7 +183,7 @@ class Struct(_Element):
     def joined(cls: type[_S], parts: Sequence[Table[_S]]) -> Table[_S]:
         """Return structured arrays one after the other; NumPy's own loses their attributes."""
         table = cls.table(sum(map(len, parts)))
-        np.concatenate(parts, out=table)
+        np.concatenate([table[:0], *parts], out=table)
         return table
 
 

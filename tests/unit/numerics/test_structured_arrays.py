@@ -72,6 +72,17 @@ def test_elements_are_views_of_copies_and_slices_too():
     assert isinstance(np.concatenate([table, copied])[4], Sample)
 
 
+def test_elements_and_parts_are_joined_into_arrays_with_attributes():
+    table = Sample.table(2)
+    table[1].steps = 5
+    copies = Sample.stacked([table[1], table[0]])
+    table[1].steps = 6
+    assert copies["steps"].tolist() == [5, 0]
+    joined = Sample.joined([copies, table])
+    assert [one.steps for one in joined] == [5, 0, 0, 6]
+    assert len(Sample.joined([])) == len(Sample.stacked([])) == 0
+
+
 def test_a_field_is_a_float_or_an_int():
     with pytest.raises(KeyError, match="str"):
         type("Wrong", (Struct,), {"__annotations__": {"name": "str"}})
