@@ -6,8 +6,11 @@ from functools import cache
 
 # rooms whose results carry an audit
 SYSTEMS = ("chains", "switching", "rods", "solids", "faults", "fits")
-# a saved run is read back here: its checks were made elsewhere
+# a saved run is read back here, and a line becomes a check: those were made elsewhere
 READS_BACK = "src/stiction/io/store.py"
+LINES = "src/stiction/core/audit.py"
+# what makes a check, and the position of its kind: a `Line` is one of many members
+CLASSES = {"Check": 6, "Line": 5}
 DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -32,26 +35,29 @@ def system_of(path: str) -> str | None:
     return parts[2] if len(parts) > 3 and parts[2] in SYSTEMS else None
 
 
-def names_of_check(tree: ast.Module) -> set[str]:
-    """Return what a module calls the class `Check`: imported, defined there, or assigned."""
-    names = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} & {"Check"}
+def names_of_check(tree: ast.Module) -> dict[str, str]:
+    """Return what a module calls `Check` and `Line`: imported, or assigned."""
+    names: dict[str, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            names |= {a.asname or a.name for a in node.names if a.name == "Check"}
+        # figures have lines too
+        if isinstance(node, ast.ImportFrom) and str(node.module).endswith("audit"):
+            names |= {a.asname or a.name: a.name for a in node.names if a.name in CLASSES}
     size = -1
     while size < len(names):
         size = len(names)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and is_check(node.value, names):
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            made = class_of(node.value, names) if isinstance(node, ast.Assign) else None
+            if isinstance(node, ast.Assign) and made is not None:
+                names |= {t.id: made for t in node.targets if isinstance(t, ast.Name)}
     return names
 
 
-def is_check(node: ast.AST | None, names: set[str]) -> bool:
-    """Return whether an expression is the class `Check`, by one of its names."""
-    if isinstance(node, ast.Attribute):
-        return node.attr == "Check" and isinstance(node.ctx, ast.Load)
-    return isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+def class_of(node: ast.AST | None, names: dict[str, str]) -> str | None:
+    """Return which of `CLASSES` an expression is, by one of its names; None for another thing."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return node.attr if node.attr in CLASSES else None
+    loaded = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    return names.get(node.id) if loaded else None
 
 
 def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
@@ -81,12 +87,13 @@ def helper_around(tree: ast.Module, call: ast.Call) -> str:
 
 
 def checks_made(source) -> list[Made]:
-    """Return every call of `Check` in a source."""
-    if "Check" not in source.text:
+    """Return every call of `Check` or `Line` in a source."""
+    if not any(name in source.text for name in CLASSES) or source.path == LINES:
         return []
     names, found = names_of_check(source.tree), []
     for call in ast.walk(source.tree):
-        if not isinstance(call, ast.Call) or not is_check(call.func, names):
+        made = class_of(call.func, names) if isinstance(call, ast.Call) else None
+        if not isinstance(call, ast.Call) or made is None:
             continue
         if (
             source.path == READS_BACK
@@ -95,7 +102,7 @@ def checks_made(source) -> list[Made]:
         ):
             continue
         name, ok = argument(call, 0, "check"), argument(call, 1, "ok")
-        kind = argument(call, 6, "kind")
+        kind = argument(call, CLASSES[made], "kind")
         written = isinstance(name, ast.Constant) and isinstance(name.value, str)
         found.append(
             Made(
@@ -103,7 +110,7 @@ def checks_made(source) -> list[Made]:
                 name=name.value if written else None,
                 kind=kind_of(kind),
                 # of what is not checked the verdict is None
-                always=isinstance(ok, ast.Constant) and ok.value is not None,
+                always=made == "Check" and isinstance(ok, ast.Constant) and ok.value is not None,
                 system=system_of(source.path),
                 helper=helper_around(source.tree, call),
             )
@@ -112,8 +119,8 @@ def checks_made(source) -> list[Made]:
 
 
 def passed_on(source) -> list[str]:
-    """Return places where `Check` is neither called nor a type: `partial(Check, ...)`, `map`."""
-    if "Check" not in source.text:
+    """Return places where a class is neither called nor a type: `partial(Check, ...)`, `map`."""
+    if not any(name in source.text for name in CLASSES):
         return []
     names = names_of_check(source.tree)
     fine: set[ast.AST] = set()
@@ -135,7 +142,7 @@ def passed_on(source) -> list[str]:
     return [
         f"{source.path}:{node.lineno} hands {ast.unparse(node)} on; call it with a name instead"
         for node in ast.walk(source.tree)
-        if is_check(node, names) and node not in fine
+        if class_of(node, names) and node not in fine
     ]
 
 

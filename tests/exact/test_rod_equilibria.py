@@ -156,7 +156,7 @@ def test_path_through_a_limit_point():
         turned = np.flatnonzero(np.diff(np.sign(np.diff(path.factor))) != 0) + 1
         between = path.states[(turned[0] + turned[1]) // 2]
         assert not between.stable
-    assert loads[0] == pytest.approx(loads[1], rel=1e-3)
+    assert loads[0] == pytest.approx(loads[1], rel=1e-8)
     assert loads[0][0] > loads[0][1]
 
 

@@ -109,21 +109,24 @@ def test_the_rules_see_checks_by_any_name(make_source):
     sample = make_source(
         "src/stiction/chains/sample.py",
         "import stiction.core.audit as audit\n"
-        "from stiction.core.audit import Check as Line\n"
-        "Made = Line\n"
-        "def f() -> Line:\n"
+        "from stiction.core.audit import Check as Row, Line\n"
+        "Made = Row\n"
+        "def f() -> Row:\n"
         "    a = Made('one', x < 1, x, 1)\n"
         "    b = audit.Check(check='two', ok=x < 1)\n"
-        "    return Line(names[0], True, x, None)\n",
+        "    c = Line('three', 1.0, 1, '', None, Kind.AT_LEAST)\n"
+        "    return Row(names[0], True, x, None)\n",
     )
     made = checks_made(sample)
     assert [(one.name, one.always) for one in made] == [
         ("one", False),
         ("two", False),
+        ("three", False),
         (None, True),
     ]
+    assert [one.kind for one in made] == ["at_most", "at_most", "at_least", "at_most"]
     assert {one.system for one in made} == {"chains"}
-    assert made[2].place == "src/stiction/chains/sample.py:7"
+    assert made[3].place == "src/stiction/chains/sample.py:8"
     assert passed_on(sample) == []
     other = make_source("src/stiction/rods/sample.py", "def f():\n    Check('one', True)\n")
     assert checks_made(other) == []

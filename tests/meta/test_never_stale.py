@@ -40,7 +40,7 @@ def copy(tmp_path):
     )
     (tmp_path / "middle.py").write_text(
         "from stiction.numerics.jit import kernel\n"
-        "from stiction.numerics.locate import horner\n\n"
+        "from stiction.numerics.event_localisation import horner\n\n"
         "@kernel\n"
         "def twice(c, x):\n"
         "    return 2.0 * horner(c, c.size, x)\n"
@@ -65,7 +65,7 @@ def test_an_edit_two_files_below_is_seen_at_the_next_run(copy, tmp_path, options
     middle.write_text(middle.read_text().replace("@kernel", f"@kernel{options}"))
     # twice 1 + 2 / 2 + 3 / 4, and one
     assert answer(copy, kept) == answer(copy, kept) == "6.5"
-    source = copy / "stiction/numerics/locate.py"
+    source = copy / "stiction/numerics/event_localisation.py"
     text = source.read_text()
     head, body = text.split("def horner", 1)
     assert "return value" in body

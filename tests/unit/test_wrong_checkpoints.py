@@ -82,26 +82,43 @@ def test_forged_marches_of_strings_are_refused(monkeypatch):
         given = scenario.system, scenario.method, scenario.t_span
         return st.solve(*given, save=scenario.save, throw=False, checkpoint=checkpoint)
 
+    def put(field, value):
+        def forge(table):
+            changed = table.copy()
+            changed[field] = value
+            return changed
+
+        return forge
+
     kept = Memory(once=True)
     run(kept)
-    (march,) = {name.rpartition("_")[0] for name in kept.state if name.endswith("_marks")}
+    (march,) = {name.rpartition("_")[0] for name in kept.state if name.endswith("_waves")}
     forged = [
-        ("now", lambda now: now * np.nan),
-        ("now", lambda now: now + np.inf),
-        ("marks", lambda marks: marks - 10**6),
-        ("marks", lambda marks: marks + 10**12),
+        *(("contact", put(name, np.nan)) for name in ("time", "s1", "force", "v_sine")),
+        ("contact", put("velocity", np.inf)),
+        ("moments", put("s2", np.nan)),
+        ("incoming", lambda incoming: incoming * np.nan),
+        *(("progress", put("done", value)) for value in (-1, 0, 10**6, 10**12)),
+        *(("progress", put("flag", value)) for value in (-1, 6, 10**12)),
+        ("progress", put("longest", np.nan)),
         *(
-            ("numbers", lambda numbers, i=i: numbers + 10**12 * np.eye(4, dtype=int)[i])
-            for i in (0, 2, 3)
+            ("waves", put(name, value))
+            for name in ("count", "read", "first", "last", "head", "tail")
+            for value in (-1, 10**5, 10**12)
         ),
-        *(
-            ("numbers", lambda numbers, i=i: numbers - 10**6 * np.eye(4, dtype=int)[i])
-            for i in (0, 2, 3)
-        ),
-        ("wave", lambda wave: wave[:, :1]),
-        ("rows", lambda rows: rows[:0]),
+        ("waves", lambda waves: waves[:3]),
+        ("queue", lambda queue: queue - 10**6),
+        ("cubics", lambda cubics: cubics[:, :1]),
+        ("cubics", lambda cubics: cubics[:3]),
+        ("cubics", put("c0", np.inf)),
+        ("samples", lambda samples: samples[:0]),
     ]
     for name, forge in forged:
         state = {**kept.state, f"{march}_{name}": forge(kept.state[f"{march}_{name}"])}
-        with pytest.raises(StoreError, match="checkpoint"):
+        with pytest.raises(StoreError, match=f"array '{march}_"):
             run(Memory(state))
+    for name in kept.state:
+        with pytest.raises(StoreError, match=f"array '{name}': got no such array"):
+            run(Memory({key: array for key, array in kept.state.items() if key != name}))
+    with pytest.raises(StoreError, match="not known"):
+        run(Memory({**kept.state, "another": np.zeros(2)}))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.audit import energy_lines
 from stiction.chains.model import Chain
 from stiction.chains.replay.trail import Trail
 from stiction.core.audit import Check
@@ -168,7 +169,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
         energy=history.energy,
         losses=history.losses,
         loss_units=_LOSS_UNITS,
-        checks=(*_common_checks(chain, history), *history.checks, *_replay(chain, method, history)),
+        checks=(*_energy_checks(history), *history.checks, *_replay(chain, method, history)),
         quantities=quantities,
         stats={"events": _count(history.events), **history.stats},
         citations=("chains",),
@@ -305,37 +306,15 @@ def _bounds(history: ChainHistory) -> dict[str, Variable]:
     return {"stick_bound": Variable(history.bound, ("time", "mass"), "N", text)}
 
 
-def _common_checks(chain: Chain, history: ChainHistory) -> list[Check]:
-    closed = history.energy.imbalance_rel
-    bound = 1e-9
-    checks = [
-        Check(
-            "ledger_closes",
-            bool(closed <= bound),
-            closed,
-            bound,
-            None,
-            "largest energy imbalance over the largest energy, at the saved times",
-        )
-    ]
-    heat, when = history.energy.friction_heat, None
-    gained, where = float(np.max(-np.diff(heat, axis=0), initial=0.0)), "between saved states"
+def _energy_checks(history: ChainHistory) -> list[Check]:
+    energy = history.energy
     if history.given is not None:
-        (gained, when), where = history.given, "in all steps"
-    limit = 1e-9 * history.energy.scale
-    size = "largest" if history.given is None else "all"
-    checks.append(
-        Check(
-            "friction_dissipates",
-            bool(gained <= limit),
-            gained,
-            limit,
-            when,
-            f"{size} heat that friction gave back {where} [J]; "
-            "above 0 the law has a negative coefficient at speeds that were met",
-        )
-    )
-    return checks
+        given, time = history.given
+        lines = energy_lines(energy.imbalance_rel, given, energy.scale, time=time)
+    else:
+        given = np.max(-np.diff(energy.friction_heat, axis=0), initial=0.0)
+        lines = energy_lines(energy.imbalance_rel, given, energy.scale, seen="saved states")
+    return [line.of_run() for line in lines]
 
 
 def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:

@@ -29,7 +29,7 @@ class SlipAtTouch(Policy):
     ----------
     after, before : only touches between these times [s]
 
-    Source: decision record 0003.
+    Source: docs/decisions/07.
     Verified by: tests/unit/chains/event_driven/test_touches.py::test_both_futures_of_a_touch
     """
 

@@ -6,10 +6,14 @@ import enum
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from stiction.numerics.shown import table_html
 
-__all__ = ["FAR", "Audit", "Check", "Kind"]
+__all__ = ["FAR", "Audit", "Check", "Kind", "Line"]
 
 FAR = 100.0
 """Beyond so many times its limit a value makes the whole run untrusted."""
@@ -84,6 +88,42 @@ class Check:
         else:
             near, side = ratio <= FAR, f"beyond {FAR:g} times its limit"
         return "" if near else f"{self.check} {self.value:.3g} is {side} {self.limit:.3g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One assumption about any number of members: a single run and a block have the same formula.
+
+    Parameters
+    ----------
+    check, note, kind : as in `Check`
+    value, limit : numbers, or (m,) of m members
+    time : when the worst value of a single run was met [s]
+    exempt : where the assumption holds whatever its value is
+    """
+
+    check: str
+    value: Any
+    limit: Any
+    note: str = ""
+    time: float | None = None
+    kind: Kind = Kind.AT_MOST
+    exempt: Any = False
+
+    @property
+    def holds(self) -> npt.NDArray[np.bool_]:
+        """Whether it holds, () or (m,); what is no number does not."""
+        value, limit = self.value, self.limit
+        kept = value >= limit if self.kind is Kind.AT_LEAST else value <= limit
+        return np.asarray(np.logical_or(kept, self.exempt))
+
+    def of_run(self) -> Check:
+        """Return the check of a single run.
+
+        Verified by: tests/unit/core/test_audit.py::test_a_line_of_one_and_of_many
+        """
+        value, limit = float(self.value), float(self.limit)
+        return Check(self.check, bool(self.holds), value, limit, self.time, self.note, self.kind)
 
 
 @dataclass(frozen=True, repr=False)

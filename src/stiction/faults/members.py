@@ -13,7 +13,7 @@ from stiction.core.block import Block, Energies, Solve, ledger_of
 from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
 from stiction.faults.model import SpringSlider
-from stiction.faults.outcome import BALANCE_LIMIT, EXTREMES, LEAST_APART, LEDGER_LIMIT
+from stiction.faults.outcome import EXTREMES, balance_line, ledger_line, start_line
 from stiction.faults.run import cells_of, march_of, start_of
 from stiction.faults.state import Event, Progress
 from stiction.numerics.jit import mode
@@ -192,15 +192,14 @@ class _Crew:
         off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
         balance = np.maximum(off.max(axis=1), progress["off_balance"])
         apart, stable = self._apart(sliders)
-        checks = (energy.imbalance_rel, balance, apart)
-        # written so that what is no number does not hold
+        lines = ledger_line(energy.imbalance_rel), balance_line(balance), start_line(apart, stable)
         holds = sliders.sound & (found.done == 1)
-        holds &= (energy.imbalance_rel <= LEDGER_LIMIT) & (balance <= BALANCE_LIMIT)
-        holds &= (apart > LEAST_APART) | stable
+        for line in lines:
+            holds &= line.holds
         events = np.diff(found.first)
         holds &= events <= self.method.max_events
         results = self._results(sliders, found, energy, np.stack([speed, age], axis=2)[:, -1])
-        results |= {f"audit.{name}": value for name, value in zip(_CHECKS, checks, strict=True)}
+        results |= {f"audit.{line.check}": line.value for line in lines}
         results["stats.events"] = events
         results |= {f"stats.{name}": progress[name] for name in _STATS}
         results["stats.evaluations"] = progress["asked"] + 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.audit import Check, Kind
+from stiction.core.audit import Check, Kind, Line
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from stiction.faults.methods import Cycles
 
 __all__ = [
-    "BALANCE_LIMIT",
     "EXTREMES",
-    "LEAST_APART",
-    "LEDGER_LIMIT",
     "History",
+    "balance_line",
     "build_run",
+    "ledger_line",
+    "start_line",
 ]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 # what a run keeps over steps may drift from the balance that it started with [of the stress]
-BALANCE_LIMIT, LEDGER_LIMIT = 1e-5, 1e-6
+_BALANCE_LIMIT, _LEDGER_LIMIT = 1e-5, 1e-6
 # closer to even sliding than this, rounding decides when it ends
-LEAST_APART = 1e-9
+_LEAST_APART = 1e-9
 # cells per process zone: three, as Day et al. 2005 and the benchmark's authors advise
 _CELLS_PER_ZONE = 3.0
 # of the fastest cell: least, largest, unit
@@ -196,6 +196,37 @@ def _events(system: Cells, h: History) -> EventLog:
     )
 
 
+def ledger_line(imbalance: Any) -> Line:
+    """Return whether the ledger closes, of one run or of many."""
+    note = "energy imbalance over the energy, at the saved times; a smaller rtol closes it"
+    return Line("ledger_closes", imbalance, _LEDGER_LIMIT, note)
+
+
+def balance_line(drift: Any, time: float | None = None) -> Line:
+    """Return whether stresses balance, of one run or of many."""
+    note = (
+        "friction and damping against elastic stress, over the normal stress; a smaller rtol "
+        "brings them together"
+    )
+    return Line("stress_balances", drift, _BALANCE_LIMIT, note, time)
+
+
+def start_line(apart: Any, stable: Any) -> Line:
+    """Return whether a run starts apart from even sliding, where that is unstable."""
+    note = (
+        "distance from even sliding in ln V and ln theta; where that is unstable nothing "
+        "but rounding would end it: give another speed_start"
+    )
+    return Line(
+        "starts_apart_from_unstable_sliding",
+        apart,
+        _LEAST_APART,
+        note,
+        kind=Kind.AT_LEAST,
+        exempt=stable,
+    )
+
+
 def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Check, ...]:
     worst = np.unravel_index(int(np.argmax(off)), off.shape)
     closed, drift = energy.imbalance_rel, float(off[worst])
@@ -204,40 +235,12 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
     between = float(h.progress.off_balance)
     if between > drift:
         drift, at = between, None
-    found = [
-        Check(
-            "ledger_closes",
-            bool(closed <= LEDGER_LIMIT),
-            closed,
-            LEDGER_LIMIT,
-            None,
-            "energy imbalance over the energy, at the saved times; a smaller rtol closes it",
-        ),
-        Check(
-            "stress_balances",
-            bool(drift <= BALANCE_LIMIT),
-            drift,
-            BALANCE_LIMIT,
-            at,
-            "friction and damping against elastic stress, over the normal stress; a smaller rtol "
-            "brings them together",
-        ),
-    ]
+    lines = [ledger_line(closed), balance_line(drift, at)]
     # plates at rest have no even sliding
     if system.plate_speed > 0.0:
         apart = _apart_from_even_sliding(system)
-        found.append(
-            Check(
-                "starts_apart_from_unstable_sliding",
-                bool(apart > LEAST_APART or _is_stable(system)),
-                apart,
-                LEAST_APART,
-                None,
-                "distance from even sliding in ln V and ln theta; where that is unstable nothing "
-                "but rounding would end it: give another speed_start",
-                kind=Kind.AT_LEAST,
-            )
-        )
+        lines.append(start_line(apart, apart <= _LEAST_APART and _is_stable(system)))
+    found = [line.of_run() for line in lines]
     if isinstance(system, Fault):
         cells = system.process_zone / system.width
         found.append(

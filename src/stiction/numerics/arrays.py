@@ -133,12 +133,14 @@ if TYPE_CHECKING:
     _Element = object
 
     class Table(np.ndarray[Any, np.dtype[Any]], Generic[_S]):
-        """A one-dimensional structured array, whose elements have the fields of S."""
+        """A structured array of one dimension or two, whose elements have the fields of S."""
 
         @overload  # type: ignore[override]
-        def __getitem__(self, at: int, /) -> _S: ...
+        def __getitem__(self, at: int | tuple[int, int], /) -> _S: ...
         @overload
-        def __getitem__(self, at: slice | npt.NDArray[Any], /) -> Table[_S]: ...
+        def __getitem__(
+            self, at: slice | tuple[int | slice, slice] | npt.NDArray[Any], /
+        ) -> Table[_S]: ...
         @overload
         def __getitem__(self, at: str | list[str], /) -> npt.NDArray[Any]: ...
         def __getitem__(self, at: Any, /) -> Any: ...
@@ -167,8 +169,8 @@ class Struct(_Element):
             setattr(cls, name, property(operator.itemgetter(name), _setter(name)))
 
     @classmethod
-    def table(cls: type[_S], rows: int = 1) -> Table[_S]:
-        """Return a structured array of zeros."""
+    def table(cls: type[_S], rows: int | tuple[int, ...] = 1) -> Table[_S]:
+        """Return a structured array of zeros, of any shape."""
         return cast("Table[_S]", np.zeros(rows, cls.fields_type))
 
     @classmethod

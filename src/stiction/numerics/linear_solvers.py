@@ -1,4 +1,4 @@
-"""Sparse linear systems, solved directly: SuperLU, PARDISO, and bordered systems.
+"""Sparse linear systems, solved directly: SuperLU and PARDISO.
 
 A `LinearSolver` describes a solver; `start()` gives the `Workspace` of one run, which keeps
 what matrices of the same pattern share (the order of elimination, storage) and turns each
@@ -16,12 +16,9 @@ from __future__ import annotations
 import abc
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.errors import ModelError, explain
+from stiction.errors import ModelError
 from stiction.numerics.checks import Record, number, whole
-from stiction.numerics.direct.factors import Factors, Floats, LinearSolveError, Workspace, singular
+from stiction.numerics.direct.factors import Factors, LinearSolveError, Workspace
 
 __all__ = [
     "Factors",
@@ -32,7 +29,6 @@ __all__ = [
     "Pardiso",
     "SuperLU",
     "Workspace",
-    "bordered",
     "fastest",
 ]
 
@@ -270,104 +266,3 @@ def fastest() -> LinearSolver:
     from stiction.numerics.direct.pardiso import library_path
 
     return SuperLU() if library_path() is None else Pardiso()
-
-
-# ---- a few equations more
-
-# residual over the right-hand side that a bordered system is refined to, and that it may keep
-BORDERED_RESIDUAL, BORDERED_LIMIT = 1e-12, 1e-6
-
-
-def bordered(
-    factors: Factors,
-    columns: npt.ArrayLike,
-    rows: npt.ArrayLike,
-    corner: npt.ArrayLike,
-    f: npt.ArrayLike,
-    g: npt.ArrayLike,
-) -> tuple[Floats, Floats]:
-    """Return x and y with A x + B y = f and C x + D y = g, from the factors of A.
-
-    A may be nearly singular, as at a limit point, when the whole matrix is regular: what
-    block elimination then loses comes back by refinement of the whole system, at least once.
-
-    Parameters
-    ----------
-    factors : factors of A, n unknowns
-    columns : B, shape (n, k); (n,) for one column
-    rows : C, shape (k, n); (n,) for one row
-    corner : D, shape (k, k); a number for k = 1
-    f : right-hand side (n,)
-    g : right-hand side (k,); a number for k = 1
-
-    Returns
-    -------
-    x (n,) and y (k,).
-
-    Raises
-    ------
-    ModelError : if the shapes do not fit.
-    LinearSolveError : if the whole matrix is singular, or an input is not finite.
-
-    Notes
-    -----
-    Source: Govaerts, Pryce 1993 (block elimination with refinement for bordered systems).
-    Verified by: tests/unit/numerics/test_linear_solvers.py::test_bordered_near_a_limit_point
-    """
-    b, c, d, f, g = _border(factors.n, columns, rows, corner, f, g)
-    through = factors.apply(b)
-    complement = d - c @ through
-
-    def eliminated(f: Floats, g: Floats) -> tuple[Floats, Floats]:
-        z = factors.apply(f)
-        try:
-            y = np.asarray(np.linalg.solve(complement, g - c @ z), dtype=np.float64)
-        except np.linalg.LinAlgError as error:
-            raise singular("bordered", "a Schur complement without an inverse") from error
-        return z - through @ y, y
-
-    def rest(x: Floats, y: Floats) -> tuple[Floats, Floats, float]:
-        of_f, of_g = f - factors.times(x) - b @ y, g - c @ x - d @ y
-        return of_f, of_g, float(max(np.abs(of_f).max(), np.abs(of_g).max()))
-
-    largest = float(max(np.abs(f).max(), np.abs(g).max()))
-    x, y = eliminated(f, g)
-    of_f, of_g, error = rest(x, y)
-    for _ in range(3):
-        dx, dy = eliminated(of_f, of_g)
-        new_f, new_g, new_error = rest(x + dx, y + dy)
-        # the negation also stops at NaN
-        if not new_error < error:
-            break
-        x, y, of_f, of_g, error = x + dx, y + dy, new_f, new_g, new_error
-        if error <= BORDERED_RESIDUAL * largest:
-            break
-    if not (np.isfinite(x).all() and error <= BORDERED_LIMIT * largest):
-        raise singular("bordered", f"a residual of {error:.0e} against {largest:.0e}")
-    return x, y
-
-
-def _border(n: int, *parts: npt.ArrayLike) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return B, C, D, f, g as arrays whose shapes fit."""
-    try:
-        b, c, d, f, g = (np.asarray(part, dtype=np.float64) for part in parts)
-    except (TypeError, ValueError) as error:
-        raise ModelError(_bad_border("something that is no array of numbers", n)) from error
-    b = b.reshape(n, 1) if b.shape == (n,) else b
-    c = c.reshape(1, n) if c.shape == (n,) else c
-    d, g = np.atleast_2d(d), np.atleast_1d(g)
-    k = b.shape[1] if b.ndim == 2 else 0
-    found = (b.shape, c.shape, d.shape, f.shape, g.shape)
-    if k == 0 or found != ((n, k), (k, n), (k, k), (n,), (k,)):
-        raise ModelError(_bad_border(f"B, C, D, f, g of shapes {found}", n))
-    if not all(np.isfinite(part).all() for part in (b, c, d, f, g)):
-        why = "an overflow or an undefined operation made the system useless"
-        hint = "take a smaller step from a state that was good"
-        raise LinearSolveError(explain("bordered", "NaN or infinity", "finite numbers", why, hint))
-    return b, c, d, f, g
-
-
-def _bad_border(got: str, n: int) -> str:
-    needs = f"shapes ({n}, k), (k, {n}), (k, k), ({n},) and (k,)"
-    why = "k columns and k rows surround a matrix of n rows"
-    return explain("bordered", got, needs, why, "for k = 1 plain vectors and numbers will do")

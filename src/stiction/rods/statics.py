@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Checkpoint
 from stiction.errors import ModelError, SolveError
 from stiction.numerics.checks import number, whole
+from stiction.numerics.continuation import advance, bordered, located, place_at
 from stiction.numerics.jit import quiet
 from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import (
@@ -47,8 +48,6 @@ Floats = npt.NDArray[np.float64]
 
 _BAND = 11
 _BALANCE = "forces are balanced by Newton's method to this tolerance."
-# how many times shorter steps are when a limit point is located
-_SHORTER = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,41 +220,40 @@ def follow_path(
     if start is not None:
         solver.take(start)
         factor = start.factor
+    curve = _LoadPath(solver)
+    upward = np.append(np.zeros(solver.size), 1.0)
     left = None if checkpoint is None else checkpoint.load()
     if left is not None:
-        states, ways, losses = _taken_up(solver, left)
-        factor, size, halvings = solver.take_up(left)
+        states, tangent, losses = _taken_up(solver, left)
+        factor, size, _ = solver.take_up(left)
     else:
         if not (solver.newton(factor) if start is not None else solver.release(factor)):
             raise _unconverged(factor)
         states, losses = [solver.state(factor)], []
-        size, halvings = arc, 0
-        ways = [(np.zeros(solver.size), 1.0)]
-    direction, rise = ways[-1]
+        size, tangent = arc, upward
+    place = place_at(curve, _Shape(*solver.keep(), factor), tangent)
 
     def pack() -> dict[str, Any]:
-        return {**solver.pack(factor, size, halvings), **_packed(states, ways, losses)}
+        solver.restore(place.u[:2])
+        kept = _packed(states, place.tangent, losses)
+        return {**solver.pack(place.u.factor, size, 0), **kept}
 
     def arcs() -> Generator[Pause, None, None]:
-        nonlocal factor, size, halvings, direction, rise
-        while len(states) < most and abs(factor) <= largest_factor:
+        nonlocal place, size
+        while len(states) < most and abs(place.u.factor) <= largest_factor:
             yield Pause(len(states) / most, f"{len(states)} equilibria", pack)
-            kept = solver.keep()
-            found = solver.arc_step(factor, direction, rise, size)
+            found = advance(curve, place, size, longest=arc)
             if found is None:
-                solver.restore(kept)
-                size *= 0.5
-                halvings += 1
-                if halvings > 10:
-                    raise _unconverged(factor)
-                continue
-            halvings, size = 0, min(arc, 1.5 * size)
-            former, (factor, direction, rise) = rise, found
-            states.append(solver.state(factor))
-            ways.append((direction, rise))
-            if former * rise < 0.0 and len(states) > 2:
-                losses.append(_limit_point(solver, states[-3], ways[-3], size))
-                solver.take(states[-1])
+                raise _unconverged(place.u.factor)
+            before, (place, step, size) = place, found
+            solver.iterations = step.iterations
+            states.append(curve.state(place.u))
+            rises = before.tangent[-1], place.tangent[-1]
+            if rises[0] * rises[1] < 0.0:
+                rise = functools.partial(curve.rise, tangent=before.tangent)
+                limit = located(curve, before, step.step, rise, rises)
+                if limit is not None:
+                    losses.append(curve.limit_point(limit[1]))
 
     run_to_end(arcs(), checkpoint=checkpoint)
     return Path(tuple(states), tuple(losses))
@@ -265,22 +263,22 @@ _NUMBERS = ("factor", "energy", "residual", "iterations", "softest", "stiffest")
 
 
 def _packed(
-    states: Sequence[Equilibrium], ways: Sequence[tuple[Floats, float]], losses: Sequence[Loss]
+    states: Sequence[Equilibrium], tangent: Floats, losses: Sequence[Loss]
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return what of a path a checkpoint keeps; of the ways the last three are needed."""
+    """Return what of a path a checkpoint keeps."""
     return {
         "position": np.array([state.position for state in states]),
         "frame": np.array([state.frame for state in states]),
         "found": np.array([[float(getattr(s, name)) for name in _NUMBERS] for s in states]),
-        "way": np.array([np.append(*way) for way in ways[-3:]]),
+        "tangent": tangent,
         "lost": np.array([[loss.time, *loss.where["tip"]] for loss in losses]).reshape(-1, 4),  # type: ignore[misc]
     }
 
 
 def _taken_up(
     solver: _Solver, left: Mapping[str, npt.NDArray[Any]]
-) -> tuple[list[Equilibrium], list[tuple[Floats, float]], list[Loss]]:
-    """Return equilibria, ways and limit points of a checkpoint, as `_packed` gave them."""
+) -> tuple[list[Equilibrium], Floats, list[Loss]]:
+    """Return equilibria, the last tangent and limit points of a checkpoint, as `_packed`."""
     found = kept_array(left, "found", (None, len(_NUMBERS)))
     position = kept_array(left, "position", (len(found), solver.slots - 1, 3))
     frame = kept_array(left, "frame", (len(found), *left["frame"].shape[1:]))
@@ -289,42 +287,14 @@ def _taken_up(
     for place, turn, row in zip(position, frame, found.tolist(), strict=True):
         given = {**dict(zip(_NUMBERS, row, strict=True)), "iterations": int(row[3])}
         states.append(Equilibrium(position=place, frame=turn, conservative=conservative, **given))
-    ways = [(row[:-1].copy(), float(row[-1])) for row in kept_array(left, "way", (None, None))]
+    tangent = kept_array(left, "tangent", (solver.size + 1,))
     lost = kept_array(left, "lost", (None, 4)).tolist()
-    return states, ways, [_loss(tuple(row[1:]), row[0]) for row in lost]
+    return states, tangent, [_loss(tuple(row[1:]), row[0]) for row in lost]
 
 
 def _loss(tip: tuple[float, ...], factor: float) -> Loss:
     where = {"tip": tip, "load_factor": factor}
     return Loss(factor, "limit_point", where, "the path was followed by its length")
-
-
-def _limit_point(
-    solver: _Solver, start: Equilibrium, way: tuple[Floats, float], size: float
-) -> Loss:
-    """Return the limit point behind `start`, found with short steps and a parabola."""
-    solver.take(start)
-    (direction, rise), factor = way, start.factor
-    factors, tip = [factor], start.position[-1]
-    for _ in range(4 * _SHORTER):
-        found = solver.arc_step(factor, direction, rise, size / _SHORTER)
-        if found is None:
-            break
-        former, (factor, direction, rise) = rise, found
-        factors.append(factor)
-        tip = solver.turned.back(solver.r[:, -1:], solver.q[:, -2:-1])[0][:, 0]
-        if former * rise < 0.0:
-            break
-    return _loss(tuple(float(x) for x in tip), _extreme(factors))
-
-
-def _extreme(factors: Sequence[float]) -> float:
-    """Return the extreme of a parabola through the last three factors."""
-    if len(factors) < 3:
-        return float(factors[-1])
-    before, middle, after = factors[-3:]
-    bend, slope = before - 2.0 * middle + after, 0.5 * (after - before)
-    return float(middle - 0.5 * slope**2 / bend) if bend != 0.0 else float(middle)
 
 
 def _unconverged(factor: float) -> SolveError:
@@ -553,10 +523,9 @@ class _Solver:
         self.r += change[:, :3].T
         turned(self.q.copy(), change, 1.0, self.q)
 
-    def balanced(self, right: Floats, factor: float) -> bool:
-        """Return whether forces balance to the tolerance, or to rounding."""
-        limit = max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
-        return bool(np.abs(right).max() <= limit)
+    def tolerated(self, factor: float) -> float:
+        """Return the force that counts as balanced: the tolerance, or rounding."""
+        return max(self.tolerance * self.scale * max(abs(factor), 1.0), self.rounding)
 
     def newton(self, factor: float) -> bool:
         """Bring the state into balance at a load factor; return whether that worked."""
@@ -566,7 +535,7 @@ class _Solver:
             right = self.unbalanced(factor)
             if not np.isfinite(right).all():
                 return False
-            if iteration > 0 and self.balanced(right, factor):
+            if iteration > 0 and np.abs(right).max() <= self.tolerated(factor):
                 self.iterations = iteration
                 return True
             try:
@@ -587,47 +556,84 @@ class _Solver:
             self.turned.turn(self.q, factor)
         return load
 
-    def arc_step(
-        self, factor: float, direction: Floats, rise: float, size: float
-    ) -> tuple[float, Floats, float] | None:
-        """Return (factor, direction, rise) one arc length further on; None if it fails."""
+
+class _Shape(NamedTuple):
+    """Places (3, slots) and frames (4, slots) of a rod, and its load factor."""
+
+    r: Floats
+    q: Floats
+    factor: float
+
+
+class _Stiffness(NamedTuple):
+    """The stiffness of a rod and its load, by unknowns scaled with `weight`, and the factor."""
+
+    matrix: Floats
+    load: Floats
+    weight: Floats
+
+    def tangent(self, before: Floats | None) -> Floats:
+        """Return the unit step along the path, on the side of `before`."""
+        along = np.append(self.weight * self._solved(self.load), 1.0)
+        along /= np.linalg.norm(along)
+        return -along if before is not None and float(along @ before) < 0.0 else along
+
+    def solve(self, row: Floats, right: Floats) -> Floats:
+        """Return the step that takes a residual away, and has this part along the row."""
+        both = self.weight[:, None] * self._solved(np.column_stack([right[:-1], -self.load]))
+        return np.append(*bordered(both, row[:-1], float(row[-1]), float(right[-1])))
+
+    def _solved(self, right: Floats) -> Floats:
         from scipy.linalg import solve_banded
 
-        load = self.load_at(factor)
-        length = self.rod.rest_length
-        weight = np.tile([1.0 / length] * 3 + [1.0] * 3, self.slots) / np.sqrt(self.slots)
-        total, wanted = np.zeros(self.size), factor
-        tangent, slope = direction, rise
-        for iteration in range(self.max_iterations):
-            matrix = self.stiffness()
-            right = self.unbalanced(wanted)
-            if iteration > 1 and self.balanced(right, wanted):
-                self.iterations = iteration
-                return wanted, total, wanted - factor
-            both = np.column_stack([right, load])
-            try:
-                found = solve_banded((_BAND, _BAND), matrix, both, check_finite=False)
-            except np.linalg.LinAlgError:
-                return None
-            if iteration == 0:
-                along = found[:, 1] * weight
-                slope = 1.0 / np.sqrt(1.0 + along @ along)
-                # keep going the way the last step went
-                if (along * weight) @ direction + rise < 0.0:
-                    slope = -slope
-                tangent = slope * found[:, 1]
-                move, change = size * tangent, size * slope
-            else:
-                way = tangent * weight * weight
-                need = size - way @ total - slope * (wanted - factor)
-                change = (need - way @ found[:, 0]) / (way @ found[:, 1] + slope)
-                move = found[:, 0] + change * found[:, 1]
-            if not np.isfinite(move).all() or np.abs(move).max() > 10.0 * length:
-                return None
-            self.move(move)
-            total = total + move
-            wanted += float(change)
-        return None
+        return np.asarray(solve_banded((_BAND, _BAND), self.matrix, right, check_finite=False))
+
+
+class _LoadPath:
+    """The equilibria of a rod under its loads times a factor, as `numerics.continuation` asks.
+
+    Displacements count over the rest length, angles and the load factor as they are.
+    """
+
+    def __init__(self, solver: _Solver) -> None:
+        self.solver = solver
+        length, slots = solver.rod.rest_length, solver.slots
+        self.weight = np.tile([1.0 / length] * 3 + [1.0] * 3, slots) / np.sqrt(slots)
+
+    def residual(self, u: _Shape) -> Floats:
+        """Return forces and torques that are not balanced, with the sign of the stiffness."""
+        self.solver.restore(u[:2])
+        return -self.solver.unbalanced(u.factor)
+
+    def tolerance(self, u: _Shape) -> float:
+        """Return the force that counts as balanced."""
+        return self.solver.tolerated(u.factor)
+
+    def linearised(self, u: _Shape) -> _Stiffness:
+        """Return the stiffness at a shape."""
+        self.solver.restore(u[:2])
+        load = self.solver.load_at(u.factor)
+        return _Stiffness(self.solver.stiffness(), load, self.weight)
+
+    def moved(self, u: _Shape, step: Floats) -> _Shape:
+        """Return the shape after a scaled step."""
+        self.solver.restore(u[:2])
+        self.solver.move(step[:-1] / self.weight)
+        return _Shape(*self.solver.keep(), u.factor + float(step[-1]))
+
+    def state(self, u: _Shape) -> Equilibrium:
+        """Return the equilibrium of a shape."""
+        self.solver.restore(u[:2])
+        return self.solver.state(u.factor)
+
+    def rise(self, u: _Shape, tangent: Floats) -> float:
+        """Return how the load factor changes along the path, on the side of a tangent."""
+        return float(self.linearised(u).tangent(tangent)[-1])
+
+    def limit_point(self, u: _Shape) -> Loss:
+        """Return a limit point of the load."""
+        tip = self.solver.turned.back(u.r[:, -1:], u.q[:, -2:-1])[0][:, 0]
+        return _loss(tuple(float(x) for x in tip), u.factor)
 
 
 def _limited(step: Floats) -> Floats:

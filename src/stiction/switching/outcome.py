@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.audit import Check
+from stiction.core.audit import Check, Line
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
@@ -19,7 +20,7 @@ from stiction.numerics.shown import counted
 from stiction.switching.flow.records import KINDS
 from stiction.switching.model import SwitchingSystem
 
-__all__ = ["CYCLE", "FlowHistory", "build_run", "limits"]
+__all__ = ["CYCLE", "FlowHistory", "build_run", "energy_lines", "limits", "state_lines"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,7 +70,8 @@ def build_run(system: SwitchingSystem, method: object, history: FlowHistory) -> 
     rtol = float(getattr(method, "rtol", 1e-12))
     plain = system.time_unit == "1" and set(system.state_units) <= {"1"}
     unit = "1" if plain else "J"
-    checks = (*_energy_checks(energy, rtol, unit), *_checks(system, history, rtol), *history.checks)
+    lines = _lines(system, history, energy, unit, rtol)
+    checks = (*(line.of_run() for line in lines), *history.checks)
     return Run.of(
         system,
         method,
@@ -159,27 +161,54 @@ def limits(rtol: float) -> tuple[float, float, float]:
     return energy, near, 1.0 + min(max(1e-6, 1e3 * rtol), _BEYOND_MOST)
 
 
-def _energy_checks(energy: Ledger, rtol: float, unit: str) -> list[Check]:
-    """Return whether energy closes and friction only takes, for a system that has energies."""
-    if not energy.defined:
-        return []
+def energy_lines(imbalance: Any, scale: Any, given: Any, rtol: float, unit: str) -> list[Line]:
+    """Return whether energy closes and friction only takes, of one run or of many.
+
+    Parameters
+    ----------
+    imbalance : of the ledger, over the largest energy `scale`
+    given : largest heat that friction gave back between saved states
+    unit : of energies
+    """
     bound = limits(rtol)[0]
-    limit = bound * energy.scale
-    heat = energy.friction_heat
-    gained = float((-(heat[1:] - heat[:-1])).max(initial=0.0))
-    closed = energy.imbalance_rel
     taken = f"largest heat that friction gave back between saved states [{unit}]"
     note = "largest energy imbalance over the largest energy, at the saved times"
     return [
-        Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),
-        Check("friction_dissipates", bool(gained <= limit), gained, limit, None, taken),
+        Line("ledger_closes", imbalance, bound, note),
+        Line("friction_dissipates", given, bound * scale, taken),
     ]
 
 
-def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[Check]:
+def state_lines(found: Any, rtol: float, times: Sequence[float | None]) -> list[Line]:
+    """Return whether the saved states are those of a Filippov solution, of one run or of many.
+
+    Parameters
+    ----------
+    found : `flow.inspection.Inspection`, one element or one of each member
+    times : when the worst values were met
+    """
+    _, near, most = limits(rtol)
+    distance = "distance from the surface while sliding, over the size of the state, when saved"
+    other = "how far h has the other sign than its mode, over the size of the state, when saved"
+    bound = "multiplier while sliding, when saved: within [-1, 1] for a Filippov solution"
+    return [
+        Line("stays_on_surface", found["off"], near, distance, times[0]),
+        Line("stays_on_its_side", found["wrong_side"], near, other, times[1]),
+        Line("multiplier_within_bound", found["multiplier"], most, bound, times[2]),
+    ]
+
+
+def _lines(
+    system: SwitchingSystem, history: FlowHistory, energy: Ledger, unit: str, rtol: float
+) -> list[Line]:
     """Return what can be verified of the saved states without trusting the solver."""
     from stiction.switching.flow.inspection import Inspection, inspect_states
 
+    lines = []
+    if energy.defined:
+        heat = energy.friction_heat
+        given = (-(heat[1:] - heat[:-1])).max(initial=0.0)
+        lines = energy_lines(energy.imbalance_rel, energy.scale, given, rtol, unit)
     c = system.compiled
     found = Inspection.table()
     inspect_states(
@@ -193,24 +222,8 @@ def _checks(system: SwitchingSystem, history: FlowHistory, rtol: float) -> list[
         found,
         0,
     )
-    off, wrong, multiplier, *rows = found.tolist()[0]
-    off_at, wrong_at, multiplier_at = history.time[rows].tolist()
-    _, near, most = limits(rtol)
-    distance = "distance from the surface while sliding, over the size of the state, when saved"
-    other = "how far h has the other sign than its mode, over the size of the state, when saved"
-    bound = "multiplier while sliding, when saved: within [-1, 1] for a Filippov solution"
-    return [
-        Check("stays_on_surface", off <= near, off, near, off_at, distance),
-        Check("stays_on_its_side", wrong <= near, wrong, near, wrong_at, other),
-        Check(
-            "multiplier_within_bound",
-            multiplier <= most,
-            multiplier,
-            most,
-            multiplier_at,
-            bound,
-        ),
-    ]
+    rows = list(found.tolist()[0][3:])
+    return lines + state_lines(found[0], rtol, history.time[rows].tolist())
 
 
 def _cost(system: SwitchingSystem) -> dict[str, int | float]:

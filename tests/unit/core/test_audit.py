@@ -1,10 +1,12 @@
 """What failed checks say of the whole run."""
 
+import dataclasses
 import math
 
+import numpy as np
 import pytest
 
-from stiction.core.audit import Audit, Check, Kind
+from stiction.core.audit import Audit, Check, Kind, Line
 
 
 @pytest.mark.parametrize(
@@ -51,3 +53,18 @@ def test_all_reasons_are_given():
         "ledger_closes 0.001 is beyond 100 times its limit 1e-09; "
         "contacts_solved failed (2.14e+03), which is a check of convergence"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [(Kind.AT_MOST, [1.0, 3.0]), (Kind.AT_LEAST, [3.0, 1.0])]
+)
+def test_a_line_of_one_and_of_many(kind, values):
+    many = Line("near", np.array([*values, np.nan, np.nan]), 2.0, kind=kind)
+    assert many.holds.tolist() == [True, False, False, False]
+    exempt = np.array([False, True, False, True])
+    assert dataclasses.replace(many, exempt=exempt).holds.tolist() == [True, True, False, True]
+    for value, ok in zip(values, (True, False), strict=True):
+        check = Line("near", np.float64(value), 2.0, "how near [m]", 0.5, kind).of_run()
+        assert check == Check("near", ok, value, 2.0, 0.5, "how near [m]", kind)
+        assert type(check.ok) is bool
+        assert type(check.value) is float

@@ -28,6 +28,7 @@ SCENARIOS = {
     "net_in_half_kicks": ("rods-net", [*NET, "solve.t_end=0.001", "solve.save=3"], 1),
     "strings": ("string-symmetric", ["solve.t_end=5.0", "solve.save=21"], 1),
     "strings_of_cells": ("string-symmetric", CELLS, 9),
+    "strings_of_cells_to_the_wave_speed": ("string-breakdown", [CELLS[0], "solve.save=401"], 9),
     "rod_on_plane": ("rod-on-plane", ["solve.t_end=0.02", "solve.save=6"], 1),
 }
 

@@ -12,7 +12,6 @@ from stiction.numerics.linear_solvers import (
     LinearSolveError,
     Pardiso,
     SuperLU,
-    bordered,
     fastest,
 )
 
@@ -255,70 +254,6 @@ def test_inertia_needs_symmetry(solver):
         for matrix in (perturbed(laplacian(4, 4), 0.1), lopsided):
             with pytest.raises(ModelError, match="symmetric matrix"):
                 workspace.inertia(matrix)
-
-
-# ---- borders
-
-
-@both
-@pytest.mark.parametrize("k", [1, 3])
-def test_bordered_is_the_dense_solution(solver, k):
-    rng = np.random.default_rng(6)
-    matrix = perturbed(laplacian(8, 6), 0.3)
-    n = matrix.shape[0]
-    b, c, d = rng.normal(size=(n, k)), rng.normal(size=(k, n)), rng.normal(size=(k, k))
-    f, g = rng.normal(size=n), rng.normal(size=k)
-    want = np.linalg.solve(np.block([[matrix.toarray(), b], [c, d]]), np.append(f, g))
-    with solver.start() as workspace:
-        factors = workspace.factorise(matrix)
-        x, y = bordered(factors, b, c, d, f, g)
-        assert np.abs(np.append(x, y) - want).max() < 1e-11 * np.abs(want).max()
-        if k == 1:
-            x, y = bordered(factors, b[:, 0], c[0], d[0, 0], f, g[0])
-            assert np.abs(np.append(x, y) - want).max() < 1e-11 * np.abs(want).max()
-
-
-@both
-@pytest.mark.parametrize("distance", [1e-6, 1e-10, 1e-13, -1e-14])
-def test_bordered_near_a_limit_point(solver, distance):
-    # the smallest eigenvalue of the shifted matrix is as small as `distance`
-    plain = laplacian(7, 6)
-    smallest = np.linalg.eigvalsh(plain.toarray())[0]
-    matrix = laplacian(7, 6, shift=smallest - distance)
-    n = matrix.shape[0]
-    rng = np.random.default_rng(7)
-    b, c, f = rng.normal(size=(3, n))
-    whole = np.block([[matrix.toarray(), b[:, None]], [c[None, :], 0.3]])
-    want = np.linalg.solve(whole, np.append(f, 0.7))
-    assert np.linalg.cond(whole) < 1e4
-    with solver.start() as workspace:
-        x, y = bordered(workspace.factorise(matrix), b, c, 0.3, f, 0.7)
-    assert np.abs(np.append(x, y) - want).max() < 1e-11 * np.abs(want).max()
-
-
-@both
-def test_bordered_says_what_does_not_fit(solver):
-    matrix = laplacian(3, 2)
-    good = {"columns": np.ones(12), "rows": np.ones(12), "corner": 1.0, "f": np.ones(12), "g": 1.0}
-    changes = {
-        "columns": np.ones((11, 1)),
-        "rows": np.ones((12, 1)),
-        "corner": np.ones((2, 2)),
-        "f": np.ones((12, 2)),
-        "g": [1.0, 2.0],
-    }
-    with solver.start() as workspace:
-        factors = workspace.factorise(matrix)
-        for name, value in changes.items():
-            with pytest.raises(ModelError, match="shapes"):
-                bordered(factors, **(good | {name: value}))
-        with pytest.raises(ModelError, match="no array"):
-            bordered(factors, **(good | {"f": "ones"}))
-        with pytest.raises(LinearSolveError, match="NaN"):
-            bordered(factors, **(good | {"g": np.nan}))
-        # a row of zeros makes the whole matrix singular
-        with pytest.raises(LinearSolveError, match="Schur complement"):
-            bordered(factors, **(good | {"rows": np.zeros(12), "corner": 0.0}))
 
 
 # ---- failures

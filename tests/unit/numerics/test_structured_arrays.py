@@ -63,6 +63,21 @@ def test_fields_are_arrays_too(mode):
     assert table["normal"].tolist() == [[1.0, 2.0, 3.0], [0.0, 0.0, 12.5]]
 
 
+@kernel
+def fill_row(table, i):
+    for k in range(table.shape[1]):
+        table[i, k].time = 0.5 * k
+    return table[i, :]["time"].sum()
+
+
+@pytest.mark.parametrize("mode", ["compiled", "plain"])
+def test_a_table_may_have_two_dimensions(mode):
+    table = Sample.table((2, 3))
+    with running(mode):
+        assert fill_row(table, 1) == 1.5
+    assert table["time"].tolist() == [[0.0, 0.0, 0.0], [0.0, 0.5, 1.0]]
+
+
 def test_elements_are_views_of_copies_and_slices_too():
     table = Sample.table(3)
     table[1:][0].steps = 4

@@ -18,7 +18,6 @@ from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
 from stiction.rods.rod_kernels import copy
 from stiction.rods.section import CircularSection
-from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.strand_state import StrandPair, StrandState
 
 HOUSE = Path(stiction.rods.__file__).parent
@@ -174,19 +173,20 @@ def test_a_strand_moves_with_its_own_columns(periodic):
         shapes=(wave, nothing),
         rates=(nothing, nothing),
     )
-    state = StrandState(pair, 0.05, None, False)
-    assert_array_equal(state.shared[[sk.DRAG, sk.ROLLING]], [0.1, 0.05])
-    assert_array_equal(state.shared[sk.SIGN : sk.SIGN + 2], [1.0, -0.9])
+    state = StrandState(pair, 0.05, None, False, 2)
+    joint = state.m.joint[0]
+    assert (joint.drag, joint.resistance, joint.periodic) == (0.1, 0.05, periodic)
+    assert_array_equal(state.m.strands["sign"], [1.0, -0.9])
     # what is seen at the start rolls: V_1 = F V_2
-    mean = state.seen()[1]
-    assert mean[0] == pytest.approx(0.9 * mean[1], abs=1e-12)
+    state.save(0.0)
+    first = state.samples.rows[0]
+    assert first.u_mean == pytest.approx(0.9 * first.v_mean, abs=1e-12)
     # over a step of no length the free flow does nothing
-    state.go(1, 1e-12)
-    assert_allclose(state.flow[:, sk.A_A], 1.0, atol=1e-9)
-    assert_allclose(state.flow[:, sk.P_P], 1.0, atol=1e-9)
-    assert_allclose(state.flow[:, sk.A_P], 5e-13, rtol=1e-6)
-    stiff = state.strands[:, sk.STIFF]
-    assert_allclose(state.flow[:, sk.P_A], -5e-13 * stiff, rtol=1e-6, atol=1e-30)
+    assert state.go(1, 1e-12, 0.0) == 1e-12
+    assert_allclose(state.flow.aa, 1.0, atol=1e-9)
+    assert_allclose(state.flow.pp, 1.0, atol=1e-9)
+    assert_allclose(state.flow.ap, 5e-13, rtol=1e-6)
+    assert_allclose(state.flow.pa, -5e-13 * state.m.modes["stiffness"], rtol=1e-6, atol=1e-30)
 
 
 def test_copy_leaves_what_it_copies():

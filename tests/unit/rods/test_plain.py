@@ -47,6 +47,7 @@ from stiction.rods.contact import pairs
 from stiction.rods.leapfrog import march_kernels as mk
 from stiction.rods.midpoint import kernels as mid
 from stiction.rods.strings import characteristics_kernels as wk
+from stiction.rods.strings.state import Cubic, Pair, String, Wave
 
 # of the largest entry
 SAME = 1e-12
@@ -370,9 +371,17 @@ def test_many_cubics_at_once():
         x = np.cumsum(rng.uniform(0.5, 1.0, size=(20, 4)).ravel()).reshape(20, 4)
         if stuck:
             x[7] = x[7, 0]
-        wave, marks = np.zeros((4, 30, wk.WAVE_COLUMNS)), np.zeros((wk.MARK_ROWS, 4), dtype=int)
-        marks[wk.COUNT] = 2
-        check_kernel(wk.extend_many, 1, x, rng.normal(size=(20, 4)), wave, marks)
+        y, found = rng.normal(size=(20, 4)), []
+        for run in (wk.extend_many.plain, wk.extend_many):
+            pair = Pair(String.table(2), Wave.table(4), Cubic.table((4, 30)))
+            pair.waves["count"] = 2
+            run(1, x, y, pair)
+            found.append(pair)
+        plain, compiled = found
+        assert plain.waves["count"].tolist() == [2, 22, 2, 2]
+        np.testing.assert_array_equal(plain.waves, compiled.waves)
+        for name in Cubic.fields_type.names:
+            np.testing.assert_array_equal(plain.cubics[name], compiled.cubics[name])
 
 
 def test_a_run_that_blows_up_ends_alike():

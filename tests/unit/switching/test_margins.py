@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.numerics.bernstein import NODES, NONE, bernstein_from_samples, first_dip, nodes
+from stiction.numerics.event_localisation import (
+    NODES,
+    NONE,
+    bernstein_from_samples,
+    first_dip,
+    nodes,
+)
 from stiction.switching import ByKind, Enumerate, Leave, PiecewiseSmooth, Sample
 from stiction.switching.methods import EventDriven
 

@@ -142,12 +142,8 @@ class _Crew:
             },
             replayed=raw.replayed if self.solver.events.track.time.size else None,
         )
-        checks, holds = told.checks()
-        sound = stack.sound & (raw.done == 1) & holds
-        events = told.events + np.isfinite(stop)
-        reached = np.full(m, t_end)
-        results = told.results() | {f"audit.{name}": value for name, value in checks.items()}
-        return Block(sound, reached, events, told.energy.imbalance_rel, results)
+        sound = stack.sound & (raw.done == 1)
+        return told.block(told.lines(), sound, told.events + np.isfinite(stop), np.full(m, t_end))
 
 
 def _many(stack: Stack) -> Many:

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.audit import (
+    energy_lines,
+    mode_line,
+    rounding_of_steps,
+    step_lines,
+    stick_line,
+    stick_shares,
+)
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
 from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import callbacks, make_law, make_problem
+from stiction.core.audit import Line
 from stiction.core.block import Block, Solve, ledger_of
 from stiction.core.run import Request
 from stiction.numerics.jit import mode
@@ -34,7 +43,7 @@ Flags = npt.NDArray[np.bool_]
 _MOST_MASSES = 32
 # numbers of the tables of one call: they stay near the processor
 _MOST_NUMBERS = 400_000
-_STEP_IMBALANCE, _NO_FORCE, _SAME = 1e-12, 1e-200, 1e-9
+_SAME = 1e-9
 _STATS = (
     "steps",
     "step",
@@ -200,13 +209,9 @@ class _Lot:
             stats=self._stats(),
             replayed=None,
         )
-        checks, holds = self._checks(told)
         done = (lot.code == ENDED) | rested
-        within = now["events"] < self.method.max_events
-        sound = stack.sound & self.alike & done & within & holds
-        results = told.results() | {f"audit.{name}": values for name, values in checks.items()}
-        events = told.events + stops
-        return Block(sound, np.full(m, t_end), events, told.energy.imbalance_rel, results)
+        sound = stack.sound & self.alike & done & (now["events"] < self.method.max_events)
+        return told.block(self._lines(told), sound, told.events + stops, np.full(m, t_end))
 
     def _stats(self) -> dict[str, Array]:
         lot, p, now = self.lot, self.problem, self.lot.progress
@@ -221,33 +226,25 @@ class _Lot:
         columns = steps, h, solves, solves, mean, most, *missed
         return dict(zip(_STATS, columns, strict=True))
 
-    def _checks(self, told: Told) -> tuple[dict[str, Floats], Flags]:
-        """Return the lines of the audit and whether all hold, as `theta.run` has them of one."""
+    def _lines(self, told: Told) -> list[Line]:
+        """Return the lines of the audit of exact theta schemes."""
         stack, e, now = self.stack, told.energy, self.lot.progress
-        time = self.request.save
-        inertia = self.lot.masses.inertia[:, :-1].max(axis=1)
-        stiff = 2.0 * (stack.link_k.max(axis=1) + stack.plate_k.max(axis=1))
-        reach = np.abs(told.x).max(axis=2)
-        size = np.abs(told.v)
-        load = np.abs(stack.load_at(np.repeat(time[None], stack.members, axis=0)))
-        force = stiff[:, None] * reach + load + inertia[:, None] * size.max(axis=2)
-        allowed = stack.bound[:, None] + (1e-12 * force)[:, :, None]
-        share = np.abs(told.friction) / np.maximum(allowed, _NO_FORCE)
-        share = np.where(told.mode != 0, 0.0, share).max(axis=(1, 2))
-        fast = size.max(axis=(1, 2))
-        fast[fast == 0.0] = 1.0
-        values = {
-            "energy_of_each_step": now["worst"],
-            "steps_converged": now["misses"].astype(np.float64),
-            "ledger_closes": e.imbalance_rel,
-            "friction_dissipates": now["given"],
-            "stick_within_bound": share,
-            "slip_against_friction": now["against"],
-        }
-        holds = (now["worst"] <= _STEP_IMBALANCE) & (now["misses"] == 0)
-        holds &= (e.imbalance_rel <= 1e-9) & (now["given"] <= 1e-9 * e.scale)
-        holds &= (share <= 1.0 + 1e-9) & (now["against"] <= 1e-9 * fast)
-        return values, np.asarray(holds)
+        times = np.repeat(self.request.save[None], stack.members, axis=0)
+        rounding = rounding_of_steps(
+            (stack.link_k.max(axis=1) + stack.plate_k.max(axis=1))[:, None],
+            np.abs(told.x).max(axis=2),
+            np.abs(stack.load_at(times)),
+            self.lot.masses.inertia[:, :-1].max(axis=1)[:, None],
+            np.abs(told.v).max(axis=2),
+        )
+        bound = stack.bound[:, None] + rounding[:, :, None]
+        share = stick_shares(told.friction, told.mode, bound)
+        return [
+            *step_lines(now["worst"], now["misses"]),
+            *energy_lines(e.imbalance_rel, now["given"], e.scale),
+            stick_line(share.max(axis=(1, 2))),
+            mode_line(now["against"], np.abs(told.v).max(axis=(1, 2))),
+        ]
 
 
 def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:

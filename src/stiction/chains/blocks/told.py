@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.audit import energy_lines, slip_line, stick_line, stick_shares
 from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
+from stiction.core.audit import Line
 from stiction.core.block import Block, Energies
 from stiction.core.ledger import COLUMNS
 from stiction.numerics.arrays import Struct, Table
@@ -27,8 +29,6 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_against_friction")
-# as in `chains.outcome` and `event_driven.losses`
-_CLOSED, _ROUNDING = 1e-9, 1e-9
 
 
 class Kinds(Struct):
@@ -114,34 +114,29 @@ class Told:
         """(m,) numbers of events, but for the stop of a chain."""
         return np.asarray(self.kinds["slip"] + self.kinds["stick"] + self.kinds["reverse"])
 
-    def checks(self) -> tuple[dict[str, Floats], Flags]:
-        """Return the values of the audit's lines (m,), and (m,) whether all of them hold.
+    def lines(self) -> list[Line]:
+        """Return the lines of the audit of event-driven runs.
 
         A line that a single run would look at twice before it fails does not hold here.
         """
-        stack, e = self.stack, self.energy
-        gained = self.given
-        stuck = self.mode == 0
-        bound = np.maximum(stack.bound, np.finfo(float).tiny)[:, None]
-        share = np.where(stuck, np.abs(self.friction) / bound, 0.0).max(axis=(1, 2))
-        slip = self.v - stack.belt[:, None, None]
-        size = np.abs(slip)
-        wrong = np.where(stuck, size, -slip * self.mode).max(axis=(1, 2), initial=0.0)
-        largest = size.max(axis=(1, 2), initial=0.0)
-        largest[largest == 0.0] = 1.0
-        values = {
-            "ledger_closes": e.imbalance_rel,
-            "friction_dissipates": gained,
-            "stick_within_bound": share,
-            "slip_against_friction": wrong,
-        }
-        # written so that what is no number does not hold
-        holds = (e.imbalance_rel <= _CLOSED) & (gained <= _CLOSED * e.scale)
-        holds &= (share <= 1.0 + _ROUNDING) & (wrong <= _ROUNDING * largest)
+        e = self.energy
+        share = stick_shares(self.friction, self.mode, self.stack.bound[:, None])
+        lines = [
+            *energy_lines(e.imbalance_rel, self.given, e.scale),
+            stick_line(share.max(axis=(1, 2))),
+            slip_line(self.v - self.stack.belt[:, None, None], self.mode),
+        ]
         if self.replayed is not None:
-            values["replay_agrees"] = self.replayed[:, 0]
-            holds &= self.replayed[:, 0] <= self.replayed[:, 1]
-        return values, np.asarray(holds)
+            lines.append(Line("replay_agrees", *self.replayed.T))
+        return lines
+
+    def block(self, lines: Sequence[Line], sound: Flags, events: Ints, reached: Floats) -> Block:
+        """Return the members: those are sound that were, and hold every line."""
+        results = self.results()
+        for line in lines:
+            results[f"audit.{line.check}"] = np.asarray(line.value, dtype=np.float64)
+            sound = sound & line.holds
+        return Block(sound, reached, events, self.energy.imbalance_rel, results)
 
     def results(self) -> dict[str, Array]:
         """Return the named results of all members."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stiction.chains.audit import step_lines
 from stiction.chains.creep import walk as wk
 from stiction.chains.creep.march import March
 from stiction.chains.creep.motion import Motion
@@ -14,8 +15,7 @@ from stiction.chains.creep.steps import Steps
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
-from stiction.chains.theta.setup import STEP_IMBALANCE
-from stiction.core.audit import Check, Kind
+from stiction.core.audit import Check
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError
@@ -207,24 +207,14 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
 
 def _step_checks(walk: Steps) -> Iterator[Check]:
     now, misses = walk.now, int(walk.now.misses)
-    worst, at = _worst(walk), float(now.worst_time)
-    yield Check(
-        "energy_of_each_step",
-        worst <= STEP_IMBALANCE,
-        worst,
-        STEP_IMBALANCE,
-        None if np.isnan(at) else at,
-        "largest imbalance of one step over the largest energy",
-    )
-    yield Check(
-        "steps_converged",
-        misses == 0,
-        float(misses),
-        0.0,
-        float(now.missed_time) if misses else None,
-        "steps that did not converge; the time is that of the first",
-        kind=Kind.CONVERGENCE,
-    )
+    at = float(now.worst_time)
+    for line in step_lines(
+        _worst(walk),
+        misses,
+        worst_time=None if np.isnan(at) else at,
+        missed_time=float(now.missed_time) if misses else None,
+    ):
+        yield line.of_run()
 
 
 def _quantities(

@@ -15,8 +15,8 @@ from stiction.chains.event_driven.state import (
 )
 from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
 from stiction.chains.event_driven.touch_kernels import fall, is_clear, spread
+from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel, py_function
-from stiction.numerics.locate import NO_ROOT, first_root
 
 __all__ = ["first_events"]
 
@@ -136,7 +136,7 @@ def _release_of(
             spread(poly, 0, count, tau)
             poly[0] = TIE * bound
             root = first_root(poly, count, s.bernstein)
-            s.root[i] = min(s.root[i], np.inf if root == NO_ROOT else root * tau)
+            s.root[i] = min(s.root[i], np.inf if root == NONE else root * tau)
             return
     else:
         poly[0] += bound
@@ -160,11 +160,11 @@ def _release_of(
 def _meet(s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool) -> None:
     """Write in tau where s.poly falls through zero, touches it, and is left open."""
     root, touch, left_open = fall(s.poly, size, s.bernstein, low, high, above)
-    s.root[i] = np.inf if root == NO_ROOT else root * tau
-    if touch != NO_ROOT:
+    s.root[i] = np.inf if root == NONE else root * tau
+    if touch != NONE:
         s.touch[i] = touch * tau
         s.length[i] = _how_long(s.poly, size, touch, low) * tau
-    if left_open != NO_ROOT:
+    if left_open != NONE:
         s.open[i] = left_open * tau
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.audit import slip_line, stick_line, stick_shares
 from stiction.chains.model import Chain
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
@@ -79,41 +80,17 @@ def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
 
 def state_checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
     """Return what can be verified of the saved states without trusting the solver."""
-    stuck = kept["mode"] == 0
-    bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
-    # the bound of a mass that nothing presses on is the smallest number there is
-    with np.errstate(over="ignore"):
-        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
-    worst = np.unravel_index(np.argmax(share), share.shape)
-    limit = 1.0 + 1e-9
-    if not share[worst] <= limit:
+    friction, mode, bound = kept["friction"], kept["mode"], chain.stick_bound
+    share = stick_shares(friction, mode, bound)
+    if not stick_line(share.max()).holds:
         # what holds nothing, or little beside its springs, is at rest to rounding
-        bound = np.maximum(bound, _rounding(chain, kept))
-        share = np.where(stuck, np.abs(kept["friction"]) / bound, 0.0)
-        worst = np.unravel_index(np.argmax(share), share.shape)
+        share = stick_shares(friction, mode, np.maximum(bound, _rounding(chain, kept)))
+    worst = np.unravel_index(np.argmax(share), share.shape)
     slip = kept["v"] - chain.belt_speed
-    size = np.abs(slip)
-    wrong = np.max(np.where(stuck, size, -slip * kept["mode"]), initial=0.0)
-    limit_of_slip = 1e-9 * (float(np.max(size, initial=0.0)) or 1.0)
-    if not wrong <= limit_of_slip:
+    moves = slip_line(slip, mode)
+    if not moves.holds:
         # where nothing moves but rounding, the speed that its forces make
-        least = float(np.max(_rounding(chain, kept) / chain.masses * response(chain)))
-        limit_of_slip = max(limit_of_slip, least)
-    return [
-        Check(
-            "stick_within_bound",
-            bool(share[worst] <= limit),
-            float(share[worst]),
-            limit,
-            float(kept["time"][worst[0]]),
-            "friction of stuck masses over the static bound, at the saved times",
-        ),
-        Check(
-            "slip_against_friction",
-            bool(wrong <= limit_of_slip),
-            float(wrong),
-            limit_of_slip,
-            None,
-            "slip rate against the direction of its mode, at the saved times [m/s]",
-        ),
-    ]
+        speed = _rounding(chain, kept) / chain.masses * response(chain)
+        moves = slip_line(slip, mode, float(np.max(speed)))
+    held = stick_line(share[worst], float(kept["time"][worst[0]]))
+    return [held.of_run(), moves.of_run()]

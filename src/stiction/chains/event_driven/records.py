@@ -16,8 +16,8 @@ from stiction.chains.event_driven.state import (
 )
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.arrays import Vector
+from stiction.numerics.event_localisation import horner
 from stiction.numerics.jit import kernel
-from stiction.numerics.locate import horner
 
 __all__ = [
     "column",

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven.plain_series import whole
+from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
-from stiction.numerics.locate import NO_ROOT, first_root
 
 __all__ = ["leading_zeros", "root_from", "slip_series"]
 
@@ -84,7 +84,7 @@ def _root_from_at_once(poly: Floats, bernstein: Floats, start: int, size: int, t
     if poly[0] <= 0.0:
         return 0.0
     root = first_root(poly, size - start, bernstein)
-    return np.inf if root == NO_ROOT else root * tau
+    return np.inf if root == NONE else root * tau
 
 
 @kernel(plain=_root_from_at_once, borrows=True)
@@ -100,4 +100,4 @@ def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float
         # the reserve was used up within the rounding of the last step: now is the event
         return 0.0
     root = first_root(poly, size - start, bernstein)
-    return np.inf if root == NO_ROOT else root * tau
+    return np.inf if root == NONE else root * tau

@@ -28,6 +28,7 @@ from stiction.core.run import Quantity, Request, Run
 from stiction.errors import ModelError, Status
 from stiction.laws.friction import without_memory
 from stiction.numerics.checks import MOST_WORK
+from stiction.numerics.event_localisation import DEPTH
 
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import (
@@ -546,7 +547,7 @@ def _scratch(n: int, order: int) -> Scratch:
         heat=np.zeros((2 * order + 1, n)),
         fit=np.zeros(order + 1),
         poly=np.zeros(order + 1),
-        bernstein=np.zeros((52, order + 1)),
+        bernstein=np.zeros((DEPTH + 1, order + 3)),
         norm=np.zeros(order + 1),
         active=np.zeros(n, np.int64),
         root=np.full(n, np.inf),

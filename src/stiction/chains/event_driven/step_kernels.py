@@ -55,8 +55,8 @@ from stiction.chains.event_driven.tie_kernels import (
     plain_ties,
 )
 from stiction.chains.event_driven.track_kernels import track_full, track_state, track_step
+from stiction.numerics.event_localisation import horner
 from stiction.numerics.jit import kernel
-from stiction.numerics.locate import horner
 
 __all__ = [
     "ALL_STUCK",

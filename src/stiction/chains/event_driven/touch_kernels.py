@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
-from stiction.numerics.locate import NO_ROOT, first_root
 
 __all__ = ["fall", "is_clear", "spread"]
 
@@ -62,14 +62,14 @@ def fall(
 ) -> tuple[float, float, float]:
     """Return where a polynomial on [0, 1] falls through zero, where it touched, where it is open.
 
-    Each is NO_ROOT where there is none. A touch comes before the fall. The polynomial is left
+    Each is NONE where there is none. A touch comes before the fall. The polynomial is left
     open where it is within its error from there to the end.
 
     Parameters
     ----------
     c : (>= count,) coefficients by rising power
     count : number of coefficients
-    work : (>= 50, >= count) scratch space
+    work : (>= DEPTH + 1, >= count + 2) scratch space
     low, high : it has fallen below -low, and is away from zero above high; both > 0
     above : whether it was above `high` before 0, should it begin below
 
@@ -77,13 +77,13 @@ def fall(
     """
     first, enters = c[0], 0.0
     if first < -low:
-        return 0.0, NO_ROOT, NO_ROOT
+        return 0.0, NONE, NONE
     if first > high:
         c[0] = first - high
         enters = first_root(c, count, work)
         c[0] = first
-        if enters == NO_ROOT:
-            return NO_ROOT, NO_ROOT, NO_ROOT
+        if enters == NONE:
+            return NONE, NONE, NONE
     value, slope, bend = 0.0, 0.0, 0.0
     for k in range(count - 1, -1, -1):
         slope = slope * enters + value
@@ -91,7 +91,7 @@ def fall(
         bend += k * (k - 1) * abs(c[k])
     if slope < 0.0 and slope * slope > 2.0 * bend * (low + max(value, high)):
         # so steep that no bend turns it before -low
-        return first_root(c, count, work) if first > 0.0 else 0.0, NO_ROOT, NO_ROOT
+        return first_root(c, count, work) if first > 0.0 else 0.0, NONE, NONE
     return _near_double(c, count, work, low, high, enters, above)
 
 
@@ -104,42 +104,42 @@ def _near_double(
     entered = at > 0.0
     above = above or entered
     _shift(g, count, at)
-    touch = NO_ROOT
+    touch = NONE
     for _ in range(_MOST):
         rest = 1.0 - at
         if rest <= 0.0:
-            return NO_ROOT, touch, at
+            return NONE, touch, at
         _stretch(g, h, count, rest)
         first = h[0]
         h[0] = first + low
         down = first_root(h, count, work) if h[0] > 0.0 else 0.0
         h[0] = first
         up = _way_up(h, d, count, work, high, entered)
-        if down == NO_ROOT and up == NO_ROOT:
-            return NO_ROOT, touch, at
+        if down == NONE and up == NONE:
+            return NONE, touch, at
         if down < up:
-            if touch == NO_ROOT and c[0] > 0.0:
-                return first_root(c, count, work), touch, NO_ROOT
+            if touch == NONE and c[0] > 0.0:
+                return first_root(c, count, work), touch, NONE
             root = first_root(h, count, work) if first > 0.0 else 0.0
-            return at + rest * min(root, down), touch, NO_ROOT
-        if above and touch == NO_ROOT:
+            return at + rest * min(root, down), touch, NONE
+        if above and touch == NONE:
             touch = at + rest * min(_lowest(h, d, count, work), up)
         _shift(g, count, up * rest)
         at += up * rest
         rest = 1.0 - at
         if rest <= 0.0:
-            return NO_ROOT, touch, NO_ROOT
+            return NONE, touch, NONE
         # what is left above `high`, over the way from here, where it is zero
         _stretch(g, h, count, rest)
         for k in range(count - 1):
             d[k] = h[k + 1]
-        again = first_root(d, count - 1, work) if d[0] > 0.0 else NO_ROOT
-        if again == NO_ROOT:
-            return NO_ROOT, touch, NO_ROOT
+        again = first_root(d, count - 1, work) if d[0] > 0.0 else NONE
+        if again == NONE:
+            return NONE, touch, NONE
         _shift(g, count, again * rest)
         at += again * rest
         entered = above = True
-    return NO_ROOT, touch, at
+    return NONE, touch, at
 
 
 @kernel(borrows=True)

@@ -383,7 +383,7 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) 
     The slip w at theta may fit its mode although the velocity at the end of the step does not,
     and a mass may be held through a step in which it turns round. What counts is all other
     forces on the mass at the moment of rest, taken here at theta with the mass held: where its
-    static bound carries them it sticks (`docs/decisions/0003`), else it slips on the way they
+    static bound carries them it sticks (`docs/decisions/07`), else it slips on the way they
     pull. It moves with w through this step; `move` takes out what velocity an arrested mass
     has left.
 

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.audit import (
+    mode_line,
+    rounding_of_steps,
+    step_lines,
+    stick_line,
+    stick_shares,
+)
 from stiction.chains.model import Chain
 from stiction.chains.outcome import build_run
 from stiction.chains.theta.march import March
-from stiction.chains.theta.setup import STEP_IMBALANCE, Scheme
+from stiction.chains.theta.setup import Scheme
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
 from stiction.laws.friction import with_stick
@@ -83,25 +90,15 @@ def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> 
 
 def _common_checks(march: March) -> Iterator[Check]:
     now = march.now
-    worst, misses = float(now.worst), int(now.misses)
-    yield Check(
-        "energy_of_each_step",
-        worst <= STEP_IMBALANCE,
-        worst,
-        STEP_IMBALANCE,
-        float(now.worst_time),
-        "largest imbalance of one step over the largest energy",
-    )
-    size = f", worst residual {float(now.worst_miss):.2g}" if misses else ""
-    yield Check(
-        "steps_converged",
-        misses == 0,
-        float(misses),
-        0.0,
-        float(now.first_miss) if misses else None,
-        f"steps that did not converge; the time is that of the first{size}",
-        kind=Kind.CONVERGENCE,
-    )
+    missed = int(now.misses)
+    for line in step_lines(
+        now.worst,
+        missed,
+        worst_time=float(now.worst_time),
+        missed_time=float(now.first_miss) if missed else None,
+        residual=f", worst residual {float(now.worst_miss):.2g}" if missed else "",
+    ):
+        yield line.of_run()
     chain, h, theta = march.chain, march.problem.h, march.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
@@ -149,36 +146,24 @@ def _exact_checks(march: March) -> Iterator[Check]:
         # with a memory of its own friction could hold another force in each step
         bound = march.saved.state[part, :, -1] if chain.law.states else chain.stick_bound
         allowed = bound + _rounding(march, part)[:, None]
-        share = np.abs(march.saved.friction[part]) / np.maximum(allowed, _NO_FORCE)
-        share[march.saved.mode[part] != 0] = 0.0
+        share = stick_shares(march.saved.friction[part], march.saved.mode[part], allowed)
         here = share.max(axis=1)
         if here.max() > worst:
             worst, time = float(here.max()), float(march.saved.time[first + here.argmax()])
-    limit = 1.0 + 1e-9
-    note = "friction of stuck masses over the static bound, at the saved times"
-    yield Check("stick_within_bound", worst <= limit, worst, limit, time, note)
-    now = march.now
-    against, slip = float(now.against), march.saved.v[:rows] - chain.belt_speed
-    allowed_slip = 1e-9 * (float(np.max(np.abs(slip))) or 1.0)
-    yield Check(
-        "slip_against_friction",
-        against <= allowed_slip,
-        against,
-        allowed_slip,
-        float(now.against_time) if against > 0.0 else None,
-        "largest slip rate of all steps against the direction of its mode [m/s]",
-    )
+    yield stick_line(worst, time).of_run()
+    against, at = float(march.now.against), float(march.now.against_time)
+    largest = np.max(np.abs(march.saved.v[:rows] - chain.belt_speed))
+    yield mode_line(against, largest, at if against > 0.0 else None).of_run()
 
 
 def _rounding(march: March, part: slice) -> Floats:
     """Return what rounding can make of a force at each saved time [N]."""
     chain, saved = march.chain, march.saved
     time, inertia = saved.time[part], float(np.max(march.work.masses.inertia[: chain.n_mass]))
-    stiff = 2.0 * float(np.max(chain.link_stiffness) + np.max(chain.plate_springs))
     reach = np.max(np.abs(saved.x[part]), axis=1) + np.abs(chain.plate_speed * time)
     speed = np.max(np.abs(saved.v[part] - chain.belt_speed), axis=1)
-    force = stiff * reach + np.abs(chain.load.at(time)) + inertia * speed
-    return np.asarray(1e-12 * force)
+    springs = np.max(chain.link_stiffness) + np.max(chain.plate_springs)
+    return rounding_of_steps(springs, reach, np.abs(chain.load.at(time)), inertia, speed)
 
 
 def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from stiction.numerics.callback import Callback
 
 __all__ = [
-    "STEP_IMBALANCE",
     "Scheme",
     "begin",
     "callbacks",
@@ -32,9 +31,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-# largest imbalance of one step over the largest energy
-STEP_IMBALANCE = 1e-12
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def exponent(
         times.append(float(ends[k]))
         grown.append(float(np.log(apart / before)))
         before = size if two.nearer(one, size / apart) else apart
-    ended = {one.kernels.OUTRUN: "breakdown", one.kernels.ENDED: "end"}.get(one.flag, "")
+    ended = {one.kernels.OUTRUN: "breakdown", one.kernels.ENDED: "end"}.get(one.now.flag, "")
     return _judged(np.array(times), np.array(grown), ended)
 
 
@@ -194,29 +194,30 @@ def _pair(
         # has one piece more or less beside it
         method = dataclasses.replace(solver, step=solver.step * (1.0 - 1e-4 * k))
         one, two = Path(system, method, request), Path(moved, method, request)
-        if np.array_equal(one.marks, two.marks):
+        if np.array_equal(one.pair.waves, two.pair.waves):
             break
     return one, two
 
 
 def _march(path: Path, upto: int) -> bool:
     """March to a saved time; return whether it was reached."""
-    while path.flag == path.kernels.REACHED and path.done < upto:
+    while path.now.flag == path.kernels.REACHED and path.now.done < upto:
         path.advance(upto)
-    return path.done >= upto
+    return bool(path.now.done >= upto)
 
 
 def _distance(one: Path, two: Path) -> float:
     """Return the distance of two marches: of the contacts, and of the waves of the last turn."""
-    k = one.kernels
-    total = float(((one.now[k.PLACE : k.PLACE + 2] - two.now[k.PLACE : k.PLACE + 2]) ** 2).sum())
+    here, there = one.contact[0], two.contact[0]
+    apart = np.array([here.s1 - there.s1, here.s2 - there.s2])
+    total = float((apart**2).sum())
     for f in range(4):
-        turn = 2.0 * one.par[k.LENGTH + f // 2] / one.par[k.SPEED + f // 2]
-        mine, theirs = (p.wave[f, : p.marks[k.COUNT, f]] for p in (one, two))
-        late = mine[:, k.KNOT] > mine[-1, k.KNOT] - turn
-        x = mine[late, k.KNOT]
-        other = np.interp(x, theirs[:, k.KNOT], theirs[:, k.C0])
-        total += float(np.mean((mine[late, k.C0] - other) ** 2))
+        string = one.pair.strings[f // 2]
+        turn = 2.0 * string.length / string.speed
+        mine, theirs = (p.pair.cubics[f, : p.pair.waves[f].count] for p in (one, two))
+        late = mine[mine["knot"] > mine["knot"][-1] - turn]
+        other = np.interp(late["knot"], theirs["knot"], theirs["c0"])
+        total += float(np.mean((late["c0"] - other) ** 2))
     return float(np.sqrt(total))
 
 
@@ -382,7 +383,7 @@ def breakdown(
             moved = dataclasses.replace(system, s2=system.s2 + nudge)
             path = Path(moved, Characteristics(step=step, check=False), request)
             _march(path, 2)
-            over = path.flag == path.kernels.OUTRUN
-            found.append((step, nudge, path.now[path.kernels.TIME] if over else np.inf))
+            over = path.now.flag == path.kernels.OUTRUN
+            found.append((step, nudge, path.end if over else np.inf))
     columns = np.array(found).T
     return Breakdown(columns[0], columns[1], columns[2], float(t_end))

@@ -1,13 +1,7 @@
 """Kernels of `Characteristics`: the march of the contact, and what the waves hold at a time.
 
-Four waves leave the contact: R of u, L of u, R of v, L of v (families 0 to 3). Each is kept
-against its own characteristic, xi = t - s/c for R and eta = t + s/c for L, as cubics between
-knots, with running integrals of the wave and of its square. The waves that come in (0 R-, 1 L+
-of u, 2 and 3 of v) are read from them a whole reflection or turn earlier.
-
-`wave` (family, knot, columns below): cubic j of a family holds from knot j to knot j + 1.
-`marks` (rows below, family). `queue` (family, n): cubics that begin with a corner, in order.
-`par`, `now`, and `node` (moments of a step, columns below): everything else about a march.
+`parameters`, `contacts` and `progress` have one element; `queue` (wave, n) numbers the cubics that
+begin with a corner.
 """
 
 from __future__ import annotations
@@ -17,14 +11,26 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Stack, Vector
+from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.elementary import cos, exp, sin
 from stiction.numerics.jit import kernel, py_function
+from stiction.rods.strings.state import (
+    Contact,
+    Cubic,
+    Moment,
+    Pair,
+    Parameters,
+    Progress,
+    Step,
+    String,
+    Wave,
+)
 
 __all__ = [
     "ENDED",
     "FULL",
     "LIMIT",
+    "NOT_FINITE",
     "OUTRUN",
     "REACHED",
     "extend",
@@ -38,57 +44,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-REACHED, OUTRUN, ENDED, FULL, LIMIT = 0, 1, 2, 3, 4
-
-# columns of wave: the cubic in x - knot, where it begins, and the integrals up to there of the
-# wave and of its square; u itself is dimensionless here, as are x and t
-C0, C1, C2, C3, KNOT, AREA, SQUARE = range(7)
-WAVE_COLUMNS = 7
-
-# rows of marks: how many cubics there are; which one was read last; the first and the last one
-# that may be read; the corners of the queue that are still to be met, from HEAD up to TAIL
-COUNT, READ, FIRST, LAST, HEAD, TAIL = range(6)
-MARK_ROWS = 6
-
-# entries of par; of u, and of v in the entry after it, where "(2)" is written
-SPEED = 0  # (2) c
-LENGTH = 2  # (2) l
-RATIO = 4  # F of the rolling condition V_1 = F V_2
-RATE = 5  # (2) s' / V
-ROLLING = 7  # resistance r
-PERIODIC = 8  # 1 on circles, 0 with fixed ends
-STEP = 9  # longest step
-MARGIN = 10  # least distance to a fixed end, over the length
-SIZE = 11  # largest initial wave
-LEAST = 12  # least strength of a corner that is met, over SIZE
-CORNERS = 13  # about how many corners are met
-ALIKE = 14  # 1 where the law of the contact is linear
-TOLERANCE = 15  # of the third difference of s' / c in a step
-STEEPEST = 16  # largest (s' / c) / V
-PAR_ENTRIES = 17
-
-# entries of now, and the first five columns of node too: time, both places of the contact, mean
-# velocity V of v there, force lam
-TIME, PLACE, VELOCITY, FORCE = 0, 1, 3, 4
-# entries of now alone
-HEAT = 5  # of rolling
-FORCING = 6  # (2 x 2) integrals of force times sin(k s) times cos and sin(c k t), of u and v
-SAVED = 10  # entries before it are saved at the times that are asked for
-FASTEST, FASTEST_AT = 10, 11  # largest |s'| / c, and when
-ALONE, ALONE_AT = 12, 13  # largest |w| / V_m of a string without contact, and when
-STEPS, TRIES = 14, 18  # steps taken, steps tried
-MET = 15  # corners met
-FRESH = 16  # 1 where the state at the start of a step must be found again
-LONGEST = 17  # longest step now
-ROOM, ROOM_AT = 19, 20  # least distance to a fixed end over the length, and when
-NOW_ENTRIES = 21
-
-# columns of node alone: force on v, and the four waves that come in
-ON_V, COMING = 5, 6
-NODE_COLUMNS = 10
-# rows of node: the start, the thirds and the end of a step, and a trial between them
-START, END, TRIAL = 0, 3, 4
-NODE_ROWS = 5
+REACHED, OUTRUN, ENDED, FULL, LIMIT, NOT_FINITE = range(6)
 
 # two corners this near, in steps, are one: a cubic over less would be noise
 _MERGED = 1e-6
@@ -99,35 +55,38 @@ _LOCATED = 1e-11
 
 
 @kernel
-def _wave(f: int, x: float, wave: Stack, marks: Ints) -> float:
+def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     """Return outgoing wave f at x."""
-    j: int = max(marks[READ, f], marks[FIRST, f])
-    while j < marks[LAST, f] and wave[f, j + 1, KNOT] <= x:
+    first, last = wave.first, wave.last
+    j: int = max(wave.read, first)
+    while j < last and cubics[f, j + 1].knot <= x:
         j += 1
-    while j > marks[FIRST, f] and wave[f, j, KNOT] > x:
+    while j > first and cubics[f, j].knot > x:
         j -= 1
-    marks[READ, f] = j
-    d = x - wave[f, j, KNOT]
-    return wave[f, j, C0] + d * (wave[f, j, C1] + d * (wave[f, j, C2] + d * wave[f, j, C3]))
+    wave.read = j
+    cubic = cubics[f, j]
+    d = x - cubic.knot
+    return cubic.c0 + d * (cubic.c1 + d * (cubic.c2 + d * cubic.c3))
 
 
 @kernel
-def _place(m: int, t: float, s: float, par: Vector) -> float:
+def _place(m: int, t: float, s: float, string: String) -> float:
     """Return where incoming wave m is read at time t."""
-    c, length = par[SPEED + m // 2], par[LENGTH + m // 2]
-    turn = length if par[PERIODIC] > 0.0 else (2.0 * length if m % 2 else 0.0)
+    c, length = string.speed, string.length
+    turn = length if string.periodic else (2.0 * length if m % 2 else 0.0)
     return t + (s if m % 2 else -s) / c - turn / c
 
 
 @kernel
-def _velocity(wu: float, wv: float, V: float, par: Vector) -> tuple[float, bool]:
+def _velocity(
+    wu: float, wv: float, V: float, par: Parameters, u: String, v: String
+) -> tuple[float, bool]:
     """Return the mean velocity of v at the contact, and whether it is a regular subsonic one."""
-    c1, c2, F = par[SPEED], par[SPEED + 1], par[RATIO]
-    a, b = par[RATE], par[RATE + 1]
-    if par[ALIKE] > 0.0:
+    c1, c2, a, b, F = u.speed, v.speed, u.rate, v.rate, par.ratio
+    if par.linear:
         V = (F * c1 * wu + c2 * wv) / (F * F * c1 + c2)
         return V, abs(a * V) < c1 and abs(b * V) < c2
-    k, r = F * c2 / c1, 0.5 * par[ROLLING] * c2
+    k, r = F * c2 / c1, 0.5 * par.rolling * c2
     for _ in range(40):
         p, q = c1 * c1 - a * a * V * V, c2 * c2 - b * b * V * V
         g = k * (wu - F * V) * p - (V - wv) * q - r * V
@@ -150,90 +109,89 @@ def look(
     s1: float,
     s2: float,
     V: float,
-    par: Vector,
-    wave: Stack,
-    marks: Ints,
-    out: Vector,
+    par: Parameters,
+    pair: Pair,
+    at: Moment,
+    incoming: Vector,
 ) -> int:
-    """Fill out, a row of node, at a time and a place of the contact; return a flag.
+    """Fill a moment, and the waves that come in then, at places of the contact; return a flag.
 
     V comes in as a guess.
     """
-    out[TIME], out[PLACE], out[PLACE + 1] = t, s1, s2
-    fixed = par[PERIODIC] == 0.0
+    at.time, at.s1, at.s2 = t, s1, s2
+    u, v = pair.strings[0], pair.strings[1]
+    fixed = not u.periodic
     if fixed:
-        l1, l2 = par[LENGTH], par[LENGTH + 1]
+        l1, l2 = u.length, v.length
         gap1, gap2 = min(s1, l1 - s1) / l1, min(s2, l2 - s2) / l2
-        if min(gap1, gap2) < par[MARGIN]:
+        if min(gap1, gap2) < par.margin:
             return ENDED
     for m in range(4):
-        x = _place(m, t, s1 if m < 2 else s2, par)
+        x = _place(m, t, s1 if m < 2 else s2, u if m < 2 else v)
         if fixed:
-            out[COMING + m] = -_wave(m ^ 1, x, wave, marks)
+            incoming[m] = -_wave(m ^ 1, x, pair.cubics, pair.waves[m ^ 1])
         else:
-            out[COMING + m] = _wave(m, x, wave, marks)
-    wu = 0.5 * (out[COMING] + out[COMING + 1])
-    wv = 0.5 * (out[COMING + 2] + out[COMING + 3])
-    V, good = _velocity(wu, wv, V, par)
-    out[VELOCITY] = V
-    c, rate = par[SPEED], par[RATE] * V
-    out[FORCE] = 2.0 * (wu - par[RATIO] * V) * (c * c - rate * rate) / c
-    out[ON_V] = par[RATIO] * out[FORCE] - par[ROLLING] * V
+            incoming[m] = _wave(m, x, pair.cubics, pair.waves[m])
+    wu, wv = 0.5 * (incoming[0] + incoming[1]), 0.5 * (incoming[2] + incoming[3])
+    V, good = _velocity(wu, wv, V, par, u, v)
+    c, rate, at.velocity = u.speed, u.rate * V, V
+    at.force = 2.0 * (wu - par.ratio * V) * (c * c - rate * rate) / c
     return REACHED if good else OUTRUN
 
 
 @kernel
-def _trial(h: float, par: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
+def _trial(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     """Fill the end of a step of length h, by the classical Runge-Kutta method."""
-    t, s1, s2 = node[START, TIME], node[START, PLACE], node[START, PLACE + 1]
-    V = node[START, VELOCITY]
-    a, b, total, k = par[RATE], par[RATE + 1], V, V
+    start, trial = step.moments[0], step.moments[4]
+    t, s1, s2, V = start.time, start.s1, start.s2, start.velocity
+    a, b, total, k = pair.strings[0].rate, pair.strings[1].rate, V, V
     for i in range(3):
         part = h if i == 2 else 0.5 * h
-        flag = look(
-            t + part, s1 + part * a * k, s2 + part * b * k, k, par, wave, marks, node[TRIAL]
-        )
+        s1k, s2k = s1 + part * a * k, s2 + part * b * k
+        flag = look(t + part, s1k, s2k, k, par, pair, trial, step.incoming[4])
         if flag:
             return flag
-        k = node[TRIAL, VELOCITY]
+        k = trial.velocity
         total += k if i == 2 else 2.0 * k
     move = h * total / 6.0
-    return look(t + h, s1 + a * move, s2 + b * move, k, par, wave, marks, node[END])
+    s1, s2 = s1 + a * move, s2 + b * move
+    return look(t + h, s1, s2, k, par, pair, step.moments[3], step.incoming[3])
 
 
 @kernel
-def _inside(h: float, par: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
+def _inside(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     """Fill the thirds of a step; the path is a cubic through both ends."""
-    V0, V3 = node[START, VELOCITY], node[END, VELOCITY]
+    start, end = step.moments[0], step.moments[3]
+    V0, V3 = start.velocity, end.velocity
     for i in range(1, 3):
         z = i / 3.0
         rise = z * z * (3.0 - 2.0 * z)
         bend0, bend3 = h * z * (1.0 - z) * (1.0 - z), h * z * z * (z - 1.0)
         own = bend0 * V0 + bend3 * V3
-        s1, s2 = node[START, PLACE], node[START, PLACE + 1]
-        s1 = s1 + rise * (node[END, PLACE] - s1) + par[RATE] * own
-        s2 = s2 + rise * (node[END, PLACE + 1] - s2) + par[RATE + 1] * own
-        guess = V0 + z * (V3 - V0)
-        flag = look(node[START, TIME] + z * h, s1, s2, guess, par, wave, marks, node[i])
+        t, guess = start.time + z * h, V0 + z * (V3 - V0)
+        s1 = start.s1 + rise * (end.s1 - start.s1) + pair.strings[0].rate * own
+        s2 = start.s2 + rise * (end.s2 - start.s2) + pair.strings[1].rate * own
+        flag = look(t, s1, s2, guess, par, pair, step.moments[i], step.incoming[i])
         if flag:
             return flag
     return REACHED
 
 
 @kernel
-def extend(f: int, x: Vector, y: Vector, wave: Stack, marks: Ints) -> None:
+def extend(f: int, x: Vector, y: Vector, pair: Pair) -> None:
     """Append the cubic through four points (x, y) of wave f: the start, the thirds, the end."""
-    j = marks[COUNT, f]
-    y0, y3 = y[START], y[END]
-    d1, d2, d3 = x[1] - x[START], x[2] - x[START], x[END] - x[START]
-    marks[COUNT, f] = j + 1
-    wave[f, j, KNOT] = x[START]
+    j = pair.waves[f].count
+    cubic, after = pair.cubics[f, j], pair.cubics[f, j + 1]
+    y0, y3 = y[0], y[3]
+    d1, d2, d3 = x[1] - x[0], x[2] - x[0], x[3] - x[0]
+    pair.waves[f].count = j + 1
+    cubic.knot = x[0]
     if not 0.0 < d1 < d2 < d3:
         # the contact rides with this wave: its characteristic stands still to rounding
-        wave[f, j, C0], wave[f, j, C1], wave[f, j, C2], wave[f, j, C3] = y3, 0.0, 0.0, 0.0
-        wave[f, j + 1, KNOT] = max(x[START], x[END])
-        wave[f, j + 1, AREA] = wave[f, j, AREA] + d3 * y3
-        wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + d3 * y3 * y3
+        cubic.c0, cubic.c1, cubic.c2, cubic.c3 = y3, 0.0, 0.0, 0.0
+        after.knot = max(x[0], x[3])
+        after.area = cubic.area + d3 * y3
+        after.square = cubic.square + d3 * y3 * y3
         return
     a1 = (y[1] - y0) / d1
     e2 = (y[2] - y[1]) / (d2 - d1)
@@ -241,39 +199,39 @@ def extend(f: int, x: Vector, y: Vector, wave: Stack, marks: Ints) -> None:
     a2 = (e2 - a1) / d2
     a3 = ((e3 - e2) / (d3 - d1) - a2) / d3
     c1, c2 = a1 - d1 * a2 + d1 * d2 * a3, a2 - (d1 + d2) * a3
-    wave[f, j, C0], wave[f, j, C1], wave[f, j, C2], wave[f, j, C3] = y0, c1, c2, a3
-    wave[f, j + 1, KNOT] = x[END]
-    wave[f, j + 1, AREA] = wave[f, j, AREA] + part_of_area(d3, y0, c1, c2, a3)
-    wave[f, j + 1, SQUARE] = wave[f, j, SQUARE] + part_of_square(d3, y0, c1, c2, a3)
+    cubic.c0, cubic.c1, cubic.c2, cubic.c3 = y0, c1, c2, a3
+    after.knot = x[3]
+    after.area = cubic.area + part_of_area(d3, y0, c1, c2, a3)
+    after.square = cubic.square + part_of_square(d3, y0, c1, c2, a3)
 
 
-def _extend_many(f: int, x: Floats, y: Floats, wave: Floats, marks: Ints) -> None:
+def _extend_many(f: int, x: Floats, y: Floats, pair: Pair) -> None:
     d = x - x[:, :1]
     if not (d[:, 1] > 0.0).all() or not (np.diff(d[:, 1:]) > 0.0).all():
         for k in range(x.shape[0]):
-            extend(f, x[k], y[k], wave, marks)
+            extend(f, x[k], y[k], pair)
         return
-    j, n = int(marks[COUNT, f]), x.shape[0]
+    j, n = pair.waves[f].count, x.shape[0]
     y0, y1, y2, y3 = y.T
-    d1, d2, d3 = d[:, 1], d[:, 2], d[:, END]
+    _, d1, d2, d3 = d.T
     a1, e2, e3 = (y1 - y0) / d1, (y2 - y1) / (d2 - d1), (y3 - y2) / (d3 - d2)
     a2 = (e2 - a1) / d2
     a3 = ((e3 - e2) / (d3 - d1) - a2) / d3
     cubic = (y0, a1 - d1 * a2 + d1 * d2 * a3, a2 - (d1 + d2) * a3, a3)
-    for column, values in zip((C0, C1, C2, C3, KNOT), (*cubic, x[:, START]), strict=True):
-        wave[f, j : j + n, column] = values
-    wave[f, j + n, KNOT] = x[-1, END]
-    for column, part in ((AREA, part_of_area), (SQUARE, part_of_square)):
-        grown = py_function(part)(d3, *cubic)  # type: ignore[arg-type]
-        wave[f, j + 1 : j + n + 1, column] = np.cumsum(np.append(wave[f, j, column], grown))[1:]
-    marks[COUNT, f] = j + n
+    for name, values in zip(("c0", "c1", "c2", "c3", "knot"), (*cubic, x[:, 0]), strict=True):
+        pair.cubics[name][f, j : j + n] = values
+    pair.cubics[f, j + n].knot = x[-1, 3]
+    for name, part in (("area", part_of_area), ("square", part_of_square)):
+        column, grown = pair.cubics[name][f], py_function(part)(d3, *cubic)
+        column[j + 1 : j + n + 1] = np.cumsum(np.append(column[j], grown))[1:]
+    pair.waves[f].count = j + n
 
 
 @kernel(plain=_extend_many)
-def extend_many(f: int, x: Matrix, y: Matrix, wave: Stack, marks: Ints) -> None:
+def extend_many(f: int, x: Matrix, y: Matrix, pair: Pair) -> None:
     """Append the cubics through four points each, in rows of x and y."""
     for k in range(x.shape[0]):
-        extend(f, x[k], y[k], wave, marks)
+        extend(f, x[k], y[k], pair)
 
 
 @kernel
@@ -291,31 +249,32 @@ def part_of_square(d: float, c0: float, c1: float, c2: float, c3: float) -> floa
 
 
 @kernel
-def _jump(f: int, j: int, step: float, wave: Stack) -> float:
+def _jump(f: int, j: int, step: float, pair: Pair) -> float:
     """Return how much wave f breaks at knot j: jumps of value, slope and bend over one step."""
-    d = wave[f, j, KNOT] - wave[f, j - 1, KNOT]
-    p0, p1 = wave[f, j - 1, C0], wave[f, j - 1, C1]
-    p2, p3 = wave[f, j - 1, C2], wave[f, j - 1, C3]
-    value = p0 + d * (p1 + d * (p2 + d * p3)) - wave[f, j, C0]
-    slope = p1 + d * (2.0 * p2 + 3.0 * d * p3) - wave[f, j, C1]
-    bend = p2 + 3.0 * d * p3 - wave[f, j, C2]
+    before, after = pair.cubics[f, j - 1], pair.cubics[f, j]
+    d = after.knot - before.knot
+    p1, p2, p3 = before.c1, before.c2, before.c3
+    value = before.c0 + d * (p1 + d * (p2 + d * p3)) - after.c0
+    slope = p1 + d * (2.0 * p2 + 3.0 * d * p3) - after.c1
+    bend = p2 + 3.0 * d * p3 - after.c2
     return abs(value) + step * abs(slope) + step * step * abs(bend)
 
 
 @kernel
-def _push(marks: Ints, queue: Ints) -> None:
+def _push(pair: Pair, queue: Ints) -> None:
     """Note that a corner leaves on all four waves from where their next cubic begins."""
     for f in range(4):
-        tail = marks[TAIL, f]
-        again = tail > 0 and queue[f, tail - 1] == marks[COUNT, f]
+        wave = pair.waves[f]
+        tail = wave.tail
+        again = tail > 0 and queue[f, tail - 1] == wave.count
         if not again and tail < queue.shape[1]:
-            queue[f, tail] = marks[COUNT, f]
-            marks[TAIL, f] = tail + 1
+            queue[f, tail] = wave.count
+            wave.tail = tail + 1
 
 
 @kernel
 def _next_corner(
-    par: Vector, now: Vector, wave: Stack, marks: Ints, queue: Ints
+    par: Parameters, contact: Contact, now: Progress, pair: Pair, queue: Ints
 ) -> tuple[int, float]:
     """Return the incoming wave that brings the next corner, and the time until then.
 
@@ -324,196 +283,215 @@ def _next_corner(
     """
     first, wait = -1, np.inf
     least = np.inf
-    if par[CORNERS] > 0.0:
-        least = par[LEAST] * exp(-math.log(par[LEAST]) * now[MET] / par[CORNERS])
+    if par.corners > 0:
+        least = par.least * exp(-math.log(par.least) * now.met / par.corners)
     for m in range(4):
-        f = m if par[PERIODIC] > 0.0 else m ^ 1
-        marks[LAST, f] = marks[COUNT, f] - 1
-        i = m // 2
-        x = _place(m, now[TIME], now[PLACE + i], par)
-        toward = 1.0 + (1.0 if m % 2 else -1.0) * par[RATE + i] * now[VELOCITY] / par[SPEED + i]
-        while marks[HEAD, f] < marks[TAIL, f]:
-            j = queue[f, marks[HEAD, f]]
-            if j >= marks[COUNT, f]:
+        string = pair.strings[m // 2]
+        f = m if string.periodic else m ^ 1
+        wave = pair.waves[f]
+        wave.last = wave.count - 1
+        x = _place(m, contact.time, contact.s1 if m < 2 else contact.s2, string)
+        sign = 1.0 if m % 2 else -1.0
+        toward = 1.0 + sign * string.rate * contact.velocity / string.speed
+        while wave.head < wave.tail:
+            j = queue[f, wave.head]
+            if j >= wave.count:
                 break
-            if _jump(f, j, par[STEP], wave) < least * par[SIZE]:
-                marks[HEAD, f] += 1
+            if _jump(f, j, par.step, pair) < least * par.size:
+                wave.head += 1
                 continue
-            dt = (wave[f, j, KNOT] - x) / toward
-            if dt > _MERGED * par[STEP]:
-                marks[LAST, f] = j - 1
+            dt = (pair.cubics[f, j].knot - x) / toward
+            if dt > _MERGED * par.step:
+                wave.last = j - 1
                 if dt < wait:
                     first, wait = m, dt
                 break
-            marks[FIRST, f] = j
-            marks[HEAD, f] += 1
-            now[FRESH] = 1.0
-            _push(marks, queue)
+            wave.first = j
+            wave.head += 1
+            now.fresh = 1
+            _push(pair, queue)
     return first, wait
 
 
 @kernel
 def _land(
-    m: int, h: float, goal: float, par: Vector, wave: Stack, marks: Ints, node: Matrix
+    m: int, h: float, goal: float, par: Parameters, pair: Pair, step: Step
 ) -> tuple[int, float]:
     """Fill the end of a step where incoming wave m reads the place `goal`; return flag and step."""
-    i = m // 2
+    string, end = pair.strings[m // 2], step.moments[3]
     sign = 1.0 if m % 2 else -1.0
-    longest, t = 2.0 * h, node[START, TIME]
+    longest, t = 2.0 * h, step.moments[0].time
     for _ in range(8):
         h = (t + h) - t
-        flag = _trial(h, par, wave, marks, node)
+        flag = _trial(h, par, pair, step)
         if flag:
             return flag, h
-        miss = _place(m, node[END, TIME], node[END, PLACE + i], par) - goal
-        if abs(miss) <= 4e-16 * (1.0 + abs(node[END, TIME])):
+        miss = _place(m, end.time, end.s1 if m < 2 else end.s2, string) - goal
+        if abs(miss) <= 4e-16 * (1.0 + abs(end.time)):
             break
-        h -= miss / (1.0 + sign * par[RATE + i] * node[END, VELOCITY] / par[SPEED + i])
+        h -= miss / (1.0 + sign * string.rate * end.velocity / string.speed)
         h = min(max(h, 0.0), longest)
     return REACHED, h
 
 
 @kernel
-def _note_contact(par: Vector, now: Vector) -> None:
+def _note_contact(pair: Pair, contact: Contact, now: Progress) -> None:
     """Keep the largest speed of the contact, and its least distance to an end."""
     for i in range(2):
-        fast = abs(par[RATE + i] * now[VELOCITY]) / par[SPEED + i]
-        if fast > now[FASTEST]:
-            now[FASTEST], now[FASTEST_AT] = fast, now[TIME]
-        length, s = par[LENGTH + i], now[PLACE + i]
-        room = min(s, length - s) / length
-        if room < now[ROOM]:
-            now[ROOM], now[ROOM_AT] = room, now[TIME]
+        string, s = pair.strings[i], contact.s2 if i else contact.s1
+        fast = abs(string.rate * contact.velocity) / string.speed
+        if fast > now.fastest:
+            now.fastest, now.fastest_at = fast, contact.time
+        room = min(s, string.length - s) / string.length
+        if room < now.room:
+            now.room, now.room_at = room, contact.time
 
 
 @kernel
-def _accept(h: float, par: Vector, now: Vector, wave: Stack, marks: Ints, node: Matrix) -> None:
+def _accept(
+    h: float, par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step
+) -> None:
     """Store the four waves of a step and move on."""
-    x, y = np.empty(4), np.empty(4)
-    for f in range(4):
-        i, sign = f // 2, (1.0 if f % 2 else -1.0)
-        c = par[SPEED + i]
-        for q in range(4):
-            rate = par[RATE + i] * node[q, VELOCITY]
-            force = node[q, ON_V] if i else -node[q, FORCE]
-            x[q] = node[q, TIME] + sign * node[q, PLACE + i] / c
-            y[q] = node[q, COMING + f] + force / (c + sign * rate)
-        extend(f, x, y, wave, marks)
+    x, y = np.empty((4, 4)), np.empty((4, 4))
     for q in range(4):
-        weight = h * (0.125 if q % 3 == 0 else 0.375)
-        now[HEAT] += weight * par[ROLLING] * node[q, VELOCITY] * node[q, VELOCITY]
+        at, weight = step.moments[q], h * (0.125 if q % 3 == 0 else 0.375)
+        t, V = at.time, at.velocity
+        contact.heat += weight * par.rolling * V * V
         for i in range(2):
-            k = 2.0 * np.pi / par[LENGTH + i]
-            force = node[q, ON_V] if i else -node[q, FORCE]
-            force = force * sin(k * node[q, PLACE + i])
-            phase = par[SPEED + i] * k * node[q, TIME]
-            now[FORCING + 2 * i] += weight * force * cos(phase)
-            now[FORCING + 1 + 2 * i] += weight * force * sin(phase)
-    for column in range(FORCE + 1):
-        now[column] = node[END, column]
-    now[STEPS] += 1.0
-    _note_contact(par, now)
-    c1, c2, a, b = par[SPEED], par[SPEED + 1], par[RATE], par[RATE + 1]
-    wu = 0.5 * (node[END, COMING] + node[END, COMING + 1])
-    wv = 0.5 * (node[END, COMING + 2] + node[END, COMING + 3])
-    slow = max(abs(a) / c1, abs(b) / c2)
-    alone = wv if par[RATIO] == 0.0 else max(abs(wu / par[RATIO]), abs(wv))
-    if abs(alone) * slow > now[ALONE]:
-        now[ALONE], now[ALONE_AT] = abs(alone) * slow, now[TIME]
+            string, right, left = pair.strings[i], 2 * i, 2 * i + 1
+            c, rate = string.speed, string.rate * V
+            place, force = at.s1, -at.force
+            if i == 1:
+                place, force = at.s2, par.ratio * at.force - par.rolling * V
+            x[right, q], x[left, q] = t - place / c, t + place / c
+            y[right, q] = step.incoming[q, right] + force / (c - rate)
+            y[left, q] = step.incoming[q, left] + force / (c + rate)
+            k = 2.0 * np.pi / string.length
+            force = force * sin(k * place)
+            phase = c * k * t
+            if i == 0:
+                contact.u_cosine += weight * force * cos(phase)
+                contact.u_sine += weight * force * sin(phase)
+            else:
+                contact.v_cosine += weight * force * cos(phase)
+                contact.v_sine += weight * force * sin(phase)
+    for f in range(4):
+        extend(f, x[f], y[f], pair)
+    end = step.moments[3]
+    contact.time, contact.s1, contact.s2 = end.time, end.s1, end.s2
+    contact.velocity, contact.force = end.velocity, end.force
+    now.steps += 1
+    _note_contact(pair, contact, now)
+    wu = 0.5 * (step.incoming[3, 0] + step.incoming[3, 1])
+    wv = 0.5 * (step.incoming[3, 2] + step.incoming[3, 3])
+    alone = wv if par.ratio == 0.0 else max(abs(wu / par.ratio), abs(wv))
+    if abs(alone) * par.steepest > now.alone:
+        now.alone, now.alone_at = abs(alone) * par.steepest, contact.time
 
 
 @kernel
-def _begin(par: Vector, now: Vector, wave: Stack, marks: Ints, node: Matrix) -> int:
-    """Fill the start of a step: the end of the one before, or found again; return a flag."""
-    if now[FRESH] > 0.0:
-        s1, s2, V = now[PLACE], now[PLACE + 1], now[VELOCITY]
-        flag = look(now[TIME], s1, s2, V, par, wave, marks, node[START])
+def _begin(par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step) -> int:
+    """Fill the start of a step: the end of the one before, or computed again; return a flag."""
+    if now.fresh:
+        t, s1, s2, V = contact.time, contact.s1, contact.s2, contact.velocity
+        flag = look(t, s1, s2, V, par, pair, step.moments[0], step.incoming[0])
         if flag:
             return flag
-        now[FRESH] = 0.0
+        now.fresh = 0
         return REACHED
-    for column in range(NODE_COLUMNS):
-        node[START, column] = node[END, column]
+    step.moments[0] = step.moments[3]
+    for m in range(4):
+        step.incoming[0, m] = step.incoming[3, m]
     return REACHED
 
 
 @kernel
-def _length(target: float, par: Vector, now: Vector) -> float:
+def _length(target: float, par: Parameters, pair: Pair, contact: Contact, longest: float) -> float:
     """Return the length of the next step if no corner comes in."""
-    left = target - now[TIME]
-    h: float = left / max(np.ceil(left / par[STEP] - 1e-9), 1.0)
-    h = min(h, now[LONGEST] * (1.0 + 1e-8))
+    left = target - contact.time
+    h: float = left / max(np.ceil(left / par.step - 1e-9), 1.0)
+    h = min(h, longest * (1.0 + 1e-8))
     for i in range(2):
-        room = min(now[PLACE + i], par[LENGTH + i] - now[PLACE + i])
-        room = 0.45 * par[LENGTH + i] if par[PERIODIC] > 0.0 else 0.99 * room
-        h = min(h, room / par[SPEED + i])
+        string, s = pair.strings[i], contact.s2 if i else contact.s1
+        room = min(s, string.length - s)
+        room = 0.45 * string.length if string.periodic else 0.99 * room
+        h = min(h, room / string.speed)
     # the step that the clock really makes: else rounding of t would add up
-    return (now[TIME] + h) - now[TIME]
+    return (contact.time + h) - contact.time
 
 
 @kernel(apart=True)
 def march(
     targets: Vector,
-    rows: Matrix,
-    done: int,
+    samples: Table[Contact],
     most_steps: int,
-    par: Vector,
-    now: Vector,
-    wave: Stack,
-    marks: Ints,
+    parameters: Table[Parameters],
+    contacts: Table[Contact],
+    progress: Table[Progress],
+    pair: Pair,
     queue: Ints,
-    node: Matrix,
-) -> tuple[int, int]:
-    """Go on to the targets and fill one row at each; return a flag and how many are done."""
-    if now[TRIES] == 0.0:
-        flag = look(now[TIME], now[PLACE], now[PLACE + 1], 0.0, par, wave, marks, node[END])
-        now[VELOCITY], now[FORCE] = node[END, VELOCITY], node[END, FORCE]
+    step: Step,
+) -> int:
+    """Go on to the targets and fill a sample at each; return a flag."""
+    par, contact, now, start, end = (
+        parameters[0],
+        contacts[0],
+        progress[0],
+        step.moments[0],
+        step.moments[3],
+    )
+    if now.tries == 0:
+        t, s1, s2 = contact.time, contact.s1, contact.s2
+        flag = look(t, s1, s2, 0.0, par, pair, end, step.incoming[3])
+        contact.velocity, contact.force = end.velocity, end.force
         # no place is farther from both ends than half the length
-        now[ROOM] = 1.0
-        _note_contact(par, now)
+        now.room = 1.0
+        _note_contact(pair, contact, now)
         if flag:
-            return flag, done
-    for k in range(done, targets.size):
-        while now[TIME] < targets[k] - 1e-14 * (1.0 + abs(targets[k])):
+            return flag
+    while now.done < targets.size:
+        target = targets[now.done]
+        while contact.time < target - 1e-14 * (1.0 + abs(target)):
             for f in range(4):
-                if marks[COUNT, f] + 2 >= wave.shape[1] - 1:
-                    return FULL, k
-            now[TRIES] += 1.0
-            if now[STEPS] >= most_steps or now[TRIES] > 4.0 * most_steps:
-                return LIMIT, k
-            m, wait = _next_corner(par, now, wave, marks, queue)
-            flag = _begin(par, now, wave, marks, node)
+                if pair.waves[f].count + 2 >= pair.cubics.shape[1] - 1:
+                    return FULL
+            now.tries += 1
+            if now.steps >= most_steps or now.tries > 4 * most_steps:
+                return LIMIT
+            m, wait = _next_corner(par, contact, now, pair, queue)
+            flag = _begin(par, contact, now, pair, step)
             if flag:
-                return flag, k
-            h = _length(targets[k], par, now)
+                return flag
+            h = _length(target, par, pair, contact, now.longest)
             if wait < h:
-                f = m if par[PERIODIC] > 0.0 else m ^ 1
-                j = queue[f, marks[HEAD, f]]
-                flag, h = _land(m, wait, wave[f, j, KNOT], par, wave, marks, node)
+                f = m if pair.strings[0].periodic else m ^ 1
+                j = queue[f, pair.waves[f].head]
+                goal = pair.cubics[f, j].knot
+                flag, h = _land(m, wait, goal, par, pair, step)
             else:
                 m = -1
-                flag = _trial(h, par, wave, marks, node)
+                flag = _trial(h, par, pair, step)
             if flag == REACHED:
-                flag = _inside(h, par, wave, marks, node)
+                flag = _inside(h, par, pair, step)
             if flag:
-                now[FRESH] = 1.0
-                now[LONGEST] = 0.5 * min(h, wait)
-                if now[LONGEST] < _LOCATED * (1.0 + abs(now[TIME])):
-                    return flag, k
+                now.fresh = 1
+                now.longest = 0.5 * min(h, wait)
+                if now.longest < _LOCATED * (1.0 + abs(contact.time)):
+                    return flag
                 continue
-            bend = node[END, VELOCITY] - node[START, VELOCITY]
-            bend -= 3.0 * (node[2, VELOCITY] - node[1, VELOCITY])
-            if abs(bend) * par[STEEPEST] > par[TOLERANCE] and h > _FINEST * par[STEP] and m < 0:
-                now[FRESH], now[LONGEST] = 1.0, 0.5 * h
+            bend = end.velocity - start.velocity
+            bend -= 3.0 * (step.moments[2].velocity - step.moments[1].velocity)
+            if abs(bend) * par.steepest > par.tolerance and h > _FINEST * par.step and m < 0:
+                now.fresh, now.longest = 1, 0.5 * h
                 continue
-            now[LONGEST] = min(2.0 * now[LONGEST], par[STEP])
-            _accept(h, par, now, wave, marks, node)
+            now.longest = min(2.0 * now.longest, par.step)
+            _accept(h, par, contact, now, pair, step)
             if m >= 0:
-                marks[FIRST, f] = j
-                marks[HEAD, f] += 1
-                now[MET] += 1.0
-                now[FRESH] = 1.0
-                _push(marks, queue)
-        for column in range(SAVED):
-            rows[k, column] = now[column]
-    return REACHED, targets.size
+                pair.waves[f].first = j
+                pair.waves[f].head += 1
+                now.met += 1
+                now.fresh = 1
+                _push(pair, queue)
+        samples[now.done] = contacts[0]
+        now.done += 1
+    return REACHED

@@ -1,17 +1,19 @@
 """Kernels of `BumpStrands`: two strands in their normal modes, joined by a smooth bump.
 
 Row 0 of an array belongs to u, row 1 to v. Mode k of strand i has amplitude a[i, k] and rate
-p[i, k]; what else there is of it stands in `strands` (strand, rows below, mode). With
-g = (1, -F) the constraint is sum_i g_i V_i = 0, V_i = sum_k bump psi_k(s_i) p_k, and the force on
-mode k of strand i is -pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2).
+p[i, k]; the contact is at s[i]. With g = (1, -F) the constraint is sum_i g_i V_i = 0,
+V_i = sum_k bump psi_k(s_i) p_k, and the force on mode k of strand i is
+-pull_i norm bump psi_k(s_i), pull = (lam, -F lam + r V_2). All of it is dimensionless.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Stack, Vector
+from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 
@@ -20,49 +22,159 @@ __all__ = [
     "NEAR_END",
     "NOT_FINITE",
     "REACHED",
+    "Flow",
+    "Joint",
+    "Mode",
+    "Progress",
+    "Sample",
+    "Samples",
+    "State",
+    "Strand",
+    "Strands",
     "contact",
     "march",
+    "save",
     "settle",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-REACHED, FASTER_THAN_WAVES, NEAR_END, NOT_FINITE = 0, 1, 2, 3
+REACHED, FASTER_THAN_WAVES, NEAR_END, NOT_FINITE = range(4)
 
-# rows of strands, for each strand: wave number; squared frequency; weight of the projection on
-# the mode (2/l, 1/l for the mean); coefficient exp(-(kappa width)^2 / 2) of the bump, zero
-# where the shorter strand has no mode
-KAPPA, STIFF, NORM, BUMP = range(4)
-STRAND_ROWS = 4
 
-# entries of shared; of u, and of v in the entry after it, where "(2)" is written
-ANGLE = 0  # (2) angle per length
-MOBILITY = 2  # (2) G
-SIGN = 4  # (2) g = (1, -F)
-DRAG, PERIODIC, ROLLING = 6, 7, 8  # of the air; 1 on circles; resistance r
-SHARED_ENTRIES = 9
+class Strand(Struct):
+    """A strand: its numbers, and the contact on it when it was computed last.
 
-# entries of out, what a contact is found to be: mean velocities V (2), force lam, sum g V,
-# the weight of lam in its rate, pull on the strands (2)
-V, LAM, MISMATCH, WEIGHT, PULL = 0, 2, 3, 4, 5
-OUT_ENTRIES = 7
+    speed : of its waves
+    angle : of its modes, per length
+    mobility : G
+    sign : g of the constraint, 1 or -F
+    low, high : least and largest place of the contact
+    mean : velocity V, averaged over the bump
+    pull : of the contact on the strand
+    """
 
-# rows of flow, for each strand: the 2 x 2 matrix of free vibration, amplitude and rate after it
-# per amplitude and rate before it
-A_A, A_P, P_A, P_P = range(4)
-FLOW_ROWS = 4
+    speed: float
+    angle: float
+    mobility: float
+    sign: float
+    low: float
+    high: float
+    mean: float
+    pull: float
 
-# columns of bounds, for each strand: speed of its waves, least and largest place of the contact
-SPEED, LOW, HIGH = range(3)
 
-# entries of seen: heat of the drag, energy taken by settling, largest |s'| / c, heat of rolling;
-# time since the start, when the largest |s'| / c was met, least room to a bound, and when
-DRAG_HEAT, SETTLED, FASTEST, ROLLING_HEAT, CLOCK, FASTEST_AT, ROOM, ROOM_AT = range(8)
-SEEN_ENTRIES = 8
+class Joint(Struct):
+    """What joins the strands: its numbers, and what it was when it was computed last.
 
-# rows of work: modes at the contact, their slopes, the force of a unit pull on u and on v
-PSI, SLOPE, PULLED = 0, 1, 2
-WORK_ROWS = 4
+    drag : of the air
+    resistance : r of rolling
+    periodic : 1 on circles
+    force : lam
+    mismatch : sum g V
+    weight : of lam in the rate of the mismatch
+    """
+
+    drag: float
+    resistance: float
+    periodic: int
+    force: float
+    mismatch: float
+    weight: float
+
+
+class Progress(Struct):
+    """Where a march stands, in one element.
+
+    clock : time since the start
+    drag_heat, rolling_heat : heat of the drag and of rolling
+    settled : energy taken by settling
+    fastest, fastest_at : largest |s'| / c, and when
+    room, room_at : least distance to where the bump comes to an end, and when
+    steps, saved : steps taken, samples saved
+    ended : why it ended, REACHED while it goes on
+    """
+
+    clock: float
+    drag_heat: float
+    rolling_heat: float
+    settled: float
+    fastest: float
+    fastest_at: float
+    room: float
+    room_at: float
+    steps: int
+    saved: int
+    ended: int
+
+
+class Sample(Struct):
+    """A saved state: time, places of the contact, V, lam, heats, energy taken by settling."""
+
+    time: float
+    s1: float
+    s2: float
+    u_mean: float
+    v_mean: float
+    force: float
+    drag_heat: float
+    rolling_heat: float
+    settled: float
+
+
+class Samples(NamedTuple):
+    """What is saved: rows (t,), and amplitudes and rates of the modes (t, 2, n)."""
+
+    rows: Table[Sample]
+    amplitude: Floats
+    velocity: Floats
+
+
+class State(NamedTuple):
+    """Amplitudes and rates (2, n), places (2,) of the contact, and work space (8, n)."""
+
+    a: Floats
+    p: Floats
+    s: Floats
+    spare: Floats
+
+
+class Mode(Struct):
+    """A mode of a strand.
+
+    kappa, stiffness : wave number and squared frequency
+    norm : weight of the projection on the mode, 2/l, or 1/l for the mean
+    bump : coefficient exp(-(kappa width)^2 / 2), zero where the shorter strand has no mode
+    psi, slope : the mode and its derivative at the contact
+    """
+
+    kappa: float
+    stiffness: float
+    norm: float
+    bump: float
+    psi: float
+    slope: float
+
+
+class Strands(NamedTuple):
+    """Two strands, what joins them, their modes (2, n).
+
+    push : (2, n) what a unit of pull does to the rates of the modes
+    """
+
+    strands: Table[Strand]
+    joint: Table[Joint]
+    modes: Table[Mode]
+    push: Floats
+
+
+class Flow(NamedTuple):
+    """Free vibration: amplitude a and rate p after it per a and p before it, all (2, n)."""
+
+    aa: Floats
+    ap: Floats
+    pa: Floats
+    pp: Floats
 
 
 @kernel
@@ -87,49 +199,62 @@ def _basis(angle: float, periodic: bool, kappa: Vector, psi: Vector, slope: Vect
 
 
 @kernel
-def contact(
-    a: Matrix, p: Matrix, s: Vector, strands: Stack, shared: Vector, work: Matrix, out: Vector
-) -> None:
-    """Fill out, and the forces work[PULLED + i]; lam keeps the constraint of the accelerations."""
+def contact(a: Matrix, p: Matrix, s: Vector, m: Strands) -> None:
+    """Fill in the contact at places s; lam keeps the constraint of the accelerations."""
+    joint = m.joint[0]
+    drag, resistance = joint.drag, joint.resistance
     top, bottom, mismatch = 0.0, 0.0, 0.0
     for i in range(2):
-        psi, slope, force = work[PSI], work[SLOPE], work[PULLED + i]
-        kappa, stiff = strands[i, KAPPA], strands[i, STIFF]
-        norm, bump = strands[i, NORM], strands[i, BUMP]
-        _basis(shared[ANGLE + i] * s[i], shared[PERIODIC] > 0.5, kappa, psi, slope)
+        strand, modes, push = m.strands[i], m.modes[i, :], m.push[i]
+        psi, slope, bump = modes["psi"], modes["slope"], modes["bump"]
+        stiffness, norm = modes["stiffness"], modes["norm"]
+        _basis(strand.angle * s[i], joint.periodic == 1, modes["kappa"], psi, slope)
         mean, drift, own, weight = 0.0, 0.0, 0.0, 0.0
         for k in range(psi.size):
             b = bump[k] * psi[k]
             mean += b * p[i, k]
             drift += bump[k] * slope[k] * p[i, k]
-            own -= b * (stiff[k] * a[i, k] + shared[DRAG] * p[i, k])
-            force[k] = norm[k] * b
-            weight += force[k] * b
-        g = shared[SIGN + i]
-        out[V + i] = mean
+            own -= b * (stiffness[k] * a[i, k] + drag * p[i, k])
+            push[k] = norm[k] * b
+            weight += push[k] * b
+        g = strand.sign
+        strand.mean = mean
         if i == 1:
-            own -= shared[ROLLING] * mean * weight
+            own -= resistance * mean * weight
         mismatch += g * mean
-        top += g * (own + shared[MOBILITY + i] * mean * drift)
+        top += g * (own + strand.mobility * mean * drift)
         bottom += g * g * weight
-    out[LAM] = top / bottom
-    out[MISMATCH] = mismatch
-    out[WEIGHT] = bottom
-    out[PULL] = out[LAM] * shared[SIGN]
-    out[PULL + 1] = out[LAM] * shared[SIGN + 1] + shared[ROLLING] * out[V + 1]
+    u, v = m.strands[0], m.strands[1]
+    joint.force, joint.mismatch, joint.weight = top / bottom, mismatch, bottom
+    u.pull = joint.force * u.sign
+    v.pull = joint.force * v.sign + resistance * v.mean
 
 
 @kernel
-def settle(
-    a: Matrix, p: Matrix, s: Vector, strands: Stack, shared: Vector, work: Matrix, out: Vector
-) -> float:
+def settle(x: State, m: Strands) -> float:
     """Make the velocities obey the constraint by the least impulse; return the energy it takes."""
-    contact(a, p, s, strands, shared, work, out)
-    impulse = out[MISMATCH] / out[WEIGHT]
+    contact(x.a, x.p, x.s, m)
+    mismatch = m.joint[0].mismatch
+    impulse = mismatch / m.joint[0].weight
     for i in range(2):
-        for k in range(p.shape[1]):
-            p[i, k] -= impulse * shared[SIGN + i] * work[PULLED + i, k]
-    return 0.5 * impulse * out[MISMATCH]
+        for k in range(x.p.shape[1]):
+            x.p[i, k] -= impulse * m.strands[i].sign * m.push[i, k]
+    return float(0.5 * impulse * mismatch)
+
+
+@kernel
+def save(x: State, m: Strands, progress: Table[Progress], samples: Samples) -> None:
+    """Save a sample, but for its time."""
+    contact(x.a, x.p, x.s, m)
+    now = progress[0]
+    k, u, v = now.saved, m.strands[0], m.strands[1]
+    sample, amplitude, velocity = samples.rows[k], samples.amplitude[k], samples.velocity[k]
+    sample.s1, sample.s2, sample.u_mean, sample.v_mean = x.s[0], x.s[1], u.mean, v.mean
+    sample.force, sample.settled = m.joint[0].force, now.settled
+    sample.drag_heat, sample.rolling_heat = now.drag_heat, now.rolling_heat
+    _copy(x.a, amplitude)
+    _copy(x.p, velocity)
+    now.saved = k + 1
 
 
 @kernel
@@ -141,107 +266,96 @@ def _copy(values: Matrix, to: Matrix) -> None:
 
 
 @kernel
-def _glide(a: Matrix, p: Matrix, flow: Stack) -> None:
+def _glide(a: Matrix, p: Matrix, flow: Flow) -> None:
     """Let both strands vibrate freely, exactly."""
     for i in range(2):
         for k in range(a.shape[1]):
             x, y = a[i, k], p[i, k]
-            a[i, k] = flow[i, A_A, k] * x + flow[i, A_P, k] * y
-            p[i, k] = flow[i, P_A, k] * x + flow[i, P_P, k] * y
+            a[i, k] = flow.aa[i, k] * x + flow.ap[i, k] * y
+            p[i, k] = flow.pa[i, k] * x + flow.pp[i, k] * y
 
 
 @kernel
-def _heat_rate(p: Matrix, strands: Stack, drag: float) -> float:
+def _heat_rate(p: Matrix, modes: Table[Mode], drag: float) -> float:
     """Return the power that the drag takes: drag times the integral of the squared velocity."""
     if drag == 0.0:
         return 0.0
-    total = 0.0
+    norm, total = modes["norm"], 0.0
     for i in range(2):
-        norm = strands[i, NORM]
         for k in range(p.shape[1]):
-            if norm[k] > 0.0:
-                total += p[i, k] * p[i, k] / norm[k]
+            if norm[i, k] > 0.0:
+                total += p[i, k] * p[i, k] / norm[i, k]
     return drag * total
 
 
 @kernel
-def _push(h: float, out: Vector, flow: Stack, work: Matrix, a: Matrix, p: Matrix) -> None:
+def _push(h: float, strands: Table[Strand], push: Matrix, flow: Flow, a: Matrix, p: Matrix) -> None:
     """Add h times the contact force of one stage, carried on by half a step of free flow."""
     for i in range(2):
-        size = -h * out[PULL + i]
+        size = -h * strands[i].pull
         for k in range(p.shape[1]):
-            kick = size * work[PULLED + i, k]
-            a[i, k] += flow[i, A_P, k] * kick
-            p[i, k] += flow[i, P_P, k] * kick
+            kick = size * push[i, k]
+            a[i, k] += flow.ap[i, k] * kick
+            p[i, k] += flow.pp[i, k] * kick
 
 
 @kernel
-def _kick(h: float, out: Vector, work: Matrix, p: Matrix) -> None:
+def _kick(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
     """Add h times the contact force of one stage."""
     for i in range(2):
-        size = -h * out[PULL + i]
+        size = -h * strands[i].pull
         for k in range(p.shape[1]):
-            p[i, k] += size * work[PULLED + i, k]
+            p[i, k] += size * push[i, k]
 
 
 @kernel
-def _step(
-    h: float,
-    a: Matrix,
-    p: Matrix,
-    s: Vector,
-    strands: Stack,
-    shared: Vector,
-    flow: Stack,
-    work: Matrix,
-    spare: Matrix,
-    out: Vector,
-) -> tuple[float, float]:
+def _step(h: float, x: State, m: Strands, flow: Flow) -> tuple[float, float]:
     """Take one step of the integrating-factor Runge-Kutta scheme of order 4.
 
     The free vibration is exact. `flow` is that of half a step. Returns the heat of the drag and
     of the rolling resistance.
     """
-    now, start, drag = np.empty(2), np.empty(2), shared[DRAG]
+    a, p, s, strands, push = x.a, x.p, x.s, m.strands, m.push
+    now, start = np.empty(2), np.empty(2)
+    v, drag, resistance = strands[1], m.joint[0].drag, m.joint[0].resistance
     start[0], start[1] = s[0], s[1]
-    a1, p1 = spare[0:2], spare[2:4]
-    sum_a, sum_p = spare[4:6], spare[6:8]
-    contact(a, p, s, strands, shared, work, out)
-    heat, rolling = _heat_rate(p, strands, drag), shared[ROLLING] * (out[V + 1] * out[V + 1])
+    a1, p1, sum_a, sum_p = x.spare[0:2], x.spare[2:4], x.spare[4:6], x.spare[6:8]
+    contact(a, p, s, m)
+    heat, rolling = _heat_rate(p, m.modes, drag), resistance * (v.mean * v.mean)
     _glide(a, p, flow)
     _copy(a, a1)
     _copy(p, p1)
     _copy(a, sum_a)
     _copy(p, sum_p)
-    _push(0.5 * h, out, flow, work, a1, p1)
-    _push(h / 6.0, out, flow, work, sum_a, sum_p)
+    _push(0.5 * h, strands, push, flow, a1, p1)
+    _push(h / 6.0, strands, push, flow, sum_a, sum_p)
     for i in range(2):
-        rate = shared[MOBILITY + i] * out[V + i]
+        rate = strands[i].mobility * strands[i].mean
         now[i] = start[i] + 0.5 * h * rate
         s[i] = start[i] + h / 6.0 * rate
     for stage in range(2):
-        contact(a1, p1, now, strands, shared, work, out)
-        heat += 2.0 * _heat_rate(p1, strands, drag)
-        rolling += 2.0 * shared[ROLLING] * (out[V + 1] * out[V + 1])
+        contact(a1, p1, now, m)
+        heat += 2.0 * _heat_rate(p1, m.modes, drag)
+        rolling += 2.0 * resistance * (v.mean * v.mean)
         _copy(a, a1)
         _copy(p, p1)
         share = 0.5 if stage == 0 else 1.0
-        _kick(share * h, out, work, p1)
-        _kick(h / 3.0, out, work, sum_p)
+        _kick(share * h, strands, push, p1)
+        _kick(h / 3.0, strands, push, sum_p)
         for i in range(2):
-            rate = shared[MOBILITY + i] * out[V + i]
+            rate = strands[i].mobility * strands[i].mean
             now[i] = start[i] + share * h * rate
             s[i] += h / 3.0 * rate
     _glide(a1, p1, flow)
-    contact(a1, p1, now, strands, shared, work, out)
-    heat += _heat_rate(p1, strands, drag)
-    rolling += shared[ROLLING] * (out[V + 1] * out[V + 1])
+    contact(a1, p1, now, m)
+    heat += _heat_rate(p1, m.modes, drag)
+    rolling += resistance * (v.mean * v.mean)
     _copy(sum_a, a)
     _copy(sum_p, p)
     _glide(a, p, flow)
-    _kick(h / 6.0, out, work, p)
+    _kick(h / 6.0, strands, push, p)
     for i in range(2):
-        s[i] += h / 6.0 * shared[MOBILITY + i] * out[V + i]
+        s[i] += h / 6.0 * strands[i].mobility * strands[i].mean
     return h / 6.0 * heat, h / 6.0 * rolling
 
 
@@ -249,42 +363,38 @@ def _step(
 def march(
     steps: int,
     h: float,
-    a: Matrix,
-    p: Matrix,
-    s: Vector,
-    strands: Stack,
-    shared: Vector,
-    flow: Stack,
-    bounds: Matrix,
-    work: Matrix,
-    spare: Matrix,
-    seen: Vector,
-) -> tuple[int, int]:
-    """Take `steps` steps; return why it ended and how many were taken.
-
-    `seen` is added to; `bounds` end the march.
-    """
-    out = np.empty(OUT_ENTRIES)
-    for n in range(steps):
-        heat, rolling = _step(h, a, p, s, strands, shared, flow, work, spare, out)
-        seen[DRAG_HEAT] += heat
-        seen[ROLLING_HEAT] += rolling
-        seen[SETTLED] += settle(a, p, s, strands, shared, work, out)
-        fastest = 0.0
+    x: State,
+    m: Strands,
+    flow: Flow,
+    progress: Table[Progress],
+    samples: Samples,
+) -> int:
+    """Take steps, fewer if the model ends, and save a sample; return why it ended."""
+    now, s, ended = progress[0], x.s, REACHED
+    for _ in range(steps):
+        heat, rolling = _step(h, x, m, flow)
+        now.drag_heat += heat
+        now.rolling_heat += rolling
+        now.settled += settle(x, m)
+        now.steps += 1
+        now.clock += h
+        fastest, ahead = 0.0, np.inf
         for i in range(2):
-            fastest = max(fastest, abs(shared[MOBILITY + i] * out[V + i]) / bounds[i, SPEED])
-        seen[CLOCK] += h
-        if fastest > seen[FASTEST]:
-            seen[FASTEST], seen[FASTEST_AT] = fastest, seen[CLOCK]
-        for i in range(2):
-            room = min(s[i] - bounds[i, LOW], bounds[i, HIGH] - s[i])
-            if room < seen[ROOM]:
-                seen[ROOM], seen[ROOM_AT] = room, seen[CLOCK]
-        if not np.isfinite(s[0] + s[1] + out[LAM]):
-            return NOT_FINITE, n + 1
-        if fastest >= 1.0:
-            return FASTER_THAN_WAVES, n + 1
-        for i in range(2):
-            if s[i] < bounds[i, LOW] or s[i] > bounds[i, HIGH]:
-                return NEAR_END, n + 1
-    return REACHED, steps
+            strand = m.strands[i]
+            fastest = max(fastest, abs(strand.mobility * strand.mean) / strand.speed)
+            room = min(s[i] - strand.low, strand.high - s[i])
+            ahead = min(ahead, room)
+            if room < now.room:
+                now.room, now.room_at = room, now.clock
+        if fastest > now.fastest:
+            now.fastest, now.fastest_at = fastest, now.clock
+        if not np.isfinite(s[0] + s[1] + m.joint[0].force):
+            ended = NOT_FINITE
+        elif fastest >= 1.0:
+            ended = FASTER_THAN_WAVES
+        elif ahead < 0.0:
+            ended = NEAR_END
+        if ended:
+            break
+    save(x, m, progress, samples)
+    return ended

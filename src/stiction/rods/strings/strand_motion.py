@@ -11,9 +11,7 @@ Source: Gay-Balmaz, Putkaradze 2012, (11)-(13) in one dimension; formulas sheet,
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +27,6 @@ __all__ = ["strand_motion", "to_zero_width"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_STEPS = 20_000_000
-_MOST_BYTES = 1 << 30
 
 
 def strand_motion(
@@ -77,33 +74,26 @@ def strand_motion(
     if (time[-1] - time[0]) / longest > _MOST_STEPS:
         why = "the time step follows the width of the bump."
         refuse("bump_width", width, f"at most {_MOST_STEPS:.0e} steps", why, "a wider bump.")
-    state = StrandState(pair, float(width), cells, lumped)
-    if time.size * state.a.size * 16 > _MOST_BYTES:
-        got, needs = f"{time.size} saved times", f"at most {_MOST_BYTES // (16 * state.a.size)}"
-        why = f"all {state.a.size} amplitudes and rates are kept at each."
-        refuse("save", got, needs, why, "save fewer, or take a wider bump.")
+    state = StrandState(pair, float(width), cells, lumped, time.size)
     found = None if checkpoint is None else checkpoint.load()
-    rows, kept = ([state.seen()], [float(time[0])]) if found is None else state.resume(found)
-    run_to_end(_steps(state, time, longest, rows, kept), progress or silent, checkpoint)
-    if not state.ended:
-        # sums of steps are off by rounding
-        kept = [float(t) for t in time]
-    return state.motion(kept, rows)
+    if found is None:
+        state.save(float(time[0]))
+    else:
+        state.resume(found)
+    run_to_end(_steps(state, time, longest), progress or silent, checkpoint)
+    return state.motion(time)
 
 
-def _steps(
-    state: StrandState, time: Floats, longest: float, rows: list[Any], kept: list[float]
-) -> Generator[Pause, None, None]:
-    """Go from saved time to saved time; `rows` and `kept` grow."""
-    done = len(rows) - 1
-    for when, gap in zip(time[1 + done :], np.diff(time)[done:], strict=True):
-        if state.ended:
+def _steps(state: StrandState, time: Floats, longest: float) -> Generator[Pause, None, None]:
+    """Go from saved time to saved time, up to where the model ends."""
+    for when, gap in zip(
+        time[state.now.saved :], np.diff(time)[state.now.saved - 1 :], strict=True
+    ):
+        if state.now.ended:
             break
         count = max(int(np.ceil(gap / longest - 1e-9)), 1)
-        kept.append(float(when - gap) + state.go(count, float(gap) / count))
-        rows.append(state.seen())
-        part = float((kept[-1] - time[0]) / (time[-1] - time[0]))
-        yield Pause(part, "strands", functools.partial(state.pack, kept, rows))
+        reached = state.go(count, float(gap) / count, float(when - gap))
+        yield Pause(float((reached - time[0]) / (time[-1] - time[0])), "strands", state.state)
 
 
 def to_zero_width(widths: Sequence[float], values: Floats) -> tuple[Floats, Floats]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.checkpoint import kept_array, put_back
+from stiction.core.checkpoint import StateArray, check_count, restore
 from stiction.errors import ModelError
-from stiction.numerics.checks import Record
+from stiction.numerics.checks import MOST_WORK, Record
 from stiction.rods.strings import strand_kernels as sk
 from stiction.rods.strings.model import MOST_CELLS
 
@@ -24,6 +24,7 @@ RATIO = 2.0
 LEAST_RATIO = 1.5
 # the bump is taken to end this many widths from its middle
 TAIL = 6.0
+_MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +115,9 @@ def refuse(name: str, got: object, needs: str, why: str, try_: str) -> None:
 class StrandState:
     """Modes of both strands and the contact, in the arrays the kernels work on."""
 
-    def __init__(self, pair: StrandPair, width: float, cells: int | None, lumped: bool) -> None:
+    def __init__(
+        self, pair: StrandPair, width: float, cells: int | None, lumped: bool, times: int
+    ) -> None:
         self.pair = pair
         self.cells = cells if cells is not None else int(np.ceil(RATIO * max(pair.length) / width))
         _check_bump(pair, width, self.cells)
@@ -126,150 +129,120 @@ class StrandState:
         spacing = length / self.cells
         chain = 2.0 / spacing * np.sin(0.5 * waves * spacing)
         self.omega = speed * (chain if lumped else waves)
-        norm = np.where(waves > 0.0, 2.0, 1.0) / length
-        bump = np.exp(-0.5 * (waves * width) ** 2)
-        # rows KAPPA, STIFF, NORM, BUMP of the kernels
-        rows = np.stack([waves, self.omega**2, norm, bump], axis=1)
-        self.strands = np.ascontiguousarray(rows)
-        self.a, self.p, self.unresolved = _start(pair, size, self.cells)
-        self.s = np.array(pair.start, dtype=np.float64)
+        strands, joint = sk.Strand.table(2), sk.Joint.table()
         turn = 2.0 * np.pi if pair.periodic else np.pi
-        angles = [turn / length for length in pair.length]
-        shared = self.shared = np.zeros(sk.SHARED_ENTRIES)
-        shared[sk.ANGLE : sk.ANGLE + 2] = angles
-        shared[sk.MOBILITY : sk.MOBILITY + 2] = pair.mobility
-        shared[sk.SIGN : sk.SIGN + 2] = 1.0, -pair.ratio
-        shared[sk.DRAG], shared[sk.PERIODIC] = pair.drag, float(pair.periodic)
-        shared[sk.ROLLING] = pair.resistance
-        reach = [-np.inf, np.inf] if pair.periodic else [TAIL * width, -TAIL * width]
-        # columns SPEED, LOW, HIGH of the kernels
-        self.bounds = np.array(
-            [[c, reach[0], end + reach[1]] for c, end in zip(pair.speed, pair.length, strict=True)]
-        )
-        self.drag = pair.drag
-        self.work, self.spare = np.zeros((sk.WORK_ROWS, size)), np.zeros((8, size))
-        self.record, self.out = np.zeros(sk.SEEN_ENTRIES), np.empty(sk.OUT_ENTRIES)
-        self.ended = self.steps = 0
-        self.flow, self.flow_step = np.zeros((2, sk.FLOW_ROWS, size)), 0.0
+        reach = np.inf if pair.periodic else -TAIL * width
+        strands["speed"], strands["mobility"] = pair.speed, pair.mobility
+        strands["angle"], strands["sign"] = turn / length[:, 0], (1.0, -pair.ratio)
+        strands["low"], strands["high"] = -reach, length[:, 0] + reach
+        joint["drag"], joint["resistance"] = pair.drag, pair.resistance
+        joint["periodic"] = pair.periodic
+        modes = sk.Mode.table((2, size))
+        modes["kappa"], modes["stiffness"] = waves, self.omega**2
+        modes["norm"] = np.where(waves > 0.0, 2.0, 1.0) / length
+        modes["bump"] = np.exp(-0.5 * (waves * width) ** 2)
+        self.m = sk.Strands(strands, joint, modes, np.zeros((2, size)))
+        a, p, self.unresolved = _start(pair, size, self.cells)
+        self.x = sk.State(a, p, np.array(pair.start, dtype=np.float64), np.zeros((8, size)))
+        self.progress = sk.Progress.table()
+        self.now = self.progress[0]
+        self.flow, self.flow_step = sk.Flow(*np.zeros((4, 2, size))), 0.0
+        if times * size * 32 > _MOST_BYTES:
+            got, needs = f"{times} saved times", f"at most {_MOST_BYTES // (32 * size)}"
+            why = f"all {2 * size} amplitudes and rates are kept at each."
+            refuse("save", got, needs, why, "save fewer, or take a wider bump.")
+        self.samples = sk.Samples(sk.Sample.table(times), *np.zeros((2, times, 2, size)))
         self._settle()
 
     def _settle(self) -> None:
         """Make the velocities roll at the start; see whether the contact is slow enough."""
-        given = (self.a, self.p, self.s, self.strands, self.shared, self.work, self.out)
-        self.record[sk.SETTLED] = sk.settle(*given)
-        sk.settle(*given)
-        mobility, mean = self.shared[sk.MOBILITY : sk.MOBILITY + 2], self.out[sk.V : sk.V + 2]
-        self.record[sk.FASTEST] = (np.abs(mobility * mean) / self.bounds[:, sk.SPEED]).max()
-        low, high = self.bounds[:, sk.LOW], self.bounds[:, sk.HIGH]
+        now, strands = self.now, self.m.strands
+        now.settled = sk.settle(self.x, self.m)
+        sk.settle(self.x, self.m)
+        rates = strands["mobility"] * strands["mean"]
+        now.fastest = (np.abs(rates) / strands["speed"]).max()
+        low, high = self.x.s - strands["low"], strands["high"] - self.x.s
         # on circles there is no bound, and no infinity in checkpoints
-        self.record[sk.ROOM] = min(*(self.s - low), *(high - self.s), np.finfo(float).max)
-        if self.record[sk.FASTEST] >= 1.0:
-            self.ended = sk.FASTER_THAN_WAVES
+        now.room = min(*low, *high, np.finfo(float).max)
+        if now.fastest >= 1.0:
+            now.ended = sk.FASTER_THAN_WAVES
 
-    def go(self, count: int, h: float) -> float:
-        """Take `count` steps of length h, or fewer if the model ends; return the time gone."""
+    def go(self, count: int, h: float, start: float) -> float:
+        """Take `count` steps of length h, or fewer if the model ends; save and return the time."""
         if self.flow_step != h:
-            self.flow, self.flow_step = _free_flow(self.omega, self.drag, 0.5 * h), h
-        self.ended, taken = sk.march(
-            count,
-            h,
-            self.a,
-            self.p,
-            self.s,
-            self.strands,
-            self.shared,
-            self.flow,
-            self.bounds,
-            self.work,
-            self.spare,
-            self.record,
-        )
-        self.steps += taken
-        return taken * h
+            self.flow, self.flow_step = _free_flow(self.omega, self.pair.drag, 0.5 * h), h
+        before = self.now.steps
+        self.now.ended = sk.march(count, h, self.x, self.m, self.flow, self.progress, self.samples)
+        time = start + float(self.now.steps - before) * h
+        self.samples.rows[self.now.saved - 1].time = time
+        return time
 
-    def seen(self) -> tuple[Floats | float, ...]:
-        """Return what is kept of the present state, in the order of StrandMotion."""
-        sk.contact(self.a, self.p, self.s, self.strands, self.shared, self.work, self.out)
-        stiff, norm = self.strands[:, sk.STIFF], self.strands[:, sk.NORM]
-        kinetic = 0.5 * (self.p**2 / norm).sum(axis=1)
-        both = self.p[0] * self.p[1] + stiff[0] * self.a[0] * self.a[1]
-        stored = 0.5 * (stiff * self.a**2 / norm).sum(axis=1)
-        return (
-            self.s.copy(),
-            self.out[sk.V : sk.V + 2].copy(),
-            float(self.out[sk.LAM]),
-            self.a.copy(),
-            self.p.copy(),
-            float(self.record[sk.DRAG_HEAT]),
-            float(self.record[sk.ROLLING_HEAT]),
-            float(self.record[sk.SETTLED]),
-            kinetic,
-            stored,
-            0.5 * float((both / norm[0]).sum()),
-        )
+    def save(self, time: float) -> None:
+        """Save the present state as that of a time."""
+        sk.save(self.x, self.m, self.progress, self.samples)
+        self.samples.rows[self.now.saved - 1].time = time
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays that kernels change in place, by name."""
-        names = ("a", "p", "s", "strands", "shared", "work", "spare", "record", "out")
-        return {name: getattr(self, name) for name in names}
-
-    def pack(
-        self, kept: Sequence[float], rows: Sequence[tuple[Floats | float, ...]]
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Return what a run needs to go on, `rows` as `seen` returns them at the times `kept`."""
-        columns = {f"row_{j}": np.array(c) for j, c in enumerate(zip(*rows, strict=True))}
+    def state(self) -> dict[str, StateArray]:
+        """Return what a run needs to go on."""
+        saved = self.now.saved
         return {
-            **self._arrays(),
-            **columns,
-            "kept": np.array(kept),
-            "steps": np.array([self.steps]),
+            "a": StateArray(self.x.a),
+            "p": StateArray(self.x.p),
+            "s": StateArray(self.x.s),
+            "progress": StateArray(self.progress, within=(0, MOST_WORK)),
+            **{k: StateArray(v, "saved", saved) for k, v in self.samples._asdict().items()},
         }
 
-    def resume(
-        self, found: Mapping[str, npt.NDArray[Any]]
-    ) -> tuple[list[tuple[Floats | float, ...]], list[float]]:
-        """Take up the state of a checkpoint; return the rows and times it had seen."""
-        seen = [np.asarray(part) for part in self.seen()]
-        put_back(self._arrays(), found)
-        self.steps = int(kept_array(found, "steps", (1,), "i")[0])
-        kept = kept_array(found, "kept", (None,))
-        columns = [
-            kept_array(found, f"row_{j}", (kept.size, *part.shape)) for j, part in enumerate(seen)
-        ]
-        return list(zip(*columns, strict=True)), kept.tolist()
+    def resume(self, kept: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take up the state of a checkpoint."""
+        saved = restore(self.state(), kept)["saved"]
+        check_count("progress", int(self.now.saved), max(saved, 1), saved)
+        check_count("progress", int(self.now.ended), sk.REACHED, sk.NOT_FINITE)
 
-    def motion(
-        self, kept: Sequence[float], rows: Sequence[tuple[Floats | float, ...]]
-    ) -> StrandMotion:
-        """Return what was kept, `rows` as `seen` returns them at the times `kept`."""
-        s, mean, force, a, p, heat, rolling, projected, kinetic, stored, shared = (
-            np.array(column) for column in zip(*rows, strict=True)
+    def motion(self, time: Floats) -> StrandMotion:
+        """Return what was kept; sums of steps are off `time` by rounding."""
+        now, start = self.now, float(time[0])
+        rows: npt.NDArray[Any] = self.samples.rows[: now.saved]
+        amplitude, velocity = (
+            self.samples.amplitude[: now.saved],
+            self.samples.velocity[: now.saved],
         )
+        energies = [self._energies(*state) for state in zip(amplitude, velocity, strict=True)]
+        kinetic, stored, shared = (np.array(column) for column in zip(*energies, strict=True))
+        mean = np.stack([rows["u_mean"], rows["v_mean"]], axis=1)
         return StrandMotion(
-            time=np.array(kept),
-            s=s,
+            time=rows["time"].copy() if now.ended else np.array(time, dtype=np.float64),
+            s=np.stack([rows["s1"], rows["s2"]], axis=1),
             rates=mean * np.array(self.pair.mobility),
             mean=mean,
-            contact_force=force,
-            amplitude=a,
-            velocity=p,
-            drag_heat=heat,
-            rolling_heat=rolling,
-            projected=projected,
+            contact_force=rows["force"].copy(),
+            amplitude=amplitude,
+            velocity=velocity,
+            drag_heat=rows["drag_heat"].copy(),
+            rolling_heat=rows["rolling_heat"].copy(),
+            projected=rows["settled"].copy(),
             kinetic=kinetic,
             stored=stored,
             shared=shared,
-            ended=self.ended,
-            t_end=kept[-1],
-            steps=self.steps,
+            ended=int(now.ended),
+            t_end=float(rows["time"][-1] if now.ended else time[-1]),
+            steps=int(now.steps),
             cells=self.cells,
-            fastest=float(self.record[sk.FASTEST]),
-            fastest_at=kept[0] + float(self.record[sk.FASTEST_AT]),
-            room=float(self.record[sk.ROOM]),
-            room_at=kept[0] + float(self.record[sk.ROOM_AT]),
+            fastest=float(now.fastest),
+            fastest_at=start + float(now.fastest_at),
+            room=float(now.room),
+            room_at=start + float(now.room_at),
             unresolved=self.unresolved,
-            given=float(kinetic[0].sum() + stored[0].sum() + projected[0]),
+            given=float(kinetic[0].sum() + stored[0].sum() + rows["settled"][0]),
         )
+
+    def _energies(self, a: Floats, p: Floats) -> tuple[Floats, Floats, float]:
+        """Return kinetic and stored energies of u and v, and what both share."""
+        stiff, norm = self.m.modes["stiffness"], self.m.modes["norm"]
+        kinetic = 0.5 * (p**2 / norm).sum(axis=1)
+        both = p[0] * p[1] + stiff[0] * a[0] * a[1]
+        stored = 0.5 * (stiff * a**2 / norm).sum(axis=1)
+        return kinetic, stored, 0.5 * float((both / norm[0]).sum())
 
 
 def _wave_numbers(length: float, cells: int, periodic: bool) -> Floats:
@@ -310,17 +283,15 @@ def _coefficients(
     return np.concatenate([[waves.real[0]], pairs.ravel()])
 
 
-def _free_flow(omega: Floats, drag: float, t: float) -> Floats:
-    """Return (2, 4, mode) the 2 x 2 matrices of x'' + drag x' + omega^2 x = 0 over t."""
+def _free_flow(omega: Floats, drag: float, t: float) -> sk.Flow:
+    """Return the free vibration of x'' + drag x' + omega^2 x = 0 over t."""
     turn = np.sqrt((omega**2 - 0.25 * drag**2).astype(np.complex128)) * t
     fade = np.exp(-0.5 * drag * t)
     cos = np.cos(turn).real * fade
     # sin(q t) / q
     sin = np.sinc(turn / np.pi).real * t * fade
     half = 0.5 * drag * sin
-    # rows A_A, A_P, P_A, P_P of the kernels
-    flow = np.stack([cos + half, sin, -(omega**2) * sin, cos - half], axis=1)
-    return np.ascontiguousarray(flow)
+    return sk.Flow(cos + half, sin, -(omega**2) * sin, cos - half)
 
 
 def _check_bump(pair: StrandPair, width: float, cells: int) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.continuation import bordered
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.numerics.vectors import inner, size_of
 from stiction.solids.contact import sweeps as k
@@ -175,15 +176,14 @@ class Bordered:
             rest = trial.residual.ravel()[free]
             try:
                 factors = self.space.factorise(problem.reduced(matrix))
-                both = factors.solve(np.stack([-rest, -by_time], axis=1))
+                both = factors.solve(np.stack([-rest, by_time], axis=1))
             except LinearSolveError:
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
-            across = along_t + inner(along_u, both[:, 1])
-            if across == 0.0:
+            try:
+                step, dt = bordered(both, along_u, along_t, -off)
+            except np.linalg.LinAlgError:
                 reason = "the control does not feel the load"
                 return Arc(None, t, iteration, tuple(residuals), None, None, reason)
-            dt = (-off - inner(along_u, both[:, 0])) / across
-            step = both[:, 0] + dt * both[:, 1]
             if not np.isfinite(dt) or not np.isfinite(step).all():
                 return Arc(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
             moved = self._advance(state, u, t, step, dt, inner(rest, step))

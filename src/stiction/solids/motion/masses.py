@@ -1,7 +1,7 @@
 """Mass matrices of bodies and membranes: consistent or lumped.
 
 Bodies are lumped by scaling the diagonal, membranes by summing rows: their functions are positive
-and the sum of their control points with masses is the centre of mass (decision 0063).
+and the sum of their control points with masses is the centre of mass (docs/decisions/27).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def membrane_mass(body: Membrane, density: float, lumped: bool) -> csr_matrix:
     lumped : diagonal, the sum of each row; functions are positive, so that masses are, and total
         and centre of mass stay what they were
 
-    Source: Hughes 2000, section 7.3.2 (row sums); decision 0063.
+    Source: Hughes 2000, section 7.3.2 (row sums); docs/decisions/27.
     Verified by: tests/unit/solids/motion/test_membranes_move.py::test_mass_of_a_sheet
     """
     from scipy.sparse import coo_matrix, csr_matrix

@@ -29,12 +29,13 @@ Path = tuple[str | int, ...]
 
 # events of a run and passes of the loop beyond which a run goes on in a second call
 _EVENTS, _PASSES = 512, 5000
-_AUDIT = {
-    "stays_on_surface": "off",
-    "stays_on_its_side": "wrong_side",
-    "multiplier_within_bound": "multiplier",
-}
-_ENERGY_AUDIT = ("ledger_closes", "friction_dissipates")
+_AUDIT = (
+    "ledger_closes",
+    "friction_dissipates",
+    "stays_on_surface",
+    "stays_on_its_side",
+    "multiplier_within_bound",
+)
 
 
 def blocks_of(
@@ -67,7 +68,7 @@ def blocks_of(
     known = {"period", "stats.events", "stats.steps", "stats.rejected"}
     known |= {f"final.{name}" for name in system.state_names}
     known |= {f"energy.{name}" for name in COLUMNS}
-    known |= {f"audit.{name}" for name in (*_ENERGY_AUDIT, *_AUDIT)}
+    known |= {f"audit.{name}" for name in _AUDIT}
     if not all(name in known or name.startswith("events.") for name in names):
         return None
     crew = _Crew(system, method, request, paths)
@@ -154,10 +155,10 @@ class _Crew:
     def _block(self, found: Found, sound: Flags, others: Sequence[SwitchingSystem]) -> Block:
         """Judge the members as the audit does, and name their results."""
         from stiction.switching.flow.records import KINDS
-        from stiction.switching.outcome import limits
+        from stiction.switching.outcome import energy_lines, state_lines
 
-        system, m = self.system, len(found.done)
-        n, bounds = system.compiled.n, limits(float(self.method.rtol))
+        system, m, rtol = self.system, len(found.done), float(self.method.rtol)
+        n = system.compiled.n
         sums = np.zeros((m, 3, 4))
         if others:
             for k, one in enumerate(others):
@@ -168,17 +169,12 @@ class _Crew:
         work, heat, viscous = (found.states[:, :, n + k] for k in range(3))
         sums[:, :, 2], sums[:, :, 3] = work, viscous
         energy = ledger_of(sums, heat[:, :, None])
-        gained = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
-        values = {
-            "ledger_closes": energy.imbalance_rel,
-            "friction_dissipates": gained,
-            **{name: found.worst[worst] for name, worst in _AUDIT.items()},
-        }
-        limit = (bounds[0], bounds[0] * energy.scale, bounds[1], bounds[1], bounds[2])
+        given = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
+        lines = energy_lines(energy.imbalance_rel, energy.scale, given, rtol, "J")
+        lines += state_lines(found.worst, rtol, (None, None, None))
         holds = sound & (found.done == 1)
-        for value, most in zip(values.values(), limit, strict=True):
-            # written so that what is no number does not hold
-            holds &= value <= most
+        for line in lines:
+            holds &= line.holds
         events = found.kinds.sum(axis=1)
         holds &= events < self.method.max_events
         results: dict[str, Array] = {
@@ -189,7 +185,7 @@ class _Crew:
             **{f"final.{name}": found.states[:, 2, i] for i, name in enumerate(system.state_names)},
             **energy.at_end(),
             **{f"events.{kind}": found.kinds[:, k] for k, kind in enumerate(KINDS)},
-            **{f"audit.{name}": value for name, value in values.items()},
+            **{f"audit.{line.check}": line.value for line in lines},
         }
         return Block(holds, found.time, events, energy.imbalance_rel, results)
 

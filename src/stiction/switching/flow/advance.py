@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES
+from stiction.numerics.event_localisation import NODES
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.events import at_event, forget_zeros, touches_at
 from stiction.switching.flow.geometry import finite

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES, value_and_slope
+from stiction.numerics.event_localisation import NODES, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import finite, size_of_time
 from stiction.switching.flow.rates import (

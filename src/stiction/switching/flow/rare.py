@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.event_localisation import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import advance
 from stiction.switching.flow.corners.handling import at_end_of_stay, at_meeting, at_stay

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.checkpoint import StateArray
-from stiction.numerics.bernstein import (
+from stiction.numerics.checks import MOST_WORK
+from stiction.numerics.event_localisation import (
     NODES,
     bernstein_from_samples,
     nodes,
     tail_from_samples,
 )
-from stiction.numerics.checks import MOST_WORK
 from stiction.switching.flow.state import (
     BERNSTEIN,
     COEFFICIENT,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Struct, Table
-from stiction.numerics.bernstein import DEPTH, NODES
+from stiction.numerics.event_localisation import DEPTH, NODES
 from stiction.switching.flow.tableau import STAGES
 
 if TYPE_CHECKING:
@@ -265,9 +265,9 @@ DENSE = STAGE + STAGES
 DENSE_ROWS = 7
 SAMPLE = DENSE + DENSE_ROWS
 ROOT = SAMPLE + NODES
-COEFFICIENT = ROOT + DEPTH + 3
+COEFFICIENT = ROOT + DEPTH + 2
 
-# ---- rows of `table`: the tableau, then what `numerics.bernstein` makes of samples
+# ---- rows of `table`: the tableau, then what `numerics.event_localisation` makes of samples
 
 BERNSTEIN = 23
 NODE, TAIL, LAST = BERNSTEIN + NODES, BERNSTEIN + NODES + 1, BERNSTEIN + NODES + 2

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES, NONE, first_dip, first_fall, value_and_slope
 from stiction.numerics.callback import at, call_at, row_at
+from stiction.numerics.event_localisation import NODES, NONE, first_dip, first_fall, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import size_of_time
 from stiction.switching.flow.rates import event_values, rates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,8 +11,8 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError, SolveError, explain, nearest
 from stiction.numerics.checks import Record, number, numbers, whole
+from stiction.numerics.continuation import Dense, located, place_at, solved_nearby, trace
 from stiction.switching.model import SwitchingSystem
-from stiction.switching.two_folds.arclength import corrected, solved_nearby, tangent_of, trace
 from stiction.switching.two_folds.finding import TwoFold, checked_system, described, two_fold
 from stiction.switching.two_folds.newton import Probe, Search, search
 
@@ -42,9 +43,6 @@ _STEP = 2.0**-17
 _MOST_KEPT = 64
 # a longer move than this, over the scale, has gone to another two-fold
 _POLISH = 1e-8
-_MOST_HALVINGS = 60
-# relative size of what vanishes, or of the last move, that ends the search for a change
-_NOTHING = 1e-13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +152,15 @@ class _Family:
         probe, x = self.split(u)
         return BOUNDARIES[boundary](probe.lie_derivatives(x)[0])
 
-    def jacobian(self, u: Floats) -> Floats:
+    def tolerance(self, _u: Floats) -> float:
+        """Return 0: points are corrected until they move no more."""
+        return 0.0
+
+    def moved(self, u: Floats, step: Floats) -> Floats:
+        """Return u after a scaled step."""
+        return u + self.scale * step
+
+    def linearised(self, u: Floats) -> Dense:
         """Return dG/du times the scale, by central differences."""
         columns = []
         for i, size in enumerate(self.scale):
@@ -162,7 +168,10 @@ class _Family:
             up, down = u.copy(), u.copy()
             up[i], down[i] = u[i] + d, u[i] - d
             columns.append((self.residual(up) - self.residual(down)) / (up[i] - down[i]) * size)
-        return np.stack(columns, axis=1)
+        jacobian = np.stack(columns, axis=1)
+        if not np.isfinite(jacobian).all():
+            raise np.linalg.LinAlgError
+        return Dense(jacobian)
 
     def two_fold(self, u: Floats) -> TwoFold:
         """Return the two-fold at u; SolveError where it has ceased to be one."""
@@ -329,10 +338,13 @@ def _changes(
 ) -> list[CaseChange]:
     """Return the boundaries between two points of a curve, in order."""
     found = []
+    step = (new - u) / family.scale
     for name, test in BOUNDARIES.items():
         if test(point.K) * test(other.K) >= 0.0 or _lost(name, point) or _lost(name, other):
             continue
-        place = _located(family, u, new, name, test(point.K))
+        ends = test(point.K), family.test(new, name)
+        at = functools.partial(family.test, boundary=name)
+        place = located(family, place_at(family, u, step), step, at, ends)
         if place is None:
             continue
         probe, x = family.split(place[1])
@@ -352,33 +364,6 @@ def _lost(boundary: str, point: TwoFold) -> bool:
     if boundary in _SQUARES:
         doubt *= 2.0 * float(np.abs(point.K).max())
     return abs(BOUNDARIES[boundary](point.K)) <= doubt
-
-
-def _located(
-    family: _Family, u: Floats, new: Floats, boundary: str, value: float
-) -> tuple[float, Floats] | None:
-    """Return where between two points of the curve the boundary lies (Illinois method)."""
-    jacobian = family.jacobian(u)
-    row = tangent_of(jacobian, (new - u) / family.scale)
-    low, high, at_low = 0.0, 1.0, value
-    at_high = family.test(new, boundary)
-    best: tuple[float, Floats] | None = None
-    nothing = _NOTHING * max(abs(at_low), abs(at_high))
-    for _ in range(_MOST_HALVINGS):
-        share = (low * at_high - high * at_low) / (at_high - at_low)
-        place = corrected(family, jacobian, row, u + share * (new - u))
-        if place is None:
-            return best
-        now = family.test(place, boundary)
-        moved = 1.0 if best is None else abs(share - best[0])
-        best = share, place
-        if abs(now) <= nothing or moved <= _NOTHING:
-            return best
-        if (now > 0.0) == (at_high > 0.0):
-            high, at_high, at_low = share, now, 0.5 * at_low
-        else:
-            low, at_low, at_high = share, now, 0.5 * at_high
-    return best
 
 
 def _first(

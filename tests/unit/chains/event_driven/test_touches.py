@@ -10,7 +10,7 @@ from chain_judge import Judge, judged
 
 import stiction as st
 from stiction.chains.event_driven.touch_kernels import fall
-from stiction.numerics.locate import NO_ROOT
+from stiction.numerics.event_localisation import NONE
 
 Sine, PiecewiseLinear = st.chains.Sine, st.chains.PiecewiseLinear
 
@@ -23,22 +23,22 @@ def found(roots, low=1e-12, high=1e-12, above=False, lead=1.0, lift=0.0):
 
 
 def test_roots_and_touches():
-    assert found([0.4], lead=-1.0) == (pytest.approx(0.4, abs=1e-15), NO_ROOT, NO_ROOT)
+    assert found([0.4], lead=-1.0) == (pytest.approx(0.4, abs=1e-15), NONE, NONE)
     # a double root, and one lifted or pushed by less than its error
     for lift in (0.0, 5e-13, -5e-13):
         root, touch, left_open = found([0.5, 0.5], lift=lift)
-        assert (root, left_open) == (NO_ROOT, NO_ROOT)
+        assert (root, left_open) == (NONE, NONE)
         assert touch == pytest.approx(0.5, abs=1e-12)
     # by more: two roots, or none
     assert found([0.5, 0.5], lift=-1e-10)[0] == pytest.approx(0.5 - 1e-5, rel=1e-6)
-    assert found([0.5, 0.5], lift=1e-10) == (NO_ROOT, NO_ROOT, NO_ROOT)
+    assert found([0.5, 0.5], lift=1e-10) == (NONE, NONE, NONE)
     # a touch and a fall after it
     root, touch, _ = found([0.25, 0.25, 0.75], lead=-1.0)
     assert (root, touch) == (pytest.approx(0.75, abs=1e-12), pytest.approx(0.25, abs=1e-12))
     # within its error from here to the end
     assert found([1.0, 1.0])[2] == pytest.approx(1.0 - 1e-6, rel=1e-9)
     assert found([0.0, 0.0], above=True)[1] == 0.0
-    assert found([0.0, 0.0])[1] == NO_ROOT
+    assert found([0.0, 0.0])[1] == NONE
 
 
 # ---- double roots

@@ -7,7 +7,7 @@ node, and beyond it points go on in a straight line, so that both curves end at 
 
 Frames are weighted by the B-spline in either case: what they turn by has no place in space.
 
-Source: formulas sheet of the rods paper, section 3; docs/decisions/0046.
+Source: formulas sheet of the rods paper, section 3; docs/decisions/12.
 """
 
 from __future__ import annotations

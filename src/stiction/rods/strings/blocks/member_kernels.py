@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
-from stiction.rods.strings.characteristics_kernels import COUNT, FULL, PLACE, REACHED, TIME, march
+from stiction.rods.strings.characteristics_kernels import FULL, REACHED, march
 from stiction.rods.strings.field_kernels import fields, guide_waves, powers
+from stiction.rods.strings.state import Contact, Pair, Parameters, Progress, Step
 
 __all__ = ["Fields", "Marches", "look_at_strings", "march_strings"]
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -20,30 +23,35 @@ Ints = npt.NDArray[np.int64]
 class Marches(NamedTuple):
     """Arrays of b marches, as `characteristics_kernels` has those of one.
 
-    par (b, p), now (b, k), wave (b, 4, room, columns), marks (b, rows, 4), queue (b, 4, q),
-    node (b, rows, columns), rows (b, t, columns) at the saved times; flag and done (b,) what
-    `march` returned last: FULL for those that are to go on
+    parameters, contact, progress (b,), strings (b, 2), cubics (b, 4, room), waves (b, 4), queue
+    (b, 4, q), moments (b, 5), incoming (b, 5, 4), samples (b, t) at the saved times. The flag in
+    `progress` is FULL for those that are to go on.
     """
 
-    par: Floats
-    now: Floats
-    wave: Floats
-    marks: Ints
+    parameters: Table[Parameters]
+    strings: Array
+    contact: Table[Contact]
+    progress: Table[Progress]
+    cubics: Array
+    waves: Array
     queue: Ints
-    node: Floats
-    rows: Floats
-    flag: Ints
-    done: Ints
+    moments: Array
+    incoming: Floats
+    samples: Array
 
 
 class Fields(NamedTuple):
-    """Where and what fields are read at the last time.
+    """Energies at all saved times; where fields are read at the last one, and what they are.
 
-    wanted : 1 if they are asked for
+    energy, product : (b, t, 2), and both : (b, t), as of `powers`
+    wanted : 1 if fields are asked for
     x : (b, 2, n) places on u and v; start : (b, 2) u and v at the contact at the start
     place, rate : (b, 2, n) displacements and velocities
     """
 
+    energy: Floats
+    product: Floats
+    both: Floats
     wanted: int
     x: Floats
     start: Floats
@@ -61,27 +69,24 @@ def march_strings(targets: Floats, most: int, m: Marches) -> None:
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
-    for b in range(m.flag.size):
-        if m.flag[b] == FULL:
-            m.flag[b], m.done[b] = march(
+    for b in range(len(m.progress)):
+        if m.progress[b].flag == FULL:
+            m.progress[b].flag = march(
                 targets,
-                m.rows[b],
-                m.done[b],
+                m.samples[b],
                 most,
-                m.par[b],
-                m.now[b],
-                m.wave[b],
-                m.marks[b],
+                m.parameters[b : b + 1],
+                m.contact[b : b + 1],
+                m.progress[b : b + 1],
+                Pair(m.strings[b], m.waves[b], m.cubics[b]),
                 m.queue[b],
-                m.node[b],
+                Step(m.moments[b], m.incoming[b]),
             )
 
 
 @kernel(nogil=True)
-def look_at_strings(
-    m: Marches, gauss: Floats, weights: Floats, alike: Ints, power: Floats, out: Fields
-) -> None:
-    """Fill in the energies (b, t, 5) at all saved times, and the fields at the last one.
+def look_at_strings(m: Marches, gauss: Floats, weights: Floats, alike: Ints, out: Fields) -> None:
+    """Fill in the energies at all saved times, and the fields at the last one.
 
     Parameters
     ----------
@@ -90,27 +95,27 @@ def look_at_strings(
 
     Verified by: tests/unit/rods/strings/blocks/test_members.py::test_the_same_as_single_runs
     """
-    times, contacts = np.zeros(m.rows.shape[1]), np.zeros((m.rows.shape[1], 2))
-    ends, own, scale = np.zeros(2), np.zeros(2), np.zeros((4, 2))
+    size = m.samples.shape[1]
+    times, contacts, ends, own = np.zeros(size), np.zeros((size, 2)), np.zeros(2), np.zeros(2)
     place, rate = np.zeros((2, out.x.shape[2])), np.zeros((2, out.x.shape[2]))
-    for b in range(m.flag.size):
-        if m.flag[b] != REACHED:
+    for b in range(len(m.progress)):
+        if m.progress[b].flag != REACHED:
             continue
-        for k in range(times.size):
-            times[k] = m.rows[b, k, TIME]
-            contacts[k, 0], contacts[k, 1] = m.rows[b, k, PLACE], m.rows[b, k, PLACE + 1]
-        count, slots = m.marks[b, COUNT], 0
+        for k in range(size):
+            sample = m.samples[b, k]
+            times[k], contacts[k, 0], contacts[k, 1] = sample.time, sample.s1, sample.s2
+        pair, slots = Pair(m.strings[b], m.waves[b], m.cubics[b]), 0
         for f in range(4):
-            slots = max(slots, count[f])
+            slots = max(slots, pair.waves[f].count)
         guide = np.zeros((4, slots), np.int64)
-        wave, par = m.wave[b], m.par[b]
-        guide_waves(wave, count, guide, scale)
-        same = alike[b] == 1
-        powers(times, contacts, gauss, weights, same, par, wave, count, guide, scale, power[b])
+        guide_waves(pair, guide)
+        same, energy, product, both = alike[b] == 1, out.energy[b], out.product[b], out.both[b]
+        powers(times, contacts, gauss, weights, same, pair, guide, energy, product, both)
         ends[0], ends[1] = times[0], times[-1]
         for i in range(2 if out.wanted == 1 else 0):
             own[0], own[1] = contacts[0, i], contacts[-1, i]
             start = out.start[b, i]
-            fields(i, out.x[b, i], ends, own, start, par, wave, count, guide, scale, place, rate)
+            x = out.x[b, i]
+            fields(i, x, ends, own, start, pair, guide, place, rate)
             for j in range(place.shape[1]):
                 out.place[b, i, j], out.rate[b, i, j] = place[1, j], rate[1, j]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,11 @@ from stiction.rods.strings.characteristics import (
     Path,
     gauss_points,
     parameters_of,
+    strings_of,
 )
 from stiction.rods.strings.model import RollingStrings
 from stiction.rods.strings.outcome import LEDGER_LIMIT, grid
+from stiction.rods.strings.state import Contact, Cubic, Moment, numbers_of
 
 if TYPE_CHECKING:
     from stiction.rods.methods import Characteristics
@@ -139,12 +142,11 @@ class _Crew:
 
         m, times = len(group), self.request.save.size
         marches = [self._marched(group, k) for k in range(len(self.methods))]
-        power = np.zeros((m, times, 5))
-        seen = self._fields(group)
+        seen = self._fields(group, times)
         alike = np.array([one.identical for one in group], dtype=np.int64)
-        look_at_strings(marches[0], *gauss_points(), alike, power, seen)
+        look_at_strings(marches[0], *gauss_points(), alike, seen)
         size = sum(a.nbytes for march in marches for a in march) // m
-        return self._block(group, marches, power, seen), size
+        return self._block(group, marches, seen), size
 
     def _marched(self, group: Sequence[RollingStrings], k: int) -> Marches:
         """March all to the end, by the method or with twice its step."""
@@ -156,15 +158,13 @@ class _Crew:
         made = _stacked(paths)
         if self.alike:
             for b, one in enumerate(group):
-                size = made.par[b, kernels.SIZE]
-                made.par[b], made.par[b, kernels.SIZE] = parameters_of(one, method), size
+                size = made.parameters[b].size
+                made.strings[b], made.parameters[b] = strings_of(one), parameters_of(one, method)[0]
+                made.parameters[b].size = size
         targets = paths[0].targets
         march_strings(targets, method.max_steps, made)
-        while (made.flag == kernels.FULL).any():
-            # twice the room
-            room = made.wave.shape[2] - 1
-            wider = np.pad(made.wave, ((0, 0), (0, 0), (0, room), (0, 0)))
-            made = made._replace(wave=wider)
+        while (made.progress["flag"] == kernels.FULL).any():
+            made = _with_twice_the_room(made)
             march_strings(targets, method.max_steps, made)
         return made
 
@@ -175,7 +175,7 @@ class _Crew:
             self.first[k] = Path(one, self.methods[k], self.request)
         return self.first[k]
 
-    def _fields(self, group: Sequence[RollingStrings]) -> Fields:
+    def _fields(self, group: Sequence[RollingStrings], times: int) -> Fields:
         from stiction.rods.strings.blocks.member_kernels import Fields
 
         shape = len(group), 2, self.system.nodes if self.fields else 0
@@ -186,71 +186,59 @@ class _Crew:
                 if shape_of is not None:
                     value = shape_of.value(np.array([at]), one.lengths[i], one.ends)
                     start[b, i] = float(value[0])
-        return Fields(int(self.fields), x, start, np.zeros(shape), np.zeros(shape))
+        energy, product = np.zeros((2, len(group), times, 2))
+        both, place, rate = np.zeros((len(group), times)), np.zeros(shape), np.zeros(shape)
+        return Fields(energy, product, both, int(self.fields), x, start, place, rate)
 
     def _block(
-        self,
-        group: Sequence[RollingStrings],
-        marches: Sequence[Marches],
-        power: Floats,
-        seen: Fields,
+        self, group: Sequence[RollingStrings], marches: Sequence[Marches], seen: Fields
     ) -> Block:
         """Judge the members as the audit does, and name their results."""
         from stiction.rods.strings import characteristics_kernels as kernels
-        from stiction.rods.strings import field_kernels as fk
 
         path, start = marches[0], self.request.t_start
-        rows, now = path.rows, path.now
-        total = power[:, :, fk.ENERGY : fk.OWN].sum(axis=2)
-        sums = np.zeros((len(group), rows.shape[1], 4))
-        sums[:, :, 0] = 0.5 * total + 0.25 * power[:, :, fk.OWN : fk.BOTH].sum(axis=2)
+        samples, now = path.samples, path.progress
+        total = seen.energy.sum(axis=2)
+        sums = np.zeros((*total.shape, 4))
+        sums[:, :, 0] = 0.5 * total + 0.25 * seen.product.sum(axis=2)
         sums[:, :, 1] = total - sums[:, :, 0]
-        energy = ledger_of(sums, np.ascontiguousarray(rows[:, :, kernels.HEAT : kernels.HEAT + 1]))
+        energy = ledger_of(sums, samples["heat"][:, :, None].copy())
         values, holds = self._checks(path)
         values["ledger_closes"] = energy.imbalance_rel
         holds &= energy.imbalance_rel <= LEDGER_LIMIT
         for march, method in zip(marches, self.methods, strict=True):
-            most = method.max_steps
-            holds &= (march.flag == kernels.REACHED) & (march.now[:, kernels.STEPS] < most)
-            holds &= march.now[:, kernels.TRIES] <= _SURELY * most
-            holds &= np.isfinite(march.now[:, : kernels.SAVED]).all(axis=1)
+            most, how = method.max_steps, march.progress
+            holds &= (how["flag"] == kernels.REACHED) & (how["steps"] < most)
+            holds &= how["tries"] <= _SURELY * most
+            holds &= np.isfinite(numbers_of(march.contact)).all(axis=1)
         if self.method.check:
             values["converged"] = _apart(group, path, marches[1])
             holds &= values["converged"] <= AGREE
-        reached = rows[:, -1, kernels.TIME] + start
+        reached = samples["time"][:, -1] + start
         results = self._results(path, energy, seen)
         results |= {f"audit.{name}": value for name, value in values.items()}
         results["agrees_until"] = reached
         nothing = np.zeros(len(group), np.int64)
         results["stats.events"] = nothing
-        results["stats.steps"] = now[:, kernels.STEPS].astype(np.int64)
-        results["stats.corners_met"] = now[:, kernels.MET].astype(np.int64)
-        results["stats.steps_of_history"] = path.marks[:, kernels.COUNT].max(axis=1)
+        results["stats.steps"] = now["steps"].copy()
+        results["stats.corners_met"] = now["met"].copy()
+        results["stats.steps_of_history"] = path.waves["count"].max(axis=1)
         return Block(holds, reached, nothing, energy.imbalance_rel, results)
 
     def _checks(self, path: Marches) -> tuple[dict[str, Floats], Flags]:
         """Return what the audit's lines on the contact say, and whether they hold."""
-        from stiction.rods.strings import characteristics_kernels as kernels
-
-        now, first = path.now, (kernels.RATE, kernels.SPEED)
-        rate, speed = (path.par[:, at : at + 2] for at in first)
-        ratio = np.abs(rate) / speed
-        last = ratio.max(axis=1) * np.abs(now[:, kernels.VELOCITY])
-        fast, alone = np.maximum(now[:, kernels.FASTEST], last), now[:, kernels.ALONE].copy()
+        now, ratio = path.progress, np.abs(path.strings["rate"]) / path.strings["speed"]
+        last = ratio.max(axis=1) * np.abs(path.contact["velocity"])
+        fast, alone = np.maximum(now["fastest"], last), now["alone"].copy()
         linear = np.abs(ratio[:, 0] - ratio[:, 1]) <= 1e-12 * ratio.max(axis=1)
         values = {"contact_subsonic": fast, "cubic_unique": alone}
         if self.system.ends == "fixed":
-            values["contact_inside"] = now[:, kernels.ROOM].copy()
+            values["contact_inside"] = now["room"].copy()
         return values, np.asarray(linear | (alone < 1.0))
 
     def _results(self, path: Marches, energy: Energies, seen: Fields) -> dict[str, Array]:
-        from stiction.rods.strings import characteristics_kernels as kernels
-
-        last = path.rows[:, -1]
-        results: dict[str, Array] = {
-            "final.s1": last[:, kernels.PLACE],
-            "final.s2": last[:, kernels.PLACE + 1],
-        }
+        last = path.samples[:, -1]
+        results: dict[str, Array] = {"final.s1": last["s1"], "final.s2": last["s2"]}
         if self.fields:
             results |= {"final.u": seen.place[:, 0], "final.v": seen.place[:, 1]}
             results |= {"final.u_t": seen.rate[:, 0], "final.v_t": seen.rate[:, 1]}
@@ -268,38 +256,51 @@ def _stacked(paths: Sequence[Path]) -> Marches:
     from stiction.rods.strings import characteristics_kernels as kernels
     from stiction.rods.strings.blocks.member_kernels import Marches
 
-    m, room = len(paths), max(path.wave.shape[1] for path in paths)
-    wave = np.zeros((m, 4, room, kernels.WAVE_COLUMNS))
-    queue = np.zeros((m, *paths[0].queue.shape), dtype=np.int64)
+    m, room = len(paths), max(path.pair.cubics.shape[1] for path in paths)
+    cubics, queue = Cubic.table((m, 4, room)), np.zeros((m, *paths[0].queue.shape), np.int64)
+    numbers = numbers_of(cubics)
     for b, path in enumerate(paths):
-        used = int(path.marks[kernels.COUNT].max()) + 1
-        wave[b, :, :used] = path.wave[:, :used]
-        tail = int(path.marks[kernels.TAIL].max())
+        knots, tail = path.knots, int(path.pair.waves["tail"].max())
+        numbers[b, :, :knots] = numbers_of(path.pair.cubics)[:, :knots]
         queue[b, :, :tail] = path.queue[:, :tail]
-    return Marches(
-        par=np.stack([path.par for path in paths]),
-        now=np.stack([path.now for path in paths]),
-        wave=wave,
-        marks=np.stack([path.marks for path in paths]),
+
+    def of(name: str) -> Any:
+        arrays = [operator.attrgetter(name)(path) for path in paths]
+        # of that very type: what is stacked by NumPy has elements without attributes
+        return np.stack(arrays, out=np.empty((m, *arrays[0].shape), arrays[0].dtype))
+
+    made = Marches(
+        parameters=of("parameters")[:, 0],
+        strings=of("pair.strings"),
+        contact=of("contact")[:, 0],
+        progress=of("progress")[:, 0],
+        cubics=cubics,
+        waves=of("pair.waves"),
         queue=queue,
-        node=np.stack([path.node for path in paths]),
-        rows=np.stack([path.rows for path in paths]),
-        # all are to go on
-        flag=np.full(m, kernels.FULL, dtype=np.int64),
-        done=np.zeros(m, dtype=np.int64),
+        moments=Moment.table((m, 5)),
+        incoming=np.zeros((m, 5, 4)),
+        samples=Contact.table((m, paths[0].targets.size)),
     )
+    # all are to go on
+    made.progress["flag"] = kernels.FULL
+    return made
+
+
+def _with_twice_the_room(marches: Marches) -> Marches:
+    members, _, room = marches.cubics.shape
+    cubics = Cubic.table((members, 4, 2 * room - 1))
+    numbers_of(cubics)[:, :, :room] = numbers_of(marches.cubics)
+    return marches._replace(cubics=cubics)
 
 
 def _apart(group: Sequence[RollingStrings], path: Marches, twin: Marches) -> Floats:
     """Return how far marches with twice the step differ, as a single run's `converged`."""
-    from stiction.rods.strings import characteristics_kernels as kernels
-
-    places = slice(kernels.PLACE, kernels.PLACE + 2)
-    off = np.abs(path.rows[:, :, places] - twin.rows[:, :, places])
-    off /= np.array([one.lengths for one in group])[:, None, :]
-    last, other = path.rows[:, -1, kernels.TIME], twin.rows[:, -1, kernels.TIME]
+    lengths = np.array([one.lengths for one in group])
+    one, two = path.samples, twin.samples
+    off = [np.abs(one[s] - two[s]) / lengths[:, None, i] for i, s in enumerate(("s1", "s2"))]
+    last, other = one["time"][:, -1], two["time"][:, -1]
     end = np.abs(last - other) / np.maximum(np.maximum(last, other), 1e-300)
-    return np.asarray(np.maximum(off.max(axis=(1, 2)), end))
+    return np.asarray(np.maximum(np.maximum(*off).max(axis=1), end))
 
 
 def _nothing(m: int) -> Block:

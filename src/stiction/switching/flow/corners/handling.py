@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NONE
+from stiction.numerics.event_localisation import NONE
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import NO_EVENT, TOO_LONG, after_step
 from stiction.switching.flow.corners.stay import first_opening, length_to_opening, others_at

@@ -13,7 +13,7 @@ Verified by: tests/unit/switching/test_corners.py::test_loss_of_attractivity_at_
 from __future__ import annotations
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES, NONE, first_fall
+from stiction.numerics.event_localisation import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.corners.ways import (
     STAYS_MINUS,

@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 from stiction.numerics.arrays import Matrix
-from stiction.numerics.bernstein import NODES, value_and_slope
+from stiction.numerics.event_localisation import NODES, value_and_slope
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import event_values, slide_data
 from stiction.switching.flow.state import (

@@ -94,9 +94,9 @@ def test_corners_more_room_and_several_calls(monkeypatch):
         sound, doubtful = compared(system, [("G1",)], columns, method, span=(0.0, 6.0))
         assert sound + doubtful == 7
         assert sound >= 1
-    parts, wider, real, pad = [], [], members._Crew._part, np.pad
+    parts, wider, real, widen = [], [], members._Crew._part, members._with_twice_the_room
     monkeypatch.setattr(members._Crew, "_part", lambda c, g: parts.append(g) or real(c, g))
-    monkeypatch.setattr(members.np, "pad", lambda *g: wider.append(g) or pad(*g))
+    monkeypatch.setattr(members, "_with_twice_the_room", lambda m: wider.append(m) or widen(m))
     blocks_of(FIXED, fine, request_of((0.0, 6.0)), [("G1",)], NAMES)(columns)
     assert len(parts) > 1
     assert wider

@@ -1,0 +1,341 @@
+"""Follow a curve of solutions of G(u) = 0, one unknown more than equations, around limit points.
+
+Steps are measured along the curve (pseudo-arclength), so that a limit point of the parameter is
+nothing special. The unknowns may be a vector or anything that a scaled step can move, such as
+places and frames of a rod; the work is bounded and the end of a curve has a reason.
+
+Source: Keller 1977 (pseudo-arclength continuation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError
+from stiction.numerics.vectors import inner
+
+__all__ = [
+    "Dense",
+    "Linear",
+    "Place",
+    "Problem",
+    "Step",
+    "VectorProblem",
+    "advance",
+    "bordered",
+    "corrected",
+    "located",
+    "place_at",
+    "solved_nearby",
+    "trace",
+]
+
+Floats = npt.NDArray[np.float64]
+U = TypeVar("U")
+
+_MOST_CORRECTIONS = 12
+_CONVERGED = 1e-12
+_NOISE = 1e-7
+_SHORTEST = 2.0**-12
+_GROWTH = 1.4
+# cosine of the largest angle between the tangents at both ends of a step
+_TURN = 0.9
+_MOST_HALVINGS = 60
+# relative size of a test function, or of the last move, that ends the search for its zero
+_NOTHING = 1e-13
+
+
+class Linear(Protocol):
+    """G linearised at a point: J dx = dG with q rows for q + 1 scaled unknowns."""
+
+    def tangent(self, before: Floats | None) -> Floats:
+        """Return the unit null vector of J, on the side of `before`."""
+
+    def solve(self, row: Floats, right: Floats) -> Floats:
+        """Return dx with J dx = right[:-1] and row . dx = right[-1]."""
+
+
+class Problem(Protocol[U]):
+    """What is followed."""
+
+    def residual(self, u: U) -> Floats:
+        """Return (q,) G(u) over its sizes; ModelError where it is not defined."""
+
+    def tolerance(self, u: U) -> float:
+        """Return the largest entry of a residual that counts as solved; 0 for none."""
+
+    def linearised(self, u: U) -> Linear:
+        """Return the derivatives of G at u."""
+
+    def moved(self, u: U, step: Floats) -> U:
+        """Return u after a scaled step (q + 1,)."""
+
+
+class VectorProblem(Problem[Floats], Protocol):
+    """A problem whose unknowns are a vector.
+
+    Parameters
+    ----------
+    scale : (q + 1,) sizes of the unknowns
+    limits : (index of an unknown, lowest, highest, name) of what ends the curve
+    """
+
+    scale: Floats
+    limits: tuple[tuple[int, float, float, str], ...]
+
+
+class Dense(NamedTuple):
+    """Derivatives (q, q + 1) by scaled unknowns, as a full matrix."""
+
+    jacobian: Floats
+
+    def tangent(self, before: Floats | None) -> Floats:
+        """Return the unit null vector, on the side of `before`."""
+        tangent = np.linalg.svd(self.jacobian)[2][-1]
+        turned = before is not None and float(tangent @ before) < 0.0
+        return np.asarray(-tangent if turned else tangent)
+
+    def solve(self, row: Floats, right: Floats) -> Floats:
+        """Return dx with J dx = right[:-1] and row . dx = right[-1]."""
+        return np.asarray(np.linalg.solve(np.vstack([self.jacobian, row]), right))
+
+
+class Place(NamedTuple, Generic[U]):
+    """A point of a curve, with its derivatives and the unit tangent in scaled unknowns."""
+
+    u: U
+    linear: Linear
+    tangent: Floats
+
+
+class Step(NamedTuple, Generic[U]):
+    """A point off another one, the scaled step to it, and the iterations that it took."""
+
+    u: U
+    step: Floats
+    iterations: int
+
+
+def bordered(both: Floats, row: Floats, corner: float, wanted: float) -> tuple[Floats, float]:
+    """Return x and y with A x + b y = f and row . x + corner y = wanted, by block elimination.
+
+    Parameters
+    ----------
+    both : (n, 2) A^-1 f and A^-1 b
+
+    Raises
+    ------
+    LinAlgError : where the row does not feel y.
+    """
+    across = corner - inner(row, both[:, 1])
+    if across == 0.0:
+        raise np.linalg.LinAlgError
+    y = (wanted - inner(row, both[:, 0])) / across
+    return both[:, 0] - y * both[:, 1], y
+
+
+def place_at(problem: Problem[U], u: U, before: Floats | None = None) -> Place[U]:
+    """Return the place at a solution, its tangent on the side of `before`."""
+    linear = problem.linearised(u)
+    return Place(u, linear, linear.tangent(before))
+
+
+def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) -> Step[U] | None:
+    """Return the solution a step away that keeps row . step of the guess; None if there is none.
+
+    Newton's method with the derivatives of a nearby place, renewed when it is slow.
+
+    Parameters
+    ----------
+    row : (q + 1,) what of the step is kept
+    guess : (q + 1,) scaled step to begin with
+    """
+    step, wanted = guess.copy(), float(row @ guess)
+    u, linear = problem.moved(place.u, step), place.linear
+    before, fresh = np.inf, False
+    try:
+        for iteration in range(_MOST_CORRECTIONS):
+            residual = problem.residual(u)
+            if not np.isfinite(residual).all():
+                return None
+            if iteration > 0 and float(np.abs(residual).max()) <= problem.tolerance(u):
+                return Step(u, step, iteration)
+            move = linear.solve(row, np.append(-residual, wanted - float(row @ step)))
+            u, step = problem.moved(u, move), step + move
+            size = float(np.abs(move).max())
+            slow = size > 0.1 * before
+            # what shrinks no more is as exact as the derivatives in G allow
+            if size <= _CONVERGED or (slow and fresh and size <= _NOISE):
+                return Step(u, step, iteration + 1)
+            if slow:
+                linear, fresh = problem.linearised(u), True
+            before = size
+    except (ModelError, np.linalg.LinAlgError):
+        return None
+    return None
+
+
+def advance(
+    problem: Problem[U], place: Place[U], length: float, *, longest: float
+) -> tuple[Place[U], Step[U], float] | None:
+    """Return the next place of a curve, the step to it, and how long the next one may be.
+
+    A step that finds no solution, leads far beside its tangent, or ends with another one, is
+    halved; None where it has become too short.
+
+    Parameters
+    ----------
+    length : of the first try along the tangent
+    longest : step allowed
+    """
+    while length >= _SHORTEST * longest:
+        found = stepped(problem, place, length)
+        if found is not None:
+            return *found, min(longest, _GROWTH * length)
+        length *= 0.5
+    return None
+
+
+def stepped(problem: Problem[U], place: Place[U], length: float) -> tuple[Place[U], Step[U]] | None:
+    """Return the place a length further along the tangent; None where that is too long."""
+    new = corrected(problem, place, place.tangent, length * place.tangent)
+    if new is None or float(np.linalg.norm(new.step)) > 2.0 * length:
+        return None
+    try:
+        there = place_at(problem, new.u, place.tangent)
+    except (ModelError, np.linalg.LinAlgError):
+        return None
+    turned = float(there.tangent @ place.tangent)
+    # written so that what is no number does not hold
+    return (there, new) if turned >= _TURN else None
+
+
+def located(
+    problem: Problem[U],
+    place: Place[U],
+    step: Floats,
+    test: Callable[[U], float],
+    ends: tuple[float, float],
+) -> tuple[float, U] | None:
+    """Return where on a step a test function vanishes: share of the step, and solution there.
+
+    Parameters
+    ----------
+    step : from the place to a later one
+    test : changes its sign on the step
+    ends : its values at both ends
+
+    Source: Illinois method.
+    """
+    low, high, (at_low, at_high) = 0.0, 1.0, ends
+    best: tuple[float, U] | None = None
+    nothing = _NOTHING * max(abs(at_low), abs(at_high))
+    for _ in range(_MOST_HALVINGS):
+        share = (low * at_high - high * at_low) / (at_high - at_low)
+        found = corrected(problem, place, place.tangent, share * step)
+        if found is None:
+            return best
+        now = test(found.u)
+        moved = 1.0 if best is None else abs(share - best[0])
+        best = share, found.u
+        if abs(now) <= nothing or moved <= _NOTHING:
+            return best
+        if (now > 0.0) == (at_high > 0.0):
+            high, at_high, at_low = share, now, 0.5 * at_low
+        else:
+            low, at_low, at_high = share, now, 0.5 * at_high
+    return best
+
+
+def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
+    """Return a solution near `guess` by Newton steps of least norm; None if there is none."""
+    u = guess.copy()
+    try:
+        for _ in range(3 * _MOST_CORRECTIONS):
+            residual = problem.residual(u)
+            if not np.isfinite(residual).all():
+                return None
+            linear: Any = problem.linearised(u)
+            move = np.linalg.lstsq(linear.jacobian, -residual, rcond=1e-12)[0]
+            size = float(np.linalg.norm(move))
+            # far away a full step would leave the domain
+            u = problem.moved(u, move * min(1.0, 0.25 / max(size, 1e-300)))
+            if size <= 100.0 * _CONVERGED:
+                # where derivatives vanish nothing moves, solved or not
+                return u if float(np.abs(residual).max()) <= _NOISE else None
+    except (ModelError, np.linalg.LinAlgError):
+        return None
+    return None
+
+
+def trace(
+    problem: VectorProblem, start: Floats, sense: float, *, step: float, most: int
+) -> tuple[list[Floats], str]:
+    """Return points of the curve from `start` in one direction, and why it ended.
+
+    Parameters
+    ----------
+    sense : +1.0 or -1.0 times the tangent at the start
+    step : longest step along the curve, in scaled unknowns
+    most : points at most
+    """
+    points, length = [start], step
+    place = place_at(problem, start)
+    place = place._replace(tangent=sense * _oriented(place.tangent))
+    first = place.tangent
+    while len(points) < most:
+        # before a step: beyond a limit there may be no problem
+        landed = _landed(problem, place, length * place.tangent)
+        new = None if landed is not None else advance(problem, place, length, longest=step)
+        if new is not None:
+            landed = _landed(problem, place, new[1].step)
+        if landed is not None:
+            points.append(landed[0])
+            return points, landed[1]
+        if new is None:
+            return points, "no point of the curve was found further on"
+        place, (_, last, _), length = new
+        points.append(place.u)
+        gap = float(np.linalg.norm((place.u - start) / problem.scale))
+        near = gap < 0.75 * float(np.linalg.norm(last))
+        if len(points) > 3 and near and float(place.tangent @ first) > 0.5:
+            points.append(start)
+            return points, "the curve is closed"
+    return points, f"the allowed number of points, {most}"
+
+
+def _oriented(tangent: Floats) -> Floats:
+    """Return the tangent along which the last unknown grows: the same on every machine."""
+    last = int(np.flatnonzero(np.abs(tangent) > 1e-9)[-1])
+    return tangent if tangent[last] > 0.0 else -tangent
+
+
+def _landed(
+    problem: VectorProblem, place: Place[Floats], step: Floats
+) -> tuple[Floats, str] | None:
+    """Return the point on the limit that a step passes, if it passes one."""
+    u, best, found = place.u, 1.0, None
+    new = u + problem.scale * step
+    for index, low, high, name in problem.limits:
+        for bound in (low, high):
+            ahead, behind = new[index] - bound, u[index] - bound
+            beyond = ahead >= 0.0 if bound == high else ahead <= 0.0
+            share = behind / (behind - ahead) if behind != ahead else 1.0
+            if beyond and 0.0 <= share <= best:
+                best, found = share, (index, bound, name)
+    if found is None:
+        return None
+    index, bound, name = found
+    guess = best * step
+    guess[index] = (bound - u[index]) / problem.scale[index]
+    row = np.zeros(u.size)
+    row[index] = 1.0
+    landed = corrected(problem, place, row, guess)
+    if landed is None or float(np.linalg.norm(landed.step - guess)) > 1.0:
+        return None
+    landed.u[index] = bound
+    return landed.u, f"{name} reached {bound:g}"

@@ -1,0 +1,341 @@
+"""The first root of an event function on a step, found for certain or excluded for certain.
+
+An event function is a polynomial on [0, 1]: a Taylor series (`first_root`), or what samples at
+Chebyshev points determine (`first_fall`). In Bernstein form it lies in the hull of its
+coefficients, and it has at most as many roots as they have changes of sign (Descartes). So a step
+whose coefficients have one sign holds no event, and halving separates roots that lie close
+together: two crossings inside one step cannot hide from each other.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.jit import kernel, py_function
+
+__all__ = [
+    "DEPTH",
+    "NODES",
+    "NONE",
+    "bernstein_from_samples",
+    "first_dip",
+    "first_fall",
+    "first_root",
+    "horner",
+    "nodes",
+    "tail_from_samples",
+    "value_and_slope",
+]
+
+Floats = npt.NDArray[np.float64]
+
+NODES = 9
+NONE = 2.0
+# halvings at most: pairs of roots that lie closer count as a touch and are passed over
+DEPTH = 48
+# in so many pieces a polynomial is searched for its minima
+_PIECES = 16
+
+
+@functools.cache
+def nodes() -> Floats:
+    """Return NODES Chebyshev-Radau points of (0, 1], the last one 1."""
+    angles = 2.0 * np.pi * np.arange(NODES - 1, -1, -1) / (2 * NODES - 1)
+    return np.array(0.5 + 0.5 * np.cos(angles))
+
+
+@functools.cache
+def bernstein_from_samples() -> Floats:
+    """Return (NODES, NODES): Bernstein coefficients of degree NODES - 1 from the samples."""
+    from math import comb
+
+    theta, degree = nodes()[:, None], NODES - 1
+    j = np.arange(NODES)
+    binomial = np.array([comb(degree, int(i)) for i in j], dtype=np.float64)
+    basis = binomial * theta**j * (1.0 - theta) ** (degree - j)
+    return np.ascontiguousarray(np.linalg.inv(basis))
+
+
+@functools.cache
+def tail_from_samples() -> Floats:
+    """Return (2, NODES): the last two Chebyshev coefficients from the samples.
+
+    They tell whether the samples resolve the function: those of a smooth function on a
+    short enough step are tiny.
+    """
+    basis = np.polynomial.chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1)
+    return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
+
+
+def _horner(c: Floats, count: int, s: float) -> float:
+    value, s = 0.0, float(s)
+    for one in reversed(c[:count].tolist()):
+        value = value * s + one
+    return value
+
+
+@kernel(plain=_horner, borrows=True)
+def horner(c: Floats, count: int, s: float) -> float:
+    """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
+    value = 0.0
+    for k in range(count - 1, -1, -1):
+        value = value * s + c[k]
+    return value
+
+
+@kernel(borrows=True)
+def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
+    """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
+    count = b.size
+    for i in range(count):
+        work[i] = b[i]
+    slope = 0.0
+    for level in range(1, count):
+        if level == count - 1:
+            slope = (count - 1) * (work[1] - work[0])
+        for i in range(count - level):
+            work[i] = (1.0 - s) * work[i] + s * work[i + 1]
+    return work[0], slope
+
+
+@kernel(borrows=True)
+def first_fall(b: Vector, work: Matrix) -> float:
+    """Return the first s in (0, 1] where the polynomial falls to zero or below, or NONE.
+
+    Parameters
+    ----------
+    b : (count,) Bernstein coefficients; b[0] > 0, otherwise the root is at the start: 0.0
+    work : (>= DEPTH + 2, >= count + 2) scratch space
+
+    Notes
+    -----
+    Pairs of roots closer than 2^-48 of the step count as a touch and are passed over.
+    Verified by: tests/unit/numerics/test_event_localisation.py::test_first_fall_matches_numpy
+    """
+    count = b.size
+    if b[0] <= 0.0:
+        return 0.0
+    least = b[0]
+    for i in range(count):
+        work[0, i] = b[i]
+        least = min(least, b[i])
+    if least > 0.0:
+        return NONE
+    low, width = isolate(work, count)
+    if low == NONE:
+        return 1.0 if b[count - 1] <= 0.0 else NONE
+    return low if width == 0.0 else _refine_bernstein(b, low, low + width, work[DEPTH + 1])
+
+
+def _first_root(c: Floats, count: int, work: Floats) -> float:
+    """Look at sizes before anything else: most polynomials have no root."""
+    first, *others = c[:count].tolist()
+    swing = 0.0
+    for one in others:
+        swing += abs(one)
+    return NONE if first > swing else py_function(first_root)(c, count, work)
+
+
+@kernel(plain=_first_root)
+def first_root(c: Floats, count: int, work: Floats) -> float:
+    """Return the first s in (0, 1) where the polynomial falls to zero, or NONE.
+
+    Parameters
+    ----------
+    c : (>= count,) coefficients by rising power; c[0] > 0
+    count : number of coefficients
+    work : (>= DEPTH + 1, >= count + 2) scratch space
+
+    Notes
+    -----
+    Pairs of roots closer than 2^-48 of the step count as a touch and are passed over.
+    Verified by: tests/unit/numerics/test_event_localisation.py::test_first_root_matches_numpy
+    """
+    swing = 0.0
+    for k in range(1, count):
+        swing += abs(c[k])
+    if c[0] > swing:
+        return NONE
+    _to_bernstein(c, count, work[0])
+    low, width = isolate(work, count)
+    if low == NONE or width == 0.0:
+        return low
+    return _refine(c, count, low, low + width)
+
+
+@kernel(borrows=True)
+def isolate(work: Any, count: int) -> tuple[float, float]:
+    """Return the interval (low end, width) that holds the first root, and no other; NONE if none.
+
+    A width of zero says that the root is at the low end.
+
+    Parameters
+    ----------
+    work : (>= DEPTH + 1, >= count + 2) Bernstein coefficients in row 0, b[0] > 0; the other rows
+        become a stack of intervals, the leftmost on top, with their coefficients
+    count : number of coefficients; the two columns behind them hold low end and width
+    """
+    work[0, count], work[0, count + 1] = 0.0, 1.0
+    top = 0
+    while top >= 0:
+        low, width = work[top, count], work[top, count + 1]
+        if work[top, 0] <= 0.0 and low > 0.0:
+            return low, 0.0
+        changes = _sign_changes(work[top], count)
+        if changes == 0:
+            top -= 1
+        elif changes == 1:
+            return low, width
+        elif top >= DEPTH or width < 2.0**-DEPTH:
+            top -= 1
+        else:
+            _halve(work[top], work[top + 1], count)
+            work[top, count + 1] = 0.5 * width
+            work[top + 1, count], work[top + 1, count + 1] = low, 0.5 * width
+            work[top, count] = low + 0.5 * width
+            top += 1
+    return NONE, 0.0
+
+
+@kernel(borrows=True)
+def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
+    """Return the first minimum behind `begin` with a value of at most `level`, and the value.
+
+    Both are NONE where there is none. A minimum at an end of [begin, 1] does not count, nor
+    do pairs of extrema within a sixteenth of it.
+    """
+    low, slope = begin, value_and_slope(b, begin, work)[1]
+    width = (1.0 - begin) / _PIECES
+    for c in range(_PIECES):
+        high = begin + (c + 1) * width
+        ahead = value_and_slope(b, high, work)[1]
+        if slope < 0.0 <= ahead:
+            left, right = low, high
+            for _ in range(45):
+                s = 0.5 * (left + right)
+                if value_and_slope(b, s, work)[1] < 0.0:
+                    left = s
+                else:
+                    right = s
+            value = value_and_slope(b, left, work)[0]
+            if value <= level:
+                return left, value
+        low, slope = high, ahead
+    return NONE, NONE
+
+
+@kernel(borrows=True)
+def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float:
+    """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
+    s = 0.5 * (low + high)
+    for _ in range(60):
+        value, slope = value_and_slope(b, s, work)
+        if value > 0.0:
+            low = s
+        else:
+            high = s
+        step = s - value / slope if slope != 0.0 else NONE
+        # before the bracket is asked: s has just become an end of it
+        if value == 0.0 or abs(step - s) <= 2e-16:
+            return s
+        if not (low < step < high):
+            step = 0.5 * (low + high)
+        s = step
+    return s
+
+
+def _to_bernstein_at_once(c: Floats, count: int, b: Floats) -> None:
+    b[:count] = c[:count] / _binomials(count)
+    for j in range(1, count):
+        b[j:count] += b[j - 1 : count - 1]
+
+
+@functools.cache
+def _binomials(count: int) -> Floats:
+    made, binomial = [], 1.0
+    for j in range(count):
+        made.append(binomial)
+        binomial = binomial * (count - 1 - j) / (j + 1)
+    return np.array(made)
+
+
+@kernel(plain=_to_bernstein_at_once, borrows=True)
+def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
+    degree = count - 1
+    binomial = 1.0
+    for j in range(count):
+        b[j] = c[j] / binomial
+        binomial = binomial * (degree - j) / (j + 1)
+    for j in range(1, count):
+        for i in range(degree, j - 1, -1):
+            b[i] += b[i - 1]
+
+
+def _sign_changes_in_list(b: Floats, count: int) -> int:
+    changes, last = 0, 1.0
+    for one in b[:count].tolist():
+        if one * last < 0.0:
+            changes += 1
+            last = -last
+    return changes
+
+
+@kernel(plain=_sign_changes_in_list, borrows=True)
+def _sign_changes(b: Floats, count: int) -> int:
+    changes = 0
+    last = 1.0
+    for i in range(count):
+        if b[i] * last < 0.0:
+            changes += 1
+            last = -last
+    return changes
+
+
+def _halve_at_once(b: Floats, left: Floats, count: int) -> None:
+    left[0] = b[0]
+    for level in range(1, count):
+        b[: count - level] = 0.5 * (b[: count - level] + b[1 : count - level + 1])
+        left[level] = b[0]
+
+
+@kernel(plain=_halve_at_once, borrows=True)
+def _halve(b: Floats, left: Floats, count: int) -> None:
+    """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
+    left[0] = b[0]
+    for level in range(1, count):
+        for i in range(count - level):
+            b[i] = 0.5 * (b[i] + b[i + 1])
+        left[level] = b[0]
+
+
+def _refine_in_list(c: Floats, count: int, low: float, high: float) -> float:
+    """Do as `_refine` with numbers of Python, which are faster one by one."""
+    numbers = c[:count].tolist()
+    return py_function(_refine)(numbers, count, float(low), float(high))
+
+
+@kernel(plain=_refine_in_list, borrows=True)
+def _refine(c: Floats, count: int, low: float, high: float) -> float:
+    """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
+    s = 0.5 * (low + high)
+    for _ in range(100):
+        value, slope = 0.0, 0.0
+        for k in range(count - 1, -1, -1):
+            slope = slope * s + value
+            value = value * s + c[k]
+        if value > 0.0:
+            low = s
+        else:
+            high = s
+        step = s - value / slope if slope != 0.0 else 2.0 * high + 1.0
+        if not (low < step < high):
+            step = 0.5 * (low + high)
+        if abs(step - s) <= 1e-16 * abs(s) or value == 0.0:
+            return s
+        s = step
+    return s
