@@ -3,8 +3,7 @@
 import numpy as np
 
 from stiction.rods.assembly import assemble
-from stiction.rods.driving_kernels import SLIDES, SLOT
-from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, elastic
+from stiction.rods.rod_kernels import elastic
 
 
 def spectrum(system):
@@ -12,7 +11,7 @@ def spectrum(system):
     flat = assemble(system)
     size = flat.r.shape[1]
     spare = [np.zeros((3, size)) for _ in range(4)]
-    mass, turn = flat.mat[MASS], flat.mat[INERTIA]
+    mass, turn = flat.material.mass, flat.material.inertia
     inertia = np.concatenate([np.tile(mass, 3), turn, turn, 2.0 * turn])
 
     def force(x):
@@ -33,10 +32,10 @@ def spectrum(system):
         x = np.zeros(n)
         x[j] = eps * 1e-2
         matrix[:, j] = (force(x) - force(-x)) / (2.0 * eps * 1e-2)
-    moves = np.repeat(flat.mat[FREE : TURNS + 1] > 0.0, 3, axis=0)
-    for row in flat.driven[flat.driven[:, SLIDES] == 1.0]:
+    moves = np.repeat(np.array([flat.material.free, flat.material.turns]) > 0.0, 3, axis=0)
+    for row in flat.driven[flat.driven["slides"] == 1]:
         # along x alone
-        moves[1:3, int(row[SLOT])] = False
+        moves[1:3, row.slot] = False
     keep = moves.ravel()
     root = np.sqrt(inertia[keep])
     matrix = -matrix[np.ix_(keep, keep)] / np.outer(root, root)

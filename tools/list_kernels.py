@@ -70,7 +70,7 @@ st.solve(system, st.rods.RollingMidpoint(step=1e-4), (0.0, 1e-3), throw=False)
 import numpy as np
 from stiction.core.run import Request
 from stiction.rods.strings.blocks.members import blocks_of
-strings, method = st.read_scenario("string-offset").system, st.Characteristics(step=0.01)
+strings, method = st.read_scenario("string-offset").system, st.rods.Characteristics(step=0.01)
 request = Request(0.0, 1.0, np.array([0.0, 1.0]))
 blocks_of(strings, method, request, [("G1",)], ["final.u"])([np.array([0.2, 0.3])])
 """,

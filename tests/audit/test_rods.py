@@ -36,8 +36,6 @@ from stiction.rods.contact import state
 
 # what is reached past the public names, to damage it
 PLANE_KERNELS = "stiction.rods.plane.march_kernels"
-HEAT = importlib.import_module("stiction.rods.plane.kernels").HEAT
-P = importlib.import_module("stiction.rods.plane.kernels").P
 
 RADIUS = 0.02
 SECTION = CircularSection(RADIUS, 1e6, density=1000.0)
@@ -468,10 +466,10 @@ def test_heat_that_comes_back_from_a_plane(monkeypatch):
     kernels = importlib.import_module(PLANE_KERNELS)
     books = jit.py_function(kernels.contact_work)
 
-    def cooling(work, half):
-        before = work[HEAT].copy()
-        told = books(work, half)
-        work[HEAT] = 2.0 * before - work[HEAT]
+    def cooling(nodes, half):
+        before = nodes["heat"].copy()
+        told = books(nodes, half)
+        nodes["heat"] = 2.0 * before - nodes["heat"]
         return told
 
     monkeypatch.setattr(kernels, "contact_work", cooling)
@@ -491,7 +489,7 @@ def test_friction_on_a_plane_exceeds_its_bound(monkeypatch):
     def rubbing(*given):
         told = law(*given)
         # impulses across the plane, and along both directions of it
-        given[6][P + 1 : P + 3] *= 1.2
+        given[5]["impulse"][:, 1:] *= 1.2
         return told
 
     monkeypatch.setattr(kernels, "impulses", rubbing)

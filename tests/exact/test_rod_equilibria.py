@@ -64,7 +64,7 @@ def test_a_rest_is_a_rest_of_the_rod_that_moves(right):
     force, torque, *spare = (np.zeros_like(flat.r) for _ in range(4))
     rk.elastic(flat.r, flat.q, flat.mat, *spare, force, torque)
     size = np.abs(force).max()
-    free, turns = flat.mat[rk.FREE] > 0.0, flat.mat[rk.TURNS] > 0.0
+    free, turns = flat.material.free > 0.0, flat.material.turns > 0.0
     assert np.abs(force + flat.constant)[:, free].max() <= 1e-7 * size
     assert np.abs(torque)[:, turns].max() <= 1e-7 * size
 

@@ -67,7 +67,7 @@ def frequencies(ends, elements, correction=None):
         rk.elastic(r, q, flat.mat, *scratch)
         return np.concatenate([scratch[2][2], scratch[3][1]])
 
-    free = np.concatenate([flat.mat[rk.FREE], flat.mat[rk.TURNS]])
+    free = np.concatenate([flat.material.free, flat.material.turns])
     live = np.flatnonzero(free > 0.0)
     nudge = 1e-6
     columns = []

@@ -43,7 +43,7 @@ def wrong(state):
             if f"{name}.{field}".startswith(MAY_BE_NAN):
                 continue
             part = values.copy()
-            part[field] = np.nan if values.dtype[field].kind == "f" else -2
+            part[field] = np.nan if values[field].dtype.kind == "f" else -2
             yield f"{name}.{field} NaN or negative", {**rest, name: part}
     yield "another", {**state, "another": np.zeros(2)}
 

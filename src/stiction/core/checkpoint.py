@@ -44,7 +44,7 @@ class Form:
     ----------
     shape : length of each axis; a word stands for a length that all axes of that name share
     dtype : as NumPy writes it, such as "f8", "i8", "i1"; "i" or "f" for any size of numbers, "U"
-        for text of any length; fields such as "time:f8 steps:i8" for a structured array
+        for text of any length; fields such as "time:f8 steps:i8 place:2f8" for a structured array
     inf, nan : whether infinity, and NaN, may be in it; or the places of the last axis, or the
         fields, where it may
     least, most : what its numbers must lie between, of fields the integers; None for anything
@@ -135,7 +135,10 @@ def like(
 def _dtype(array: Array) -> str:
     """Return the type of numbers, or of all fields, without the order of their bytes."""
     if array.dtype.names:
-        return " ".join(f"{name}:{_dtype(array[name])}" for name in array.dtype.names)
+        fields = ((name, array.dtype[name].shape) for name in array.dtype.names)
+        return " ".join(
+            f"{name}:{'x'.join(map(str, shape))}{_dtype(array[name])}" for name, shape in fields
+        )
     return array.dtype.str.lstrip("<>=|")
 
 

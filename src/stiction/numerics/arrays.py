@@ -8,7 +8,20 @@ NumPy array of the same kind of number fits them. Elements of structured arrays 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast, overload
+from collections.abc import Sequence
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    TypeVar,
+    cast,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 import numpy as np
 import numpy.typing as npt
@@ -113,7 +126,7 @@ class Stack(_Sized, Protocol):
 # ---- structured arrays
 
 _S = TypeVar("_S", bound="Struct")
-_FORMATS: dict[Any, str] = {"float": "f8", "int": "i8", float: "f8", int: "i8"}
+_FORMATS: dict[Any, str] = {float: "f8", int: "i8", Vector: "f8", Matrix: "f8", Integers: "i8"}
 
 if TYPE_CHECKING:
     # NumPy's stubs say that nothing derives from np.void
@@ -125,7 +138,9 @@ if TYPE_CHECKING:
         @overload  # type: ignore[override]
         def __getitem__(self, at: int | tuple[int, int], /) -> _S: ...
         @overload
-        def __getitem__(self, at: slice | tuple[int | slice, slice], /) -> Table[_S]: ...
+        def __getitem__(
+            self, at: slice | tuple[int | slice, slice] | npt.NDArray[Any], /
+        ) -> Table[_S]: ...
         @overload
         def __getitem__(self, at: str | list[str], /) -> npt.NDArray[Any]: ...
         def __getitem__(self, at: Any, /) -> Any: ...
@@ -137,8 +152,9 @@ else:
 class Struct(_Element):
     """An element of a structured array; a subclass annotates its fields as float or int.
 
-    An element is a view: what is written to it stands in the array. Compiled code reads and writes
-    the same attributes. Those of NumPy's own `np.record` take five times as long in plain Python.
+    Fields may be arrays: `Annotated[Vector, 3]`, `Annotated[Matrix, 2, 4]`. An element is a view:
+    what is written to it stands in the array. Compiled code reads and writes the same attributes.
+    Those of NumPy's own `np.record` take five times as long in plain Python.
 
     Verified by: tests/unit/numerics/test_structured_arrays.py::test_both_modes_write_the_same
     """
@@ -146,15 +162,38 @@ class Struct(_Element):
     fields_type: ClassVar[np.dtype[np.void]]
 
     def __init_subclass__(cls) -> None:
-        fields = [(name, _FORMATS[kind]) for name, kind in cls.__annotations__.items()]
+        kinds = get_type_hints(cls, include_extras=True)
+        fields = [_field(name, kinds[name]) for name in cls.__annotations__]
         cls.fields_type = np.dtype((cls, fields))
-        for name, _ in fields:
+        for name, *_ in fields:
             setattr(cls, name, property(operator.itemgetter(name), _setter(name)))
 
     @classmethod
     def table(cls: type[_S], rows: int | tuple[int, ...] = 1) -> Table[_S]:
         """Return a structured array of zeros, of any shape."""
         return cast("Table[_S]", np.zeros(rows, cls.fields_type))
+
+    @classmethod
+    def stacked(cls: type[_S], elements: Sequence[_S]) -> Table[_S]:
+        """Return a structured array of copies of elements."""
+        table = cls.table(len(elements))
+        for k, one in enumerate(elements):
+            table[k] = one
+        return table
+
+    @classmethod
+    def joined(cls: type[_S], parts: Sequence[Table[_S]]) -> Table[_S]:
+        """Return structured arrays one after the other; NumPy's own loses their attributes."""
+        table = cls.table(sum(map(len, parts)))
+        np.concatenate([table[:0], *parts], out=table)
+        return table
+
+
+def _field(name: str, kind: Any) -> tuple[Any, ...]:
+    """Return a field as NumPy describes it, with the shape that an annotation of an array says."""
+    if get_origin(kind) is Annotated:
+        return name, _FORMATS[kind.__origin__], kind.__metadata__
+    return name, _FORMATS[kind]
 
 
 def _setter(name: str) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics.arrays import Table
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE
 from stiction.rods.contact.kernels import CURVE, PLANE, SPHERE
 from stiction.rods.contact.partners import (
@@ -15,24 +17,7 @@ from stiction.rods.contact.partners import (
     RodPartner,
     SpherePartner,
 )
-from stiction.rods.driving_kernels import (
-    DRIVEN_COLUMNS,
-    FROM,
-    IS_FRAME,
-    IS_MOMENT,
-    LOAD,
-    LOAD_COLUMNS,
-    ORIGIN,
-    RISE,
-    SLIDES,
-    SLOT,
-    SPIN,
-    START,
-    TOLD_FROM,
-    TOLD_UPTO,
-    UPTO,
-    VELOCITY,
-)
+from stiction.rods.driving_kernels import Drive, Load
 from stiction.rods.model import Rods
 from stiction.rods.rod import (
     Clamped,
@@ -47,23 +32,13 @@ from stiction.rods.rod import (
     Turned,
 )
 from stiction.rods.rod_kernels import (
-    AXIAL,
-    BEND,
-    DRAG,
     DRAG_ROWS,
-    DS,
-    FREE,
-    INERTIA,
-    INV_DS,
-    MASS,
     MATERIAL_ROWS,
-    PHI1,
-    RETARD,
-    SHEAR,
-    TURN_DRAG,
-    TURNS,
-    TWIST,
+    Drag,
+    Material,
+    drag_of,
     joint_angle,
+    material_of,
 )
 
 __all__ = [
@@ -105,11 +80,10 @@ class Flat:
     ds, radius : (bodies,) rest length of an element and radius [m]
     r, q : (3, slots), (4, slots) positions and quaternions
     v, p : (3, slots) velocities, and spatial angular momenta over the inertia
-    mat : (13, slots) table of materials, rows as in `rod_kernels`
-    drag : (3, slots) drag of nodes, drag of elements, retardation time
+    mat, drag : (13, slots), (3, slots) tables, rows as `material` and `drags` name them
     constant : (3, slots) constant dead forces [N]
     loads, times, factors : dead loads with a history, see `driving_kernels.add_loads`
-    driven : rows of moving clamps, see `driving_kernels.follow_clamps`
+    driven : slots that moving clamps drive, see `driving_kernels.follow_clamps`
     """
 
     first: Ints
@@ -127,33 +101,45 @@ class Flat:
     mat: Floats
     drag: Floats
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
-    driven: Floats
+    driven: Table[Drive]
 
     @property
     def rods(self) -> int:
         """Number of rods; partners come behind them."""
         return len(self.first) - self.partners
 
+    @functools.cached_property
+    def material(self) -> Material:
+        """Rows of `mat`."""
+        return material_of(self.mat)
+
+    @functools.cached_property
+    def drags(self) -> Drag:
+        """Rows of `drag`."""
+        return drag_of(self.drag)
+
     @property
     def flags(self) -> tuple[bool, bool, bool]:
         """Whether there is drag, internal damping, any load."""
         loaded = bool(self.loads.size) or bool(np.any(self.constant))
-        return bool(np.any(self.drag[:RETARD])), bool(np.any(self.drag[RETARD])), loaded
+        drags = self.drags
+        damped = bool(np.any(drags.node)) or bool(np.any(drags.element))
+        return damped, bool(np.any(drags.retardation)), loaded
 
     def mobility(self, step: float) -> Floats:
         """Return (3, slots) velocity per impulse of nodes and elements, drag included."""
-        free, turns = self.mat[FREE].copy(), self.mat[TURNS]
+        free, turns = self.material.free.copy(), self.material.turns
         # contacts act on what slides as on a clamp, which takes their part along the axis too
-        free[self.driven[self.driven[:, SLIDES] == 1.0, SLOT].astype(np.int64)] = 0.0
-        lag = 0.5 * step * self.drag
+        free[self.driven["slot"][self.driven["slides"] == 1]] = 0.0
+        lag = drag_of(0.5 * step * self.drag)
         return np.array(
             [
-                free / (1.0 + lag[DRAG] * free),
-                turns / (1.0 + lag[TURN_DRAG] * turns),
-                0.5 * turns / (1.0 + 0.5 * lag[TURN_DRAG] * turns),
+                free / (1.0 + lag.node * free),
+                turns / (1.0 + lag.element * turns),
+                0.5 * turns / (1.0 + 0.5 * lag.element * turns),
             ]
         )
 
@@ -189,14 +175,14 @@ def assemble(rods: Rods) -> Flat:
         mat=np.zeros((MATERIAL_ROWS, slots)),
         drag=np.zeros((DRAG_ROWS, slots)),
         constant=np.zeros((3, slots)),
-        loads=np.zeros((0, LOAD_COLUMNS)),
+        loads=Load.table(0),
         times=np.zeros(0),
         factors=np.zeros(0),
-        driven=np.zeros((0, DRIVEN_COLUMNS)),
+        driven=Drive.table(0),
     )
-    flat.mat[INV_DS] = 1.0
-    loads: list[Floats] = []
-    driven: list[Floats] = []
+    flat.material.inverse_length[:] = 1.0
+    loads: list[Load] = []
+    driven: list[Drive] = []
     history: tuple[list[float], list[float]] = ([], [])
     for b, rod in enumerate(rods.rods):
         start = int(first[b])
@@ -206,16 +192,16 @@ def assemble(rods: Rods) -> Flat:
             driven += _hold(flat, rod, start, end, at_start, history)
         loads += _load(flat, rod, start, history)
         part = slice(start, start + rod.elements + 1)
-        flat.constant[:, part] += np.outer(rods.gravity, flat.mat[MASS, part])
+        flat.constant[:, part] += np.outer(rods.gravity, flat.material.mass[part])
     for partner, points, start in zip(rods.partners, bodies, behind.tolist(), strict=True):
         driven += _place_partner(flat, partner, points, start)
     return Flat(
         **{
             **{name: getattr(flat, name) for name in flat.__dataclass_fields__},
-            "loads": np.array(loads).reshape(-1, LOAD_COLUMNS),
+            "loads": Load.stacked(loads),
             "times": np.array(history[0]),
             "factors": np.array(history[1]),
-            "driven": np.array(driven).reshape(-1, DRIVEN_COLUMNS),
+            "driven": Drive.stacked(driven),
         }
     )
 
@@ -230,8 +216,8 @@ def _spacings(bodies: list[Floats]) -> list[float]:
     return [ds if ds > 0.0 else 1.0 for ds in apart]
 
 
-def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Floats]:
-    """Put a partner into slots without mass or stiffness; return the rows that drive them."""
+def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Drive]:
+    """Put a partner into slots without mass or stiffness; return what drives them."""
     part = slice(start, start + len(points))
     flat.r[:, part] = points.T
     if isinstance(partner, CylinderPartner):
@@ -241,13 +227,11 @@ def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) 
     rows = []
     for slot in range(start, start + len(points)):
         for first in (flat.r[:, slot], flat.q[:, slot]):
-            row = np.zeros(DRIVEN_COLUMNS)
-            row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), partner.rise
-            row[ORIGIN : ORIGIN + 3] = points[0]
-            row[VELOCITY : VELOCITY + 3] = partner.velocity
-            row[SPIN : SPIN + 3] = partner.angular_velocity
-            row[START : START + first.size] = first
-            rows.append(row)
+            drive = Drive.table()[0]
+            drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), partner.rise
+            drive.origin, drive.velocity = points[0], np.asarray(partner.velocity)
+            drive.spin, drive.start[: first.size] = np.asarray(partner.angular_velocity), first
+            rows.append(drive)
     if partner.rise == 0.0:
         spin = np.asarray(partner.angular_velocity)
         flat.v[:, part] = (partner.velocity + np.cross(spin, points - points[0])).T
@@ -345,14 +329,14 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
     shares = end_shares(rod)
-    mat = flat.mat
-    mat[DS, elements], mat[INV_DS, elements] = ds, 1.0 / ds
-    mat[SHEAR, elements], mat[AXIAL, elements] = section.shear_stiffness, section.axial_stiffness
+    rows, drags = flat.material, flat.drags
+    rows.length[elements], rows.inverse_length[elements] = ds, 1.0 / ds
+    rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
     # joints of no length are not there: a stiffness of zero
     lengths = end_lengths(rod)
     there = np.arange(n + 1)[lengths > 0.0]
-    mat[BEND, start + there] = section.bending_stiffness / (ds * lengths[there])
-    mat[TWIST, start + there] = section.twist_stiffness / (ds * lengths[there])
+    rows.bend[start + there] = section.bending_stiffness / (ds * lengths[there])
+    rows.twist[start + there] = section.twist_stiffness / (ds * lengths[there])
     for end, slot, inner, other in (
         (rod.left, start - 1, start, start + 1),
         (rod.right, start + n, start + n - 1, start + n - 2),
@@ -360,27 +344,27 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
         if holds_section(end):
             flat.q[:, slot] = clamp_frame(flat.q[:, inner], flat.q[:, other])
             # no element, but one with a length
-            mat[DS, slot], mat[INV_DS, slot] = ds, 1.0 / ds
+            rows.length[slot], rows.inverse_length[slot] = ds, 1.0 / ds
     if holds_section(rod.left):
         flat.r[:, start - 1] = 2.0 * flat.r[:, start] - flat.r[:, start + 1]
     if holds_section(rod.right) and start + n + 2 == flat.r.shape[1]:
         flat.r[:, start + n + 1] = flat.r[:, start + n]
     if rod.natural_curvature is None:
         for i in start + there:
-            mat[PHI1 : PHI1 + 3, i] = joint_angle(flat.q, i)
+            rows.angle[:, i] = joint_angle(flat.q, i)
     else:
         turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
-        mat[PHI1 : PHI1 + 3, start + there] = turns
+        rows.angle[:, start + there] = turns
     # they add up to the length: the whole rod weighs what it should
-    mat[MASS, nodes] = section.line_density * ds * shares
-    mat[INERTIA, elements] = section.line_inertia * ds
-    mat[FREE, nodes] = 1.0 / mat[MASS, nodes]
-    mat[TURNS, elements] = 1.0 / mat[INERTIA, elements]
-    flat.drag[DRAG, nodes] = rod.drag * ds * shares
-    flat.drag[TURN_DRAG, elements] = rod.rotational_drag * ds
-    flat.drag[RETARD, elements] = rod.internal_damping
+    rows.mass[nodes] = section.line_density * ds * shares
+    rows.inertia[elements] = section.line_inertia * ds
+    rows.free[nodes] = 1.0 / rows.mass[nodes]
+    rows.turns[elements] = 1.0 / rows.inertia[elements]
+    drags.node[nodes] = rod.drag * ds * shares
+    drags.element[elements] = rod.rotational_drag * ds
+    drags.retardation[elements] = rod.internal_damping
     if holds_section(rod.right):
-        flat.drag[RETARD, start + n] = rod.internal_damping
+        drags.retardation[start + n] = rod.internal_damping
 
 
 def holds_section(end: RodEnd) -> bool:
@@ -437,8 +421,8 @@ def _hold(
     end: RodEnd,
     at_start: bool,
     history: tuple[list[float], list[float]],
-) -> list[Floats]:
-    """Fix what the end holds; return the rows of a moving clamp."""
+) -> list[Drive]:
+    """Fix what the end holds; return what a moving clamp drives."""
     n = rod.elements
     node, inner, element = (
         (start, start + 1, start) if at_start else (start + n, start + n - 1, start + n - 1)
@@ -457,53 +441,51 @@ def _hold(
         held = [held[0], (frame, flat.q[:, frame])]
     else:
         _fix_node(flat, inner)
-        flat.mat[TURNS, element] = 0.0
+        flat.material.turns[element] = 0.0
         flat.p[:, element] = 0.0
     if isinstance(end, Clamped):
         return []
     rows = []
     for slot, first in held:
         # the time at which it starts is that of the run
-        row = np.zeros(DRIVEN_COLUMNS)
-        row[SLOT], row[IS_FRAME], row[RISE] = slot, float(first.size == 4), end.rise
-        row[ORIGIN : ORIGIN + 3] = flat.r[:, node]
-        row[VELOCITY : VELOCITY + 3], row[SPIN : SPIN + 3] = end.velocity, end.angular_velocity
-        row[START : START + first.size] = first
-        rows.append(row)
+        drive = Drive.table()[0]
+        drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), end.rise
+        drive.origin, drive.velocity = flat.r[:, node], np.asarray(end.velocity)
+        drive.spin, drive.start[: first.size] = np.asarray(end.angular_velocity), first
+        rows.append(drive)
     return rows
 
 
 def _turn(
     flat: Flat, end: Turned, node: int, frame: int, history: tuple[list[float], list[float]]
-) -> list[Floats]:
-    """Hold the section of an end that turns; return the rows of its frame, and of what slides."""
-    row = np.zeros(DRIVEN_COLUMNS)
-    row[SLOT], row[IS_FRAME] = frame, 1.0
-    row[ORIGIN : ORIGIN + 3], row[SPIN : SPIN + 3] = flat.r[:, node], end.axis
-    row[START : START + 4] = flat.q[:, frame]
-    row[TOLD_FROM] = len(history[0])
+) -> list[Drive]:
+    """Hold the section of an end that turns; return what drives its frame, and what slides."""
+    drive = Drive.table()[0]
+    drive.slot, drive.is_frame, drive.first = frame, 1, len(history[0])
+    axis = np.asarray(end.axis)
+    drive.origin, drive.spin, drive.start = flat.r[:, node], axis, flat.q[:, frame]
     history[0].extend(end.times)
     history[1].extend(end.angles)
-    row[TOLD_UPTO] = len(history[0])
+    drive.last = len(history[0])
     if not end.slides:
         _fix_node(flat, node)
-        return [row]
-    flat.v[:, node] = (flat.v[:, node] @ end.axis) * np.asarray(end.axis)
-    sliding = np.zeros(DRIVEN_COLUMNS)
-    sliding[SLOT], sliding[SLIDES], sliding[SPIN : SPIN + 3] = node, 1.0, end.axis
-    return [row, sliding]
+        return [drive]
+    flat.v[:, node] = (flat.v[:, node] @ axis) * axis
+    sliding = Drive.table()[0]
+    sliding.slot, sliding.slides, sliding.spin = node, 1, axis
+    return [drive, sliding]
 
 
 def _fix_node(flat: Flat, slot: int) -> None:
-    flat.mat[FREE, slot] = 0.0
+    flat.material.free[slot] = 0.0
     flat.v[:, slot] = 0.0
 
 
 def _load(
     flat: Flat, rod: CosseratRod, start: int, history: tuple[list[float], list[float]]
-) -> list[Floats]:
-    """Add constant forces to the table; return the rows of the other loads."""
-    rows: list[Floats] = []
+) -> list[Load]:
+    """Add constant forces to the table; return the other loads."""
+    rows: list[Load] = []
     n, ds = rod.elements, rod.rest_length / rod.elements
     for load in rod.loads:
         begin = len(history[0])
@@ -523,8 +505,8 @@ def _load(
             if begin == end and moment == 0.0:
                 flat.constant[:, start + k] += vector
             else:
-                row = np.zeros(LOAD_COLUMNS)
-                row[SLOT], row[IS_MOMENT], row[FROM], row[UPTO] = start + k, moment, begin, end
-                row[LOAD : LOAD + 3] = vector
-                rows.append(row)
+                one = Load.table()[0]
+                one.slot, one.is_moment, one.value = start + k, int(moment), vector
+                one.first, one.last = begin, end
+                rows.append(one)
     return rows

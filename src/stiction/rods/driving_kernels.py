@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics import rows
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import (
-    AXIAL,
-    BEND,
-    FREE,
-    INERTIA,
-    INV_DS,
-    MASS,
-    SHEAR,
-    TURNS,
-    TWIST,
-)
-
-# columns of loads: slot it acts on, 1 for a moment on an element and 0 for a force on a node,
-# first entry of its history and one past the last, (3) the load [N] or [N m]
-SLOT, IS_MOMENT, FROM, UPTO, LOAD = range(5)
-LOAD_COLUMNS = 7
-
-# columns of driven, the clamps that move: SLOT, 1 for a frame and 0 for a node, then with (3)
-# entries each where the clamp is at first [m], its velocity [m/s] and its angular velocity
-# [1/s]; the time it takes to rise to them [s]; (4) position [m] or quaternion of the slot at
-# first; the time at which the clamp starts [s]; first entry of its history and one past the last,
-# of angles [rad] about SPIN, which is then a direction; 1 for a node that is free along it
-IS_FRAME, ORIGIN, VELOCITY, SPIN, RISE, START, SINCE = 1, 2, 5, 8, 11, 12, 16
-TOLD_FROM, TOLD_UPTO, SLIDES = 17, 18, 19
-DRIVEN_COLUMNS = 20
+from stiction.rods.rod_kernels import material_of
 
 Floats = npt.NDArray[np.float64]
+
+
+class Load(Struct):
+    """A dead load.
+
+    slot, is_moment : slot it acts on, and 1 for a moment on an element, 0 for a force on a node
+    first, last : first entry of its history and one past the last; the same without a history
+    value : [N] or [N m]
+    """
+
+    slot: int
+    is_moment: int
+    first: int
+    last: int
+    value: Annotated[Vector, 3]
+
+
+class Drive(Struct):
+    """A slot that a moving clamp drives.
+
+    slot, is_frame : its number, and 1 for a frame, 0 for a node
+    slides : 1 for a node that is free along the axis of the clamp
+    first, last : first entry of its history and one past the last, of angles [rad] about `spin`,
+        which is then a direction; the same without a history
+    origin, velocity, spin : where the clamp is at first [m], [m/s], angular velocity [1/s]
+    rise : time that it takes to reach them [s]
+    start : position [m] or quaternion of the slot at first
+    since : when the clamp starts [s]
+    """
+
+    slot: int
+    is_frame: int
+    slides: int
+    first: int
+    last: int
+    origin: Annotated[Vector, 3]
+    velocity: Annotated[Vector, 3]
+    spin: Annotated[Vector, 3]
+    rise: float
+    start: Annotated[Vector, 4]
+    since: float
 
 
 class Switches(NamedTuple):
@@ -68,7 +85,7 @@ def _add_loads(
     f: Floats,
     t: Floats,
     constant: Floats,
-    loads: Floats,
+    loads: Table[Load],
     times: Floats,
     factors: Floats,
     now: float,
@@ -77,9 +94,8 @@ def _add_loads(
 ) -> None:
     fe[:], te[:] = constant, 0.0
     for load in loads:
-        scale = load_factor(times, factors, int(load[FROM]), int(load[UPTO]), now)
-        to = te if load[IS_MOMENT] > 0.0 else fe
-        to[:, int(load[SLOT])] += scale * load[LOAD : LOAD + 3]
+        scale = load_factor(times, factors, load.first, load.last, now)
+        (te if load.is_moment else fe)[:, load.slot] += scale * load.value
     f += fe
     t += te
 
@@ -89,7 +105,7 @@ def add_loads(
     f: Matrix,
     t: Matrix,
     constant: Matrix,
-    loads: Matrix,
+    loads: Table[Load],
     times: Vector,
     factors: Vector,
     now: float,
@@ -98,20 +114,20 @@ def add_loads(
 ) -> None:
     """Put dead loads into fe, te and add them to f, t.
 
-    `constant` (3, slots) forces; `loads` (load, columns above).
+    `constant` : (3, slots) forces
     """
     for a in range(3):
         for i in range(f.shape[1]):
             fe[a, i] = constant[a, i]
             te[a, i] = 0.0
     for k in range(loads.shape[0]):
-        slot = int(loads[k, SLOT])
-        scale = load_factor(times, factors, int(loads[k, FROM]), int(loads[k, UPTO]), now)
+        load = loads[k]
+        scale = load_factor(times, factors, load.first, load.last, now)
         for a in range(3):
-            if loads[k, IS_MOMENT] > 0.0:
-                te[a, slot] += scale * loads[k, LOAD + a]
+            if load.is_moment == 1:
+                te[a, load.slot] += scale * load.value[a]
             else:
-                fe[a, slot] += scale * loads[k, LOAD + a]
+                fe[a, load.slot] += scale * load.value[a]
     for a in range(3):
         for i in range(f.shape[1]):
             f[a, i] += fe[a, i]
@@ -166,7 +182,8 @@ def _internal_damping(
 ) -> None:
     axis = rows.axes_of(q[:, :-1])
     half = 0.5 * rows.dot(p[:, :-1], axis)
-    spin, inv, shear, axial = p[:, :-1] - half * axis, *mat[[INV_DS, SHEAR, AXIAL], :-1]
+    spin, rod = p[:, :-1] - half * axis, material_of(mat[:, :-1])
+    inv, shear, axial = rod.inverse_length, rod.shear, rod.axial
     d, late = np.diff(r), retard[:-1]
     e = inv * (np.diff(v) - rows.cross(spin, d))
     along = (axial - shear) * rows.dot(e, axis)
@@ -174,7 +191,7 @@ def _internal_damping(
     f[:, :-1], t[:, :-1] = n, rows.cross(d, n)
     f[:, -1], t[:, -1] = 0.0, 0.0
     f[:, 1:] -= n
-    bend, twist = mat[[BEND, TWIST], 1:-1]
+    bend, twist = rod.bend[1:], rod.twist[1:]
     turn, late, axis = np.diff(spin), late[1:], axis[:, 1:]
     along = (twist - bend) * rows.dot(turn, axis)
     m = np.where((bend > 0.0) & (late > 0.0), late * (bend * turn + along * axis), 0.0)
@@ -184,29 +201,30 @@ def _internal_damping(
 
 @kernel(plain=_internal_damping, borrows=True, apart=True)
 def internal_damping(
-    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Matrix, retard: Vector, f: Matrix, t: Matrix
+    r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
     """Put forces and torques of internal damping into f, t.
 
     Stress `retard` times stiffness times strain rate; the rate of bending is the difference of
     angular velocities across a joint, exact for small angles between elements.
     """
+    rod = material_of(mat)
     for i in range(f.shape[1]):
         for a in range(3):
             f[a, i] = 0.0
             t[a, i] = 0.0
     for i in range(f.shape[1] - 1):
         wx, wy, wz, ax, ay, az = spatial_spin(q, p, i)
-        if mat[SHEAR, i] > 0.0 and retard[i] > 0.0:
-            inv = mat[INV_DS, i]
+        if rod.shear[i] > 0.0 and retard[i] > 0.0:
+            inv = rod.inverse_length[i]
             dx, dy, dz = r[0, i + 1] - r[0, i], r[1, i + 1] - r[1, i], r[2, i + 1] - r[2, i]
             ex = inv * (v[0, i + 1] - v[0, i] - (wy * dz - wz * dy))
             ey = inv * (v[1, i + 1] - v[1, i] - (wz * dx - wx * dz))
             ez = inv * (v[2, i + 1] - v[2, i] - (wx * dy - wy * dx))
-            along = (mat[AXIAL, i] - mat[SHEAR, i]) * (ex * ax + ey * ay + ez * az)
-            nx = retard[i] * (mat[SHEAR, i] * ex + along * ax)
-            ny = retard[i] * (mat[SHEAR, i] * ey + along * ay)
-            nz = retard[i] * (mat[SHEAR, i] * ez + along * az)
+            along = (rod.axial[i] - rod.shear[i]) * (ex * ax + ey * ay + ez * az)
+            nx = retard[i] * (rod.shear[i] * ex + along * ax)
+            ny = retard[i] * (rod.shear[i] * ey + along * ay)
+            nz = retard[i] * (rod.shear[i] * ez + along * az)
             f[0, i] += nx
             f[1, i] += ny
             f[2, i] += nz
@@ -216,14 +234,14 @@ def internal_damping(
             t[0, i] += dy * nz - dz * ny
             t[1, i] += dz * nx - dx * nz
             t[2, i] += dx * ny - dy * nx
-        if i > 0 and mat[BEND, i] > 0.0 and retard[i] > 0.0:
+        if i > 0 and rod.bend[i] > 0.0 and retard[i] > 0.0:
             bx, by, bz, _, _, _ = spatial_spin(q, p, i - 1)
             bx, by, bz = wx - bx, wy - by, wz - bz
             # the table holds stiffness over length: a moment per angle
-            along = (mat[TWIST, i] - mat[BEND, i]) * (bx * ax + by * ay + bz * az)
-            mx = retard[i] * (mat[BEND, i] * bx + along * ax)
-            my = retard[i] * (mat[BEND, i] * by + along * ay)
-            mz = retard[i] * (mat[BEND, i] * bz + along * az)
+            along = (rod.twist[i] - rod.bend[i]) * (bx * ax + by * ay + bz * az)
+            mx = retard[i] * (rod.bend[i] * bx + along * ax)
+            my = retard[i] * (rod.bend[i] * by + along * ay)
+            mz = retard[i] * (rod.bend[i] * bz + along * az)
             t[0, i] -= mx
             t[1, i] -= my
             t[2, i] -= mz
@@ -246,7 +264,8 @@ def _add_damping(
     te: Floats,
     middle: Floats,
 ) -> None:
-    vm, pm = v + 0.5 * w * mat[FREE] * f, p + 0.5 * w * mat[TURNS] * t
+    rod = material_of(mat)
+    vm, pm = v + 0.5 * w * rod.free * f, p + 0.5 * w * rod.turns * t
     middle[0:3], middle[3:6] = vm, pm
     _internal_damping(r, q, vm, pm, mat, retard, fe, te)
     f += fe
@@ -260,7 +279,7 @@ def add_damping(
     v: Matrix,
     p: Matrix,
     w: float,
-    mat: Matrix,
+    mat: Floats,
     retard: Vector,
     f: Matrix,
     t: Matrix,
@@ -269,11 +288,12 @@ def add_damping(
     middle: Matrix,
 ) -> None:
     """Add internal damping at the predicted mean velocities to f, t; leave it in fe, te."""
+    rod = material_of(mat)
     vm, pm = middle[0:3], middle[3:6]
     for a in range(3):
         for i in range(f.shape[1]):
-            vm[a, i] = v[a, i] + 0.5 * w * mat[FREE, i] * f[a, i]
-            pm[a, i] = p[a, i] + 0.5 * w * mat[TURNS, i] * t[a, i]
+            vm[a, i] = v[a, i] + 0.5 * w * rod.free[i] * f[a, i]
+            pm[a, i] = p[a, i] + 0.5 * w * rod.turns[i] * t[a, i]
     internal_damping(r, q, vm, pm, mat, retard, fe, te)
     for a in range(3):
         for i in range(f.shape[1]):
@@ -291,39 +311,40 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
 
 
 @kernel(borrows=True)
-def way_of(d: Vector, times: Vector, factors: Vector, late: float) -> float:
-    """Return by what the motion of a row of driven is multiplied `late` after its start."""
-    if d[TOLD_UPTO] > d[TOLD_FROM]:
-        return load_factor(times, factors, int(d[TOLD_FROM]), int(d[TOLD_UPTO]), late)
-    if late < d[RISE]:
-        return 0.5 * late * late / d[RISE]
-    return late - 0.5 * d[RISE]
+def way_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
+    """Return by what the motion of a clamp is multiplied `late` after its start."""
+    if d.last > d.first:
+        return load_factor(times, factors, d.first, d.last, late)
+    if late < d.rise:
+        return 0.5 * late * late / d.rise
+    return late - 0.5 * d.rise
 
 
 @kernel(borrows=True)
-def rate_of(d: Vector, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
+def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
     """Return the rate of `way_of` [1/s], and the rate of that where it is not a jump."""
-    if d[TOLD_UPTO] > d[TOLD_FROM]:
-        return load_slope(times, factors, int(d[TOLD_FROM]), int(d[TOLD_UPTO]), late), 0.0
-    if late < d[RISE]:
-        return late / d[RISE], 1.0 / d[RISE]
+    if d.last > d.first:
+        return load_slope(times, factors, d.first, d.last, late), 0.0
+    if late < d.rise:
+        return late / d.rise, 1.0 / d.rise
     return 1.0, 0.0
 
 
 @kernel(borrows=True)
-def keep_along(d: Vector, rows: Matrix, i: int) -> None:
+def keep_along(d: Drive, rows: Matrix, i: int) -> None:
     """Leave of rows[:, i] what points along the axis of a clamp that slides."""
-    along = d[SPIN] * rows[0, i] + d[SPIN + 1] * rows[1, i] + d[SPIN + 2] * rows[2, i]
+    along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
     for a in range(3):
-        rows[a, i] = along * d[SPIN + a]
+        rows[a, i] = along * d.spin[a]
 
 
 @kernel(borrows=True)
-def hold_slides(v: Matrix, driven: Matrix) -> None:
+def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
     """Leave nodes that slide the velocity along their axes."""
     for k in range(driven.shape[0]):
-        if driven[k, SLIDES] == 1.0:
-            keep_along(driven[k], v, int(driven[k, SLOT]))
+        d = driven[k]
+        if d.slides == 1:
+            keep_along(d, v, d.slot)
 
 
 @kernel(borrows=True)
@@ -332,7 +353,7 @@ def follow_clamps(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    driven: Matrix,
+    driven: Table[Drive],
     times: Vector,
     factors: Vector,
     now: float,
@@ -344,57 +365,58 @@ def follow_clamps(
     """
     for k in range(driven.shape[0]):
         d = driven[k]
-        i = int(d[SLOT])
-        if d[SLIDES] == 1.0:
+        i, rise = d.slot, d.rise
+        if d.slides == 1:
             continue
-        rise = d[RISE]
-        late = now - d[SINCE] + h
+        late = now - d.since + h
         tau = way_of(d, times, factors, late)
-        wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
+        wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
         if angle > 1e-12:
             s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
-        if d[IS_FRAME] == 0.0:
-            ox, oy, oz = d[ORIGIN], d[ORIGIN + 1], d[ORIGIN + 2]
-            bx, by, bz = d[START] - ox, d[START + 1] - oy, d[START + 2] - oz
+        if d.is_frame == 0:
+            ox, oy, oz = d.origin[0], d.origin[1], d.origin[2]
+            bx, by, bz = d.start[0] - ox, d.start[1] - oy, d.start[2] - oz
             ux, uy, uz = y * bz - z * by, z * bx - x * bz, x * by - y * bx
-            tx = ox + d[VELOCITY] * tau + bx + 2.0 * (c * ux + y * uz - z * uy)
-            ty = oy + d[VELOCITY + 1] * tau + by + 2.0 * (c * uy + z * ux - x * uz)
-            tz = oz + d[VELOCITY + 2] * tau + bz + 2.0 * (c * uz + x * uy - y * ux)
+            tx = ox + d.velocity[0] * tau + bx + 2.0 * (c * ux + y * uz - z * uy)
+            ty = oy + d.velocity[1] * tau + by + 2.0 * (c * uy + z * ux - x * uz)
+            tz = oz + d.velocity[2] * tau + bz + 2.0 * (c * uz + x * uy - y * ux)
             v[0, i] = (tx - r[0, i]) / h
             v[1, i] = (ty - r[1, i]) / h
             v[2, i] = (tz - r[2, i]) / h
         else:
             rate = 1.0 if late >= rise else (late - 0.5 * h) / rise
-            if d[TOLD_UPTO] > d[TOLD_FROM]:
+            if d.last > d.first:
                 rate = (tau - way_of(d, times, factors, late - h)) / h
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
-            wx, wy, wz = d[SPIN] * rate, d[SPIN + 1] * rate, d[SPIN + 2] * rate
+            wx, wy, wz = d.spin[0] * rate, d.spin[1] * rate, d.spin[2] * rate
             along = wx * ax + wy * ay + wz * az
             # p counts the axial part twice
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
 @kernel(borrows=True)
-def place_frames(q: Matrix, driven: Matrix, times: Vector, factors: Vector, now: float) -> None:
+def place_frames(
+    q: Matrix, driven: Table[Drive], times: Vector, factors: Vector, now: float
+) -> None:
     """Put driven frames exactly where they must be."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        if d[IS_FRAME] == 0.0:
+        if d.is_frame == 0:
             continue
-        i = int(d[SLOT])
-        tau = way_of(d, times, factors, now - d[SINCE])
-        wx, wy, wz = d[SPIN] * tau, d[SPIN + 1] * tau, d[SPIN + 2] * tau
+        i = d.slot
+        tau = way_of(d, times, factors, now - d.since)
+        wx, wy, wz = d.spin[0] * tau, d.spin[1] * tau, d.spin[2] * tau
         angle = math.sqrt(wx * wx + wy * wy + wz * wz)
         c, s = cos(0.5 * angle), 0.5
         if angle > 1e-12:
             s = sin(0.5 * angle) / angle
         x, y, z = s * wx, s * wy, s * wz
-        w0, x0, y0, z0 = d[START], d[START + 1], d[START + 2], d[START + 3]
+        w0, x0, y0, z0 = d.start[0], d.start[1], d.start[2], d.start[3]
         q[0, i] = c * w0 - x * x0 - y * y0 - z * z0
         q[1, i] = c * x0 + x * w0 + y * z0 - z * y0
         q[2, i] = c * y0 - x * z0 + y * w0 + z * x0
@@ -402,32 +424,37 @@ def place_frames(q: Matrix, driven: Matrix, times: Vector, factors: Vector, now:
 
 
 @kernel(borrows=True)
-def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix, driven: Matrix) -> float:
+def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
     """Return the kinetic energy of the driven slots [J]; what slides is not driven."""
+    rod = material_of(mat)
     total = 0.0
     for k in range(driven.shape[0]):
-        i = int(driven[k, SLOT])
-        if driven[k, SLIDES] == 1.0:
+        d = driven[k]
+        i = d.slot
+        if d.slides == 1:
             continue
-        if driven[k, IS_FRAME] == 0.0:
+        if d.is_frame == 0:
             vx, vy, vz = v[0, i], v[1, i], v[2, i]
-            total += 0.5 * mat[MASS, i] * (vx * vx + vy * vy + vz * vz)
+            total += 0.5 * rod.mass[i] * (vx * vx + vy * vy + vz * vz)
         else:
             x, y, z, ax, ay, az = spatial_spin(q, p, i)
             along = x * ax + y * ay + z * az
-            total += 0.5 * mat[INERTIA, i] * (x * x + y * y + z * z + along * along)
+            total += 0.5 * rod.inertia[i] * (x * x + y * y + z * z + along * along)
     return total
 
 
 @kernel(borrows=True)
-def clamp_power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Matrix) -> float:
+def clamp_power(
+    q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Table[Drive]
+) -> float:
     """Return the power of forces f and torques t on the driven slots [W]; not on what slides."""
     total = 0.0
     for k in range(driven.shape[0]):
-        i = int(driven[k, SLOT])
-        if driven[k, SLIDES] == 1.0:
+        d = driven[k]
+        i = d.slot
+        if d.slides == 1:
             continue
-        if driven[k, IS_FRAME] == 0.0:
+        if d.is_frame == 0:
             total += f[0, i] * v[0, i] + f[1, i] * v[1, i] + f[2, i] * v[2, i]
         else:
             x, y, z, _, _, _ = spatial_spin(q, p, i)
@@ -441,7 +468,7 @@ def clamp_velocities(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    driven: Matrix,
+    driven: Table[Drive],
     times: Vector,
     factors: Vector,
     now: float,
@@ -449,19 +476,19 @@ def clamp_velocities(
     """Give driven slots the velocities that they have at `now`, where they are then."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        if d[SLIDES] == 1.0:
+        if d.slides == 1:
             continue
-        i, late = int(d[SLOT]), now - d[SINCE]
+        i, late = d.slot, now - d.since
         tau = way_of(d, times, factors, late)
         rate, _ = rate_of(d, times, factors, late)
-        wx, wy, wz = rate * d[SPIN], rate * d[SPIN + 1], rate * d[SPIN + 2]
-        if d[IS_FRAME] == 0.0:
-            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
-            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
-            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
-            v[0, i] = rate * d[VELOCITY] + wy * z - wz * y
-            v[1, i] = rate * d[VELOCITY + 1] + wz * x - wx * z
-            v[2, i] = rate * d[VELOCITY + 2] + wx * y - wy * x
+        wx, wy, wz = rate * d.spin[0], rate * d.spin[1], rate * d.spin[2]
+        if d.is_frame == 0:
+            x = r[0, i] - d.origin[0] - tau * d.velocity[0]
+            y = r[1, i] - d.origin[1] - tau * d.velocity[1]
+            z = r[2, i] - d.origin[2] - tau * d.velocity[2]
+            v[0, i] = rate * d.velocity[0] + wy * z - wz * y
+            v[1, i] = rate * d.velocity[1] + wz * x - wx * z
+            v[2, i] = rate * d.velocity[2] + wx * y - wy * x
         else:
             _, _, _, ax, ay, az = spatial_spin(q, p, i)
             along = wx * ax + wy * ay + wz * az
@@ -474,7 +501,7 @@ def clamp_rates(
     q: Matrix,
     av: Matrix,
     ap: Matrix,
-    driven: Matrix,
+    driven: Table[Drive],
     times: Vector,
     factors: Vector,
     now: float,
@@ -482,24 +509,24 @@ def clamp_rates(
     """Give driven slots the rates of velocity and of p that they have at `now`, axes held."""
     for k in range(driven.shape[0]):
         d = driven[k]
-        i, late = int(d[SLOT]), now - d[SINCE]
-        if d[SLIDES] == 1.0:
+        i, late = d.slot, now - d.since
+        if d.slides == 1:
             keep_along(d, av, i)
             continue
         tau = way_of(d, times, factors, late)
         rate, grow = rate_of(d, times, factors, late)
-        if d[IS_FRAME] == 0.0:
-            sx, sy, sz = d[SPIN], d[SPIN + 1], d[SPIN + 2]
-            x = r[0, i] - d[ORIGIN] - tau * d[VELOCITY]
-            y = r[1, i] - d[ORIGIN + 1] - tau * d[VELOCITY + 1]
-            z = r[2, i] - d[ORIGIN + 2] - tau * d[VELOCITY + 2]
+        if d.is_frame == 0:
+            sx, sy, sz = d.spin[0], d.spin[1], d.spin[2]
+            x = r[0, i] - d.origin[0] - tau * d.velocity[0]
+            y = r[1, i] - d.origin[1] - tau * d.velocity[1]
+            z = r[2, i] - d.origin[2] - tau * d.velocity[2]
             ux, uy, uz = sy * z - sz * y, sz * x - sx * z, sx * y - sy * x
             square = rate * rate
-            av[0, i] = grow * (d[VELOCITY] + ux) + square * (sy * uz - sz * uy)
-            av[1, i] = grow * (d[VELOCITY + 1] + uy) + square * (sz * ux - sx * uz)
-            av[2, i] = grow * (d[VELOCITY + 2] + uz) + square * (sx * uy - sy * ux)
+            av[0, i] = grow * (d.velocity[0] + ux) + square * (sy * uz - sz * uy)
+            av[1, i] = grow * (d.velocity[1] + uy) + square * (sz * ux - sx * uz)
+            av[2, i] = grow * (d.velocity[2] + uz) + square * (sx * uy - sy * ux)
         else:
             _, _, _, ax, ay, az = spatial_spin(q, ap, i)
-            wx, wy, wz = grow * d[SPIN], grow * d[SPIN + 1], grow * d[SPIN + 2]
+            wx, wy, wz = grow * d.spin[0], grow * d.spin[1], grow * d.spin[2]
             along = wx * ax + wy * ay + wz * az
             ap[0, i], ap[1, i], ap[2, i] = wx + along * ax, wy + along * ay, wz + along * az

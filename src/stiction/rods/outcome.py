@@ -116,25 +116,24 @@ def _variables(rods: Rods, history: RodHistory, single: bool) -> dict[str, Varia
 
 
 def _event_log(history: RodHistory) -> EventLog:
-    rows = history.events.reshape(-1, ik.EVENT_COLUMNS)
-    ds = history.ds
-    contact = rows[:, ik.CONTACT].astype(np.int64)
-    pairs = history.pairs[contact] - 1 if len(rows) else np.zeros((0, 2), dtype=np.int64)
-    closes = np.isin(rows[:, ik.KIND_OF], (ik.CLOSES, ik.BOUNCES))
+    events, ds = history.events, history.ds
+    contact = events["contact"].copy()
+    pairs = history.pairs[contact] - 1 if len(events) else np.zeros((0, 2), dtype=np.int64)
+    closes, pressing = np.isin(events["kind"], (ik.CLOSES, ik.BOUNCES)), events["pressing"]
     columns = {
-        "s1": rows[:, ik.S_1] * ds[pairs[:, 0]],
-        "s2": rows[:, ik.S_2] * ds[pairs[:, 1]],
-        "normal": np.where(closes, np.nan, rows[:, ik.PRESSING]),
-        "closing_speed": np.where(closes, rows[:, ik.PRESSING], np.nan),
-        "slip_speed": rows[:, ik.SLIPPING].copy(),
+        "s1": events["place"][:, 0] * ds[pairs[:, 0]],
+        "s2": events["place"][:, 1] * ds[pairs[:, 1]],
+        "normal": np.where(closes, np.nan, pressing),
+        "closing_speed": np.where(closes, pressing, np.nan),
+        "slip_speed": events["slip_speed"].copy(),
     }
     units = {"s1": "m", "s2": "m", "normal": "N", "closing_speed": "m/s", "slip_speed": "m/s"}
     return EventLog(
-        rows[:, ik.TIME].copy(),
+        events["time"].copy(),
         contact + 1,
-        [_MODES[int(v)] for v in rows[:, ik.MODE_BEFORE]],
-        [_MODES[int(v)] for v in rows[:, ik.MODE_AFTER]],
-        [_KINDS[int(v)] for v in rows[:, ik.KIND_OF]],
+        [_MODES[mode] for mode in events["before"].tolist()],
+        [_MODES[mode] for mode in events["after"].tolist()],
+        [_KINDS[kind] for kind in events["kind"].tolist()],
         columns,
         units,
     )
@@ -160,7 +159,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     gained, small = max(gained, history.given), 1e-8 * energy.scale
     note = "work that friction did on what slips [J], in all steps, where it should only take some"
     found.append(Check("friction_dissipates", bool(gained <= small), gained, small, None, note))
-    pull = _worst(history, xk.PULL)
+    pull = _worst(history, "pull")
     note = "normal force of a contact [N]; a positive one pulls, as only a bilateral contact can"
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(
@@ -168,7 +167,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
             "contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note, kind=Kind.CONDITION
         )
     )
-    sine = _worst(history, xk.PARALLEL)
+    sine = _worst(history, "parallel")
     if history.parallel[0] < -sine[0] or (sine[1] is None and history.parallel[0] < 1.0):
         sine = -float(history.parallel[0]), float(history.parallel[1])
     least = float(np.sin(np.deg2rad(10.0)))
@@ -190,7 +189,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
         found.append(
             Check("rods_not_parallel", ok, -sine[0], least, sine[1], note, kind=Kind.AT_LEAST)
         )
-    depth, when = _worst(history, xk.DEPTH)
+    depth, when = _worst(history, "depth")
     gap = (depth, when) if depth > 0.0 else (0.0, None)
     reach = 2.0 * min(rod.section.radius for rod in rods.rods)
     note = "deepest interpenetration [m]"
@@ -245,9 +244,10 @@ def _coefficients(rods: Rods, slots: int) -> Floats:
 def _bounded(mu: Floats, history: RodHistory) -> Check:
     """Return the check of tangential forces and impulses against what presses."""
     # rounding of the normal force is all there is where friction is none
-    beyond = np.where(np.isfinite(mu), history.extremes[:, xk.RUB] - mu * (1.0 + 1e-6), -np.inf)
-    column = int(np.argmax(beyond))
-    bound, (value, when) = float(mu[column]), _worst(history, xk.RUB, column)
+    ratio = history.extremes["friction"]
+    beyond = np.where(np.isfinite(mu), ratio - mu * (1.0 + 1e-6), -np.inf)
+    contact = int(np.argmax(beyond))
+    bound, (value, when) = float(mu[contact]), _worst(history, "friction", contact)
     note = "tangential over normal force"
     ok = value <= bound * (1.0 + 1e-6) + 1e-12
     if ok and history.excess > 1e-3 * bound + 1e-9:
@@ -263,25 +263,25 @@ def _mass(rods: Rods) -> float:
 
 def _subsonic(rods: Rods, history: RodHistory) -> Check:
     """Return the check of how fast closed contacts run along their rods."""
-    part, when = _worst(history, xk.FAST)
+    part, when = _worst(history, "wave_ratio")
     waves = [wave_speed(rod.section) for rod in rods.rods]
     limit = min(waves)
     if when is not None:
-        limit = waves[int(history.extremes[np.argmax(history.extremes[:, xk.FAST]), xk.FAST_ROD])]
+        limit = waves[history.extremes[int(np.argmax(history.extremes["wave_ratio"]))].wave_body]
     fast = part * limit
     note = "speed of a closed contact along a rod, against the speed of shear waves in it"
     return Check("contact_subsonic", bool(fast < limit), fast, limit, when, note)
 
 
 def _worst(
-    history: RodHistory, column: int, contact: int | None = None
+    history: RodHistory, name: str, contact: int | None = None
 ) -> tuple[float, float | None]:
     """Return the worst of one contact or all, and when it was met; zero where there is none."""
-    values = history.extremes[:, column]
+    values = history.extremes[name]
     c = int(np.argmax(values)) if contact is None else contact
     if values[c] == xk.NEVER:
         return 0.0, None
-    return float(values[c]), float(history.extremes[c, column + 1])
+    return float(values[c]), float(history.extremes[f"{name}_time"][c])
 
 
 def _quantities(history: RodHistory) -> dict[str, Quantity]:

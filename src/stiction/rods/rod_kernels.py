@@ -25,18 +25,8 @@ from stiction.numerics.elementwise import arctan2
 from stiction.numerics.jit import kernel
 from stiction.rods.series import ASIN, COS, LARGEST_SINE, SINC, TANGENT
 
-# rows of a quaternion
-W, X, Y, Z = range(4)
-# rows of the table of materials, per slot: of its element the length [m] and one over it, shear
-# and axial stiffness [N]; of the joint before it bending and twist stiffness over its length
-# [N m] and the natural rotation vector; mass of the node [kg], inertia of the element about a
-# diameter [kg m^2], and one over both, 0 where something holds them
-DS, INV_DS, SHEAR, AXIAL, BEND, TWIST, PHI1, PHI2, PHI3, MASS, INERTIA, FREE, TURNS = range(13)
-MATERIAL_ROWS = 13
-# rows of drag, per slot: force per velocity of the node [N s/m], moment per angular velocity of the
-# element [N m s], retardation time of internal damping [s]
-DRAG, TURN_DRAG, RETARD = range(3)
-DRAG_ROWS = 3
+# rows of the table of materials and of that of drag, which kernels below divide
+MATERIAL_ROWS, DRAG_ROWS = 13, 3
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,6 +40,67 @@ class State(NamedTuple):
     p: Floats
 
 
+class Material(NamedTuple):
+    """Rows of the table of materials, per slot.
+
+    length, inverse_length : of its element [m], [1/m]
+    shear, axial : stiffness of its element [N]
+    bend, twist : of the joint before it, stiffness over its length [N m]
+    angle : (3, slots) natural rotation vector of that joint
+    mass, inertia : of the node [kg], and of the element about a diameter [kg m^2]
+    free, turns : one over both, 0 where something holds them
+    """
+
+    length: Floats
+    inverse_length: Floats
+    shear: Floats
+    axial: Floats
+    bend: Floats
+    twist: Floats
+    angle: Floats
+    mass: Floats
+    inertia: Floats
+    free: Floats
+    turns: Floats
+
+
+class Drag(NamedTuple):
+    """Rows of the table of drag, per slot.
+
+    node : force per velocity [N s/m]
+    element : moment per angular velocity [N m s]
+    retardation : time of internal damping [s]
+    """
+
+    node: Floats
+    element: Floats
+    retardation: Floats
+
+
+@kernel(views=True)
+def material_of(mat: Floats) -> Material:
+    """Return the rows of a table of materials."""
+    return Material(
+        mat[0],
+        mat[1],
+        mat[2],
+        mat[3],
+        mat[4],
+        mat[5],
+        mat[6:9],
+        mat[9],
+        mat[10],
+        mat[11],
+        mat[12],
+    )
+
+
+@kernel(views=True)
+def drag_of(drag: Floats) -> Drag:
+    """Return the rows of a table of drag."""
+    return Drag(drag[0], drag[1], drag[2])
+
+
 @kernel(borrows=True)
 def horner(c: tuple[float, ...], x: float) -> float:
     """Return c[0] + c[1] x + ..."""
@@ -60,7 +111,8 @@ def horner(c: tuple[float, ...], x: float) -> float:
 
 
 def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats, t: Floats) -> None:
-    ds, inv, shear, axial = mat[[DS, INV_DS, SHEAR, AXIAL], :-1]
+    rod = material_of(mat[:, :-1])
+    ds, inv, shear, axial = rod.length, rod.inverse_length, rod.shear, rod.axial
     d = (r[:, 1:] - r[:, :-1]) * inv
     axis = rows.axes_of(q[:, :-1])
     along = (axial - shear) * rows.dot(d, axis) - axial
@@ -74,14 +126,15 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
 
 
 @kernel(plain=_elastic, borrows=True, apart=True)
-def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
+def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
+    rod = material_of(mat)
     size = r.shape[1]
     rx, ry, rz = r[0], r[1], r[2]
-    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
     nx, ny, nz = n[0], n[1], n[2]
     tx, ty, tz = t[0], t[1], t[2]
-    ds, inv, shear, axial = mat[DS], mat[INV_DS], mat[SHEAR], mat[AXIAL]
+    ds, inv, shear, axial = rod.length, rod.inverse_length, rod.shear, rod.axial
     for i in range(size - 1):
         dx = (rx[i + 1] - rx[i]) * inv[i]
         dy = (ry[i + 1] - ry[i]) * inv[i]
@@ -113,14 +166,15 @@ def elastic(r: Matrix, q: Matrix, mat: Matrix, n: Matrix, m: Matrix, f: Matrix, 
 
 
 def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
-    bend, twist = mat[[BEND, TWIST], 1:]
+    joint = material_of(mat[:, 1:])
+    bend, twist = joint.bend, joint.twist
     w, v = rows.between(q)
     s2 = rows.dot(v, v)
     m[:, 0] = 0.0
     if (bend * (s2 - LARGEST_SINE) > 0.0).any() or (bend * w < 0.0).any():
         return False
     scale = rows.series(ASIN, s2)
-    k = np.stack([bend, bend, twist]) * (scale * v - mat[PHI1 : PHI3 + 1, 1:])
+    k = np.stack([bend, bend, twist]) * (scale * v - joint.angle)
     turn = rows.cross(v, k)
     k += 0.5 * scale * turn + rows.series(TANGENT, s2) * rows.cross(v, turn)
     m[:, 1:] = rows.in_space(q[:, :-1], k)
@@ -128,16 +182,17 @@ def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
 
 
 @kernel(plain=_bend_small, borrows=True)
-def bend_small(q: Matrix, mat: Matrix, m: Matrix) -> bool:
+def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
     The moment of slot i acts between its element and the one before.
     """
+    rod = material_of(mat)
     size = q.shape[1]
-    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
     mx, my, mz = m[0], m[1], m[2]
-    bend, twist = mat[BEND], mat[TWIST]
-    phi1, phi2, phi3 = mat[PHI1], mat[PHI2], mat[PHI3]
+    bend, twist = rod.bend, rod.twist
+    phi1, phi2, phi3 = rod.angle[0], rod.angle[1], rod.angle[2]
     bad = 0
     m[0, 0] = 0.0
     m[1, 0] = 0.0
@@ -188,19 +243,20 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
 
 
 @kernel(borrows=True)
-def bend_any(q: Matrix, mat: Matrix, m: Matrix) -> None:
+def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
     """Put moments in space of all joints into m, for angles below pi."""
+    rod = material_of(mat)
     for i in range(1, q.shape[1]):
-        if mat[BEND, i] == 0.0:
+        if rod.bend[i] == 0.0:
             m[0, i] = 0.0
             m[1, i] = 0.0
             m[2, i] = 0.0
             continue
         x, y, z = joint_angle(q, i)
         angle2 = x * x + y * y + z * z
-        kx = mat[BEND, i] * (x - mat[PHI1, i])
-        ky = mat[BEND, i] * (y - mat[PHI2, i])
-        kz = mat[TWIST, i] * (z - mat[PHI3, i])
+        kx = rod.bend[i] * (x - rod.angle[0, i])
+        ky = rod.bend[i] * (y - rod.angle[1, i])
+        kz = rod.twist[i] * (z - rod.angle[2, i])
         c = 1.0 / 12.0 + angle2 / 720.0
         if angle2 > 1e-4:
             half = 0.5 * math.sqrt(angle2)
@@ -217,7 +273,8 @@ def bend_any(q: Matrix, mat: Matrix, m: Matrix) -> None:
 
 
 def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
-    ds, inv, shear, axial = mat[[DS, INV_DS, SHEAR, AXIAL], :-1]
+    rod = material_of(mat[:, :-1])
+    ds, inv, shear, axial = rod.length, rod.inverse_length, rod.shear, rod.axial
     d, axis = (r[:, 1:] - r[:, :-1]) * inv, rows.axes_of(q[:, :-1])
     g3 = rows.dot(d, axis)
     side = d - g3 * axis
@@ -230,20 +287,22 @@ def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
     s = np.sqrt(rows.dot(v, v))
     angle = sign * 2.0 * arctan2(s, sign * w)
     scale = np.where(s > 1e-8, angle / np.where(s > 1e-8, s, 1.0), 2.0 * sign)
-    x, y, z = scale * v - mat[PHI1 : PHI3 + 1, 1:-1]
-    bend, twist = mat[[BEND, TWIST], 1:-1]
+    joint = material_of(mat[:, 1:-1])
+    x, y, z = scale * v - joint.angle
+    bend, twist = joint.bend, joint.twist
     bent = 0.5 * (bend * (x * x + y * y) + twist * z * z)
     terms[1:, 1] = np.where(bend > 0.0, bent, 0.0)
     return rows.sum_in_order(terms)
 
 
 @kernel(plain=_stored_energy, borrows=True)
-def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
+def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     """Return the elastic energy of all rods [J]."""
+    rod = material_of(mat)
     total = 0.0
     for i in range(r.shape[1] - 1):
-        if mat[SHEAR, i] > 0.0:
-            inv = mat[INV_DS, i]
+        if rod.shear[i] > 0.0:
+            inv = rod.inverse_length[i]
             dx = (r[0, i + 1] - r[0, i]) * inv
             dy = (r[1, i + 1] - r[1, i]) * inv
             dz = (r[2, i + 1] - r[2, i]) * inv
@@ -252,13 +311,13 @@ def stored_energy(r: Matrix, q: Matrix, mat: Matrix) -> float:
             # the shear as a vector: no difference of nearly equal squares
             sx, sy, sz = dx - g3 * ax, dy - g3 * ay, dz - g3 * az
             across = sx * sx + sy * sy + sz * sz
-            shear, axial = mat[SHEAR, i], mat[AXIAL, i]
+            shear, axial = rod.shear[i], rod.axial[i]
             longer = g3 - 1.0
-            total += 0.5 * mat[DS, i] * (shear * across + axial * (longer * longer))
-        if i > 0 and mat[BEND, i] > 0.0:
+            total += 0.5 * rod.length[i] * (shear * across + axial * (longer * longer))
+        if i > 0 and rod.bend[i] > 0.0:
             x, y, z = joint_angle(q, i)
-            x, y, z = x - mat[PHI1, i], y - mat[PHI2, i], z - mat[PHI3, i]
-            total += 0.5 * (mat[BEND, i] * (x * x + y * y) + mat[TWIST, i] * z * z)
+            x, y, z = x - rod.angle[0, i], y - rod.angle[1, i], z - rod.angle[2, i]
+            total += 0.5 * (rod.bend[i] * (x * x + y * y) + rod.twist[i] * z * z)
     return total
 
 
@@ -273,35 +332,39 @@ def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
 
 
 def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
+    rod = material_of(mat)
     along = rows.dot(p, rows.axes_of(q))
     spin2 = rows.dot(p, p) - 0.5 * along * along
-    return rows.sum_in_order(0.5 * (mat[MASS] * rows.dot(v, v) + mat[INERTIA] * spin2))
+    return rows.sum_in_order(0.5 * (rod.mass * rows.dot(v, v) + rod.inertia * spin2))
 
 
 @kernel(plain=_kinetic_energy, borrows=True)
-def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Matrix) -> float:
+def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats) -> float:
     """Return the kinetic energy of all rods [J], clamps included."""
+    rod = material_of(mat)
     total = 0.0
     for i in range(v.shape[1]):
         speed2 = v[0, i] * v[0, i] + v[1, i] * v[1, i] + v[2, i] * v[2, i]
         ax, ay, az = axis_of(q, i)
         along = p[0, i] * ax + p[1, i] * ay + p[2, i] * az
         spin2 = p[0, i] * p[0, i] + p[1, i] * p[1, i] + p[2, i] * p[2, i] - 0.5 * along * along
-        total += 0.5 * (mat[MASS, i] * speed2 + mat[INERTIA, i] * spin2)
+        total += 0.5 * (rod.mass[i] * speed2 + rod.inertia[i] * spin2)
     return total
 
 
 def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> None:
-    v += h * mat[FREE] * f
-    p += h * mat[TURNS] * t
+    rod = material_of(mat)
+    v += h * rod.free * f
+    p += h * rod.turns * t
 
 
 @kernel(plain=_kick, borrows=True)
-def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> None:
+def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> None:
     """Add h times accelerations to the velocities of what is free."""
+    rod = material_of(mat)
     for a in range(3):
         va, pa, fa, ta = v[a], p[a], f[a], t[a]
-        free, turns = mat[FREE], mat[TURNS]
+        free, turns = rod.free, rod.turns
         for i in range(v.shape[1]):
             va[i] += h * free[i] * fa[i]
             pa[i] += h * turns[i] * ta[i]
@@ -310,44 +373,43 @@ def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, h: float) -> N
 def _damped_kick(
     q: Floats, v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, drag: Floats, h: float
 ) -> float:
-    free, turns = mat[FREE], mat[TURNS]
+    rod, drags = material_of(mat), drag_of(drag)
+    free, turns = rod.free, rod.turns
     heat = np.zeros((v.shape[1], 4))
-    mean = (v + 0.5 * h * free * f) / (1.0 + 0.5 * h * drag[DRAG] * free)
-    heat[:, :3] = np.where(free > 0.0, h * drag[DRAG] * mean * mean, 0.0).T
+    mean = (v + 0.5 * h * free * f) / (1.0 + 0.5 * h * drags.node * free)
+    heat[:, :3] = np.where(free > 0.0, h * drags.node * mean * mean, 0.0).T
     v[:] = np.where(free > 0.0, 2.0 * mean - v, v)
-    across, axis = 0.5 * h * drag[TURN_DRAG] * turns, rows.axes_of(q)
+    across, axis = 0.5 * h * drags.element * turns, rows.axes_of(q)
     mean = p + 0.5 * h * turns * t
     along = rows.dot(mean, axis)
     extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
     mean = mean / (1.0 + across) + extra * axis
     spin = mean - 0.5 * rows.dot(mean, axis) * axis
-    heat[:, 3] = np.where(turns > 0.0, h * drag[TURN_DRAG] * rows.dot(spin, spin), 0.0)
+    heat[:, 3] = np.where(turns > 0.0, h * drags.element * rows.dot(spin, spin), 0.0)
     p[:] = np.where(turns > 0.0, 2.0 * mean - p, p)
     return rows.sum_in_order(heat)
 
 
 @kernel(plain=_damped_kick, borrows=True)
 def damped_kick(
-    q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Matrix, drag: Matrix, h: float
+    q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
 ) -> float:
-    """Kick with linear drag at the mean velocity; return the heat of the drag [J].
-
-    `drag` holds rows: force per velocity of nodes, moment per angular velocity of elements.
-    """
+    """Kick with linear drag at the mean velocity; return the heat of the drag [J]."""
+    rod, drags = material_of(mat), drag_of(drag)
     heat = 0.0
     for i in range(v.shape[1]):
-        if mat[FREE, i] > 0.0:
-            lag = 0.5 * h * drag[DRAG, i] * mat[FREE, i]
+        if rod.free[i] > 0.0:
+            lag = 0.5 * h * drags.node[i] * rod.free[i]
             for a in range(3):
-                mean = (v[a, i] + 0.5 * h * mat[FREE, i] * f[a, i]) / (1.0 + lag)
-                heat += h * drag[DRAG, i] * mean * mean
+                mean = (v[a, i] + 0.5 * h * rod.free[i] * f[a, i]) / (1.0 + lag)
+                heat += h * drags.node[i] * mean * mean
                 v[a, i] = 2.0 * mean - v[a, i]
-        if mat[TURNS, i] > 0.0:
-            across = 0.5 * h * drag[TURN_DRAG, i] * mat[TURNS, i]
+        if rod.turns[i] > 0.0:
+            across = 0.5 * h * drags.element[i] * rod.turns[i]
             ax, ay, az = axis_of(q, i)
-            x = p[0, i] + 0.5 * h * mat[TURNS, i] * t[0, i]
-            y = p[1, i] + 0.5 * h * mat[TURNS, i] * t[1, i]
-            z = p[2, i] + 0.5 * h * mat[TURNS, i] * t[2, i]
+            x = p[0, i] + 0.5 * h * rod.turns[i] * t[0, i]
+            y = p[1, i] + 0.5 * h * rod.turns[i] * t[1, i]
+            z = p[2, i] + 0.5 * h * rod.turns[i] * t[2, i]
             along = x * ax + y * ay + z * az
             # the axial angular velocity is half of its p: so is the drag on it
             extra = along / (1.0 + 0.5 * across) - along / (1.0 + across)
@@ -358,7 +420,7 @@ def damped_kick(
             )
             along = 0.5 * (x * ax + y * ay + z * az)
             wx, wy, wz = x - along * ax, y - along * ay, z - along * az
-            heat += h * drag[TURN_DRAG, i] * (wx * wx + wy * wy + wz * wz)
+            heat += h * drags.element[i] * (wx * wx + wy * wy + wz * wz)
             p[0, i] = 2.0 * x - p[0, i]
             p[1, i] = 2.0 * y - p[1, i]
             p[2, i] = 2.0 * z - p[2, i]
@@ -388,9 +450,9 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     b = -0.25 * h * rows.dot(p, rows.axes_of(q))
     cb, sb = rows.series(COS, b * b), b * rows.series(SINC, b * b)
     w1, x1, y1, z1 = rows.turned_by(rows.series(COS, a2), rows.series(SINC, a2) * half, q)
-    q[W], q[Z] = w1 * cb - z1 * sb, z1 * cb + w1 * sb
-    q[X], q[Y] = x1 * cb + y1 * sb, y1 * cb - x1 * sb
-    q *= 1.5 - 0.5 * (q[W] * q[W] + q[X] * q[X] + q[Y] * q[Y] + q[Z] * q[Z])
+    q[0], q[3] = w1 * cb - z1 * sb, z1 * cb + w1 * sb
+    q[1], q[2] = x1 * cb + y1 * sb, y1 * cb - x1 * sb
+    q *= 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
 @kernel(plain=_drift, borrows=True, apart=True)
@@ -401,7 +463,7 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         ra, va = r[a], v[a]
         for i in range(size):
             ra[i] += h * va[i]
-    qw, qx, qy, qz = q[W], q[X], q[Y], q[Z]
+    qw, qx, qy, qz = q[0], q[1], q[2], q[3]
     px, py, pz = p[0], p[1], p[2]
     largest = 0.0
     for i in range(size):

@@ -344,7 +344,8 @@ class _Solver:
         # rounding of strains as a force
         self.rounding = 1e-13 * rod.section.axial_stiffness
         self.scratch, self.work = np.zeros((24, self.slots)), np.zeros((10, self.slots))
-        movable = self.mat[rk.FREE : rk.TURNS + 1] > 0.0
+        rows = rk.material_of(self.mat)
+        movable = np.array([rows.free, rows.turns]) > 0.0
         self.free = np.repeat(movable, 3, axis=0).T.ravel()
         self.turned.hold(self.free)
 
@@ -352,30 +353,31 @@ class _Solver:
         rod, section, n = self.rod, self.rod.section, self.rod.elements
         ds = rod.rest_length / n
         mat = np.zeros((rk.MATERIAL_ROWS, self.slots))
-        mat[rk.DS], mat[rk.INV_DS] = ds, 1.0 / ds
-        mat[rk.SHEAR, 1 : n + 1] = section.shear_stiffness
-        mat[rk.AXIAL, 1 : n + 1] = section.axial_stiffness
+        rows = rk.material_of(mat)
+        rows.length[:], rows.inverse_length[:] = ds, 1.0 / ds
+        rows.shear[1 : n + 1] = section.shear_stiffness
+        rows.axial[1 : n + 1] = section.axial_stiffness
         lengths = end_lengths(rod)
         joints = 1 + np.arange(n + 1)[lengths > 0.0]
-        mat[rk.BEND, joints] = section.bending_stiffness / (ds * lengths[joints - 1])
-        mat[rk.TWIST, joints] = section.twist_stiffness / (ds * lengths[joints - 1])
+        rows.bend[joints] = section.bending_stiffness / (ds * lengths[joints - 1])
+        rows.twist[joints] = section.twist_stiffness / (ds * lengths[joints - 1])
         for end, ghost, inner, other in ((rod.left, 0, 1, 2), (rod.right, n + 1, n, n - 1)):
             if isinstance(end, Clamped | Turned):
                 self.q[:, ghost] = clamp_frame(self.q[:, inner], self.q[:, other])
         for i in joints:
-            mat[rk.PHI1 : rk.PHI1 + 3, i] = rk.joint_angle(self.q, i)
-        self.given_angles = mat[rk.PHI1 : rk.PHI1 + 3].copy()
+            rows.angle[:, i] = rk.joint_angle(self.q, i)
+        self.given_angles = rows.angle.copy()
         self.natural_angles = self.given_angles.copy()
         if rod.natural_curvature is not None:
             turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[joints - 1])
             self.natural_angles[:, joints] = turns
-        mat[rk.PHI1 : rk.PHI1 + 3] = self.natural_angles
-        mat[rk.FREE, 1:], mat[rk.TURNS, 1 : n + 1] = 1.0, 1.0
+        rows.angle[:] = self.natural_angles
+        rows.free[1:], rows.turns[1 : n + 1] = 1.0, 1.0
         for end, node, beside, frame in ((rod.left, 1, 2, 1), (rod.right, n + 1, n, n)):
             if isinstance(end, Clamped | Pinned | Turned) and node not in self.turned.sliding:
-                mat[rk.FREE, node] = 0.0
+                rows.free[node] = 0.0
             if isinstance(end, Clamped) and end.hold == "element":
-                mat[rk.FREE, beside], mat[rk.TURNS, frame] = 0.0, 0.0
+                rows.free[beside], rows.turns[frame] = 0.0, 0.0
         return mat
 
     def _loads(self) -> tuple[Floats, Floats]:
@@ -453,7 +455,7 @@ class _Solver:
     def curve(self, part: float) -> None:
         """Set natural angles of the joints, from those of the given shape to those of the rod."""
         angles = self.given_angles + part * (self.natural_angles - self.given_angles)
-        self.mat[rk.PHI1 : rk.PHI1 + 3] = angles
+        rk.material_of(self.mat).angle[:] = angles
 
     def release(self, factor: float) -> bool:
         """Find balance at a load factor while the natural curvature grows; return whether so."""
@@ -490,7 +492,7 @@ class _Solver:
         zero = np.zeros(self.size)
         with quiet():
             table = difference_forces(
-                self.r, self.q, self.mat, self.work, flags, zero, 1.0, self.scratch, self.work
+                self.r, self.q, self.mat, self.work[0], flags, zero, 1.0, self.scratch, self.work
             )
             # the table differentiates by unknowns that count half
             matrix = np.asarray(banded(2.0 * table, self.mat, self.q, 1.0))
@@ -501,7 +503,7 @@ class _Solver:
         """Return the smallest eigenvalue of the symmetric part of the tangent, angles scaled."""
         from scipy.linalg import eigvals_banded
 
-        matrix, ds = self.stiffness(), float(self.mat[rk.DS, 0])
+        matrix, ds = self.stiffness(), float(rk.material_of(self.mat).length[0])
         unit = np.tile([1.0, 1.0, 1.0, ds, ds, ds], self.slots)
         lower = np.zeros((_BAND + 1, self.size))
         for k in range(_BAND + 1):

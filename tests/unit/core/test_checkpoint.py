@@ -216,3 +216,17 @@ def test_what_is_packed_does_not_change_later():
     kept = pack(one)
     one["x"].array[:] = 9.0
     assert kept["x"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_vectors_in_fields_have_their_length_and_are_finite():
+    table = np.zeros(2, [("place", "f8", (2,)), ("normal", "f8", (3,))])
+    state = {"table": StateArray(table, inf=("place",))}
+    table["place"][1, 0] = np.inf
+    restore(state, pack(state))
+    longer = np.zeros(2, [("place", "f8", (2,)), ("normal", "f8", (4,))])
+    with pytest.raises(StoreError, match="type 2 fields"):
+        restore(state, {"table": longer})
+    wrong = table.copy()
+    wrong["normal"][0, 2] = np.nan
+    with pytest.raises(StoreError, match="normal: NaN"):
+        restore(state, {"table": wrong})

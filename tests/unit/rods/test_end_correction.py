@@ -32,7 +32,6 @@ from stiction.rods import (
 )
 from stiction.rods.assembly import assemble, end_shares
 from stiction.rods.leapfrog.run import Marcher
-from stiction.rods.rod_kernels import MASS
 from stiction.rods.section import GivenSection
 
 # next to no bending stiffness, a hundredth of strain at the pin under its own weight
@@ -58,7 +57,7 @@ def hanging(elements, correction):
 
 def slow(elements, correction):
     """Return how much higher than Bessel's the first frequency with these masses is, relative."""
-    mass = assemble(Rods([hanging(elements, correction)])).mat[MASS]
+    mass = assemble(Rods([hanging(elements, correction)])).material.mass
     # nodes from the pin; each element carries what hangs below it
     tension = G * np.cumsum(mass[::-1])[::-1][1:] * elements
     stiff = np.zeros((elements + 1, elements + 1))
@@ -112,7 +111,7 @@ def exact_frequency(strain):
 
 def swung(correction, elements=12):
     """Return the frequency at which the rod of a run swings [rad/s]."""
-    mass = assemble(Rods([hanging(elements, correction)])).mat[MASS]
+    mass = assemble(Rods([hanging(elements, correction)])).material.mass
     strain = np.cumsum(mass[::-1])[::-1][1:] * G / CABLE.axial_stiffness
     down = np.concatenate([[0.0], np.cumsum((1.0 + strain) / elements)])
     shape = j0(ROOT * np.sqrt(1.0 - np.linspace(0.0, 1.0, elements + 1)))

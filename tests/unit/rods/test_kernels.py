@@ -14,22 +14,9 @@ from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.rub_kernels import rubbing
-from stiction.rods.driving_kernels import (
-    DRIVEN_COLUMNS,
-    IS_FRAME,
-    IS_MOMENT,
-    LOAD,
-    ORIGIN,
-    RISE,
-    SINCE,
-    SLOT,
-    SPIN,
-    START,
-    VELOCITY,
-)
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
-from stiction.rods.rod_kernels import FREE, INERTIA, MASS, TURNS, copy
+from stiction.rods.rod_kernels import copy
 from stiction.rods.section import CircularSection
 from stiction.rods.strings.strand_state import StrandPair, StrandState
 
@@ -82,10 +69,10 @@ def test_no_kernel_is_compiled_again_for_a_constant():
         assert constants_handed_on(source, vars(module)) == [], name
 
 
-@pytest.mark.parametrize("call", ["copy(a, 0)", "copy(a, MASS)", "copy(a, True)"])
+@pytest.mark.parametrize("call", ["copy(a, 0)", "copy(a, ROLL)", "copy(a, True)"])
 def test_a_constant_that_is_handed_on_is_found(call):
     source = f"def use(a):\n    {call}\n    copy(a, 0.0)\n    copy(a, a)\n"
-    assert constants_handed_on(source, {"copy": copy, "MASS": MASS}) == [f"use: {call}"]
+    assert constants_handed_on(source, {"copy": copy, "ROLL": ck.ROLL}) == [f"use: {call}"]
 
 
 def rod(**more):
@@ -102,19 +89,18 @@ def test_columns_of_a_moving_clamp():
         Rods((rod(left=Free()), rod(left=Free(), right=clamp)), gravity=(0.0, 0.0, 0.0))
     )
     table = flat.driven
-    assert table.shape == (3, DRIVEN_COLUMNS)
     # nodes 9 and 8, element 8 of ten slots
-    assert_array_equal(table[:, SLOT], [9.0, 8.0, 8.0])
-    assert_array_equal(table[:, IS_FRAME], [0.0, 0.0, 1.0])
-    assert_array_equal(table[:, ORIGIN : ORIGIN + 3], np.tile([0.0, 1.0, 0.0], (3, 1)))
-    assert_array_equal(table[:, VELOCITY : VELOCITY + 3], np.tile(clamp.velocity, (3, 1)))
-    assert_array_equal(table[:, SPIN : SPIN + 3], np.tile(clamp.angular_velocity, (3, 1)))
-    assert_array_equal(table[:, RISE], 0.7)
-    assert_array_equal(table[:, SINCE], 0.0)
-    assert_array_equal(table[:2, START : START + 3], flat.r[:, [9, 8]].T)
-    assert_array_equal(table[2, START : START + 4], flat.q[:, 8])
-    assert_array_equal(flat.mat[FREE, 8:], 0.0)
-    assert flat.mat[TURNS, 8] == 0.0
+    assert_array_equal(table["slot"], [9, 8, 8])
+    assert_array_equal(table["is_frame"], [0, 0, 1])
+    assert_array_equal(table["origin"], np.tile([0.0, 1.0, 0.0], (3, 1)))
+    assert_array_equal(table["velocity"], np.tile(clamp.velocity, (3, 1)))
+    assert_array_equal(table["spin"], np.tile(clamp.angular_velocity, (3, 1)))
+    assert_array_equal(table["rise"], 0.7)
+    assert_array_equal(table["since"], 0.0)
+    assert_array_equal(table["start"][:2, :3], flat.r[:, [9, 8]].T)
+    assert_array_equal(table["start"][2], flat.q[:, 8])
+    assert_array_equal(flat.material.free[8:], 0.0)
+    assert flat.material.turns[8] == 0.0
 
 
 def test_columns_of_materials_and_loads():
@@ -123,20 +109,20 @@ def test_columns_of_materials_and_loads():
     one = rod(loads=loads)
     flat = assemble(Rods((one,), gravity=(0.0, 0.0, 0.0)))
     # the frame of the clamp stands before the rod
-    assert_array_equal(flat.loads[:, SLOT], [3.0, 3.0])
-    assert_array_equal(flat.loads[:, IS_MOMENT], [0.0, 1.0])
-    assert_array_equal(flat.loads[:, LOAD : LOAD + 3], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    assert_allclose(flat.mat[MASS].sum(), one.section.line_density, rtol=1e-14)
-    assert_allclose(flat.mat[INERTIA].sum(), one.section.line_inertia, rtol=1e-14)
+    assert_array_equal(flat.loads["slot"], [3, 3])
+    assert_array_equal(flat.loads["is_moment"], [0, 1])
+    assert_array_equal(flat.loads["value"], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert_allclose(flat.material.mass.sum(), one.section.line_density, rtol=1e-14)
+    assert_allclose(flat.material.inertia.sum(), one.section.line_inertia, rtol=1e-14)
 
 
 def test_slip_per_impulse_is_the_matrix_of_the_contact():
     rng = np.random.default_rng(3)
-    g = np.zeros(ck.GEOM_COLUMNS)
-    g[ck.G : ck.G + 9] = rng.normal(size=9)
+    contact = ck.Contact.table()[0]
+    contact.delassus = rng.normal(size=(3, 3))
     impulse = rng.normal(size=3)
-    slip = ck.slip_per(g, *impulse)
-    assert_allclose(slip, g[ck.G : ck.G + 9].reshape(3, 3) @ impulse, rtol=1e-14)
+    slip = ck.slip_per(contact, *impulse)
+    assert_allclose(slip, contact.delassus @ impulse, rtol=1e-14)
 
 
 def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
@@ -148,11 +134,10 @@ def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
         n, across = frame[:, 0], frame[:, 1:]
         uneven = across @ (rng.normal(size=(2, 2)) + 3.0 * np.eye(2))
         g_tangential = uneven @ uneven.T
-        g = np.zeros(ck.GEOM_COLUMNS)
-        g[ck.N : ck.N + 3] = n
-        g[ck.G : ck.G + 9] = (2.0 * np.outer(n, n) + g_tangential).ravel()
+        contact = ck.Contact.table()[0]
+        contact.normal, contact.delassus = n, 2.0 * np.outer(n, n) + g_tangential
         u, bound = rng.normal(size=3), rng.uniform(0.01, 0.3)
-        *impulse, mode = rubbing(g, *u, bound)
+        *impulse, mode = rubbing(contact, *u, bound)
         after = across.T @ (u + g_tangential @ impulse)
         modes.add(mode)
         assert abs(n @ impulse) < 1e-12

@@ -261,9 +261,10 @@ def numbers(size, seed=0):
     q /= np.linalg.norm(q, axis=0)
     r = np.cumsum(np.abs(rng.normal(size=(3, size))), axis=1)
     mat = np.abs(rng.normal(size=(rk.MATERIAL_ROWS, size)))
-    mat[rk.INV_DS] = 1.0 / mat[rk.DS]
-    for row in (rk.SHEAR, rk.AXIAL, rk.BEND, rk.TWIST, rk.FREE, rk.TURNS):
-        mat[row, size // 2] = 0.0
+    rod = rk.material_of(mat)
+    rod.inverse_length[:] = 1.0 / rod.length
+    for row in (rod.shear, rod.axial, rod.bend, rod.twist, rod.free, rod.turns):
+        row[size // 2] = 0.0
     return r, q, rng.normal(size=(3, size)), rng.normal(size=(3, size)), mat, rng
 
 
@@ -334,9 +335,10 @@ def test_what_drives_and_damps():
     spare = (empty(3, 12), empty(3, 12))
     check_kernel(dk.internal_damping, r, q, v, p, mat, retard, *spare)
     check_kernel(dk.add_damping, r, q, v, p, 0.1, mat, retard, f, t, *spare, empty(10, 12))
-    loads = rng.normal(size=(3, dk.LOAD_COLUMNS))
-    loads[:, dk.SLOT], loads[:, dk.IS_MOMENT] = (2, 2, 5), (0, 1, 0)
-    loads[:, dk.FROM], loads[:, dk.UPTO] = (0, 0, 0), (0, 3, 3)
+    loads = dk.Load.table(3)
+    loads["value"] = rng.normal(size=(3, 3))
+    loads["slot"], loads["is_moment"] = (2, 2, 5), (0, 1, 0)
+    loads["last"] = 0, 3, 3
     times, factors = np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 1.0])
     for now in (-1.0, 0.4, 1.5, 3.0):
         given = (f, t, rng.normal(size=(3, 12)), loads, times, factors, now)

@@ -21,7 +21,7 @@ from stiction.rods.rod import (
     SineSpin,
     SineVelocity,
 )
-from stiction.rods.rod_kernels import RETARD, elastic, stored_energy
+from stiction.rods.rod_kernels import elastic, stored_energy
 
 LINE = Straight(-0.5 * ALONG, 0.5 * ALONG)
 
@@ -39,7 +39,7 @@ def test_internal_damping_resists_strain_and_no_rigid_motion():
     # p counts what is along the axis twice
     flat.p[:] = (spin + (axes @ spin)[:, None] * axes).T
     force, torque = np.zeros_like(flat.r), np.zeros_like(flat.r)
-    given = (flat.r, flat.q, flat.v, flat.p, flat.mat, flat.drag[RETARD], force, torque)
+    given = (flat.r, flat.q, flat.v, flat.p, flat.mat, flat.drags.retardation, force, torque)
     internal_damping(*given)
     rigid = np.abs(force).max(), np.abs(torque).max()
     flat.v[:] += random.standard_normal(flat.v.shape)

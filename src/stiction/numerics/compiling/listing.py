@@ -1,9 +1,9 @@
 """Lists of kernels with the types they are called with, as text: what to compile beforehand.
 
 A line is "module:name types", types separated by blanks: ``i8``, ``f8``, ``b1``; an array is its
-entries, a colon, its dimensions and layout (``f8:2C``), a structured one ``time=f8,steps=i8:1C``; a
-named tuple is "module:Class(types)", a bare one "(types)". A line with ``->`` is a C function, with
-the type of its result behind it.
+entries, a colon, its dimensions and layout (``f8:2C``), a structured one, here with a vector in it,
+``time=f8,place=f8x3:1C``; a named tuple is "module:Class(types)", a bare one "(types)". A line with
+``->`` is a C function, with the type of its result behind it.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ def type_text(kind: Any) -> str:
     """
     if kind in _NAMES:
         return _NAMES[kind]
+    if isinstance(kind, types.NestedArray):
+        return "x".join([type_text(kind.dtype), *map(str, kind.shape)])
     if isinstance(kind, types.Array):
         write = "" if kind.mutable else "!"
         return f"{type_text(kind.dtype)}:{kind.ndim}{kind.layout}{write}"
@@ -174,8 +176,12 @@ def _entries(text: str) -> Any:
     """Return a scalar type, or that of entries with fields."""
     if "=" not in text:
         return _SCALARS[text]
-    fields = [field.split("=") for field in text.split(",")]
-    return from_dtype(np.dtype([(name, kind) for name, kind in fields]))
+    fields = []
+    for field in text.split(","):
+        name, kind = field.split("=")
+        entries, *shape = kind.split("x")
+        fields.append((name, entries, tuple(map(int, shape))))
+    return from_dtype(np.dtype(fields))
 
 
 def _named(inside: tuple[Any, ...], made: type) -> Any:

@@ -5,96 +5,88 @@ Source: formulas sheet of the rods paper, sections 2, 3 and 6.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import axis_point, four_around, shift
 from stiction.rods.contact.kernels import (
-    B2,
-    COUNT1,
     CURVE,
-    E1,
-    ELEM1,
     EMPTY,
-    FIRST1,
-    KIND,
-    LEVER,
     LINE,
-    MODE,
-    NODE1,
     PLANE,
-    R1,
-    R2,
     ROLL,
-    RULE,
-    SHAPE,
     SLIP,
-    T1,
-    T2,
-    D,
-    G,
-    N,
+    Contact,
+    Contacts,
+    dot,
     push,
+    put,
     response,
     slip_velocity,
 )
-from stiction.rods.rod_kernels import INERTIA, MASS, kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import kinetic_energy, material_of, stored_energy
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
-# entries of what `survey` fills for all rods: energies [J], (3) each linear and angular momentum
-KINETIC, STORED, MOMENTUM, ANGULAR = 0, 1, 2, 5
-WHOLE_ENTRIES = 8
-# and columns for each contact: (2) s', (3) slip velocity [m/s], where the surfaces touch [m]
-RATES, SLIPPING, POINT = 0, 2, 5
-EACH_COLUMNS = 8
+
+class Whole(Struct):
+    """Energies [J], linear and angular momentum of all rods [kg m/s, kg m^2/s]."""
+
+    kinetic: float
+    stored: float
+    momentum: Annotated[Vector, 3]
+    angular_momentum: Annotated[Vector, 3]
+
+
+class Seen(Struct):
+    """How a contact moves: s' [elements/s], u [m/s], and where the surfaces touch [m]."""
+
+    place_rates: Annotated[Vector, 2]
+    slip: Annotated[Vector, 3]
+    point: Annotated[Vector, 3]
 
 
 @kernel(borrows=True)
-def contact_rates(
-    v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix
-) -> tuple[float, float]:
+def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     """Return s1', s2' [elements/s] from the tangency conditions in time (sheet, (10))."""
-    g = geom[c]
+    d, tangents, bends = k.separation, k.tangents, k.curvatures
     v1, v2 = 0.0, 0.0
     for a in range(3):
-        x1, w1, x2, w2 = both_points(v, c, place, index, geom, a)
-        v1 += (x2 - x1) * g[T1 + a] + g[D + a] * w1
-        v2 += (x2 - x1) * g[T2 + a] + g[D + a] * w2
+        x1, w1, x2, w2 = both_points(v, k, a)
+        v1 += (x2 - x1) * tangents[0, a] + d[a] * w1
+        v2 += (x2 - x1) * tangents[1, a] + d[a] * w2
     a11, a12, a22 = 0.0, 0.0, 0.0
     for a in range(3):
-        a11 += -g[T1 + a] * g[T1 + a] + g[D + a] * g[R1 + a]
-        a12 += g[T1 + a] * g[T2 + a]
-        a22 += g[T2 + a] * g[T2 + a] + g[D + a] * g[R2 + a]
-    if index[c, KIND] == LINE:
-        return 0.0, (-v2 / a22 if index[c, SHAPE] == CURVE else 0.0)
+        t1, t2 = tangents[0, a], tangents[1, a]
+        a11 += -t1 * t1 + d[a] * bends[0, a]
+        a12 += t1 * t2
+        a22 += t2 * t2 + d[a] * bends[1, a]
+    if k.kind == LINE:
+        return 0.0, (-v2 / a22 if k.shape == CURVE else 0.0)
     # what stays at an end does not move along that rod
-    end1 = place[c, 0] <= 0.0 or place[c, 0] >= index[c, COUNT1]
-    end2 = place[c, 1] <= 0.0 or place[c, 1] >= index[c, COUNT1 + 1]
-    if end1 or end2 or index[c, SHAPE] != CURVE:
+    end1 = k.place[0] <= 0.0 or k.place[0] >= k.elements[0]
+    end2 = k.place[1] <= 0.0 or k.place[1] >= k.elements[1]
+    if end1 or end2 or k.shape != CURVE:
         rate1 = 0.0 if end1 else -v1 / a11
-        return rate1, (0.0 if end2 or index[c, SHAPE] != CURVE else -v2 / a22 if end1 else 0.0)
+        return rate1, (0.0 if end2 or k.shape != CURVE else -v2 / a22 if end1 else 0.0)
     det = a11 * a22 + a12 * a12
     return -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
 
 
 @kernel(borrows=True)
-def both_points(
-    v: Matrix, c: int, place: Matrix, index: Ints, geom: Matrix, a: int
-) -> tuple[float, float, float, float]:
+def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, float]:
     """Return component a of both curves of v at the contact, each with its slope along the rod."""
-    rule = index[c, RULE]
-    x1, w1, _ = axis_point(v, index[c, FIRST1], index[c, COUNT1], place[c, 0], a, rule)
-    if index[c, SHAPE] == CURVE:
-        s2 = place[c, 1]
-        x2, w2, _ = axis_point(v, index[c, FIRST1 + 1], index[c, COUNT1 + 1], s2, a, rule)
+    x1, w1, _ = axis_point(v, k.first[0], k.elements[0], k.place[0], a, k.rule)
+    if k.shape == CURVE:
+        x2, w2, _ = axis_point(v, k.first[1], k.elements[1], k.place[1], a, k.rule)
         return x1, w1, x2, w2
     x2 = 0.0
     for j in range(4):
-        x2 += geom[c, B2 + j] * v[a, index[c, NODE1 + 1] + j]
+        x2 += k.node_weights[1, j] * v[a, k.nodes[1] + j]
     return x1, w1, x2, 0.0
 
 
@@ -113,39 +105,29 @@ def spline_slope(x: float, j: int) -> float:
 
 @kernel(borrows=True)
 def slip_drift(
-    q: Matrix,
-    c: int,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
-    v: Matrix,
-    p: Matrix,
-    rate1: float,
-    rate2: float,
-    out: Vector,
+    q: Matrix, k: Contact, v: Matrix, p: Matrix, rate1: float, rate2: float, out: Vector
 ) -> None:
     """Put the rate of u at constant velocities, J' v, into out[:3]: weights, D and frames move."""
-    g = geom[c]
-    dd = out[3:6]
+    d, n, dd = k.separation, k.normal, out[3:6]
     for a in range(3):
-        x1, w1, x2, w2 = both_points(v, c, place, index, geom, a)
-        dd[a] = x2 + g[T2 + a] * rate2 - x1 - g[T1 + a] * rate1
+        x1, w1, x2, w2 = both_points(v, k, a)
+        dd[a] = x2 + k.tangents[1, a] * rate2 - x1 - k.tangents[0, a] * rate1
         out[a] = w1 * rate1 - w2 * rate2
-    if index[c, SHAPE] == PLANE:
+    if k.shape == PLANE:
         # only the distance changes, not the direction
-        rate = dd[0] * g[N] + dd[1] * g[N + 1] + dd[2] * g[N + 2]
-        dd[0], dd[1], dd[2] = rate * g[N], rate * g[N + 1], rate * g[N + 2]
+        rate = dot(dd, n)
+        put(dd, rate * n[0], rate * n[1], rate * n[2])
     wx, wy, wz, ox, oy, oz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for side in range(2):
         rate = rate1 if side == 0 else rate2
-        _, fraction, over = four_around(place[c, side] - 0.5, index[c, COUNT1 + side] - 1)
+        _, fraction, over = four_around(k.place[side] - 0.5, k.elements[side] - 1)
         for j in range(4):
             out[6 + j] = spline_slope(fraction, j)
         if over != 0:
             shift(out[6:], over)
         for j in range(4):
-            i = index[c, ELEM1 + side] + j
-            e, de = g[E1 + 4 * side + j], g[LEVER + side] * rate * out[6 + j]
+            i = k.frames[side] + j
+            e, de = k.frame_weights[side, j], k.levers[side] * rate * out[6 + j]
             ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
             ay = 2.0 * (q[2, i] * q[3, i] - q[0, i] * q[1, i])
             az = 1.0 - 2.0 * (q[1, i] * q[1, i] + q[2, i] * q[2, i])
@@ -159,15 +141,16 @@ def slip_drift(
             wx += de * sx - e * half * (py * az - pz * ay)
             wy += de * sy - e * half * (pz * ax - px * az)
             wz += de * sz - e * half * (px * ay - py * ax)
-    out[0] += wy * g[D + 2] - wz * g[D + 1] + oy * dd[2] - oz * dd[1]
-    out[1] += wz * g[D] - wx * g[D + 2] + oz * dd[0] - ox * dd[2]
-    out[2] += wx * g[D + 1] - wy * g[D] + ox * dd[1] - oy * dd[0]
+    out[0] += wy * d[2] - wz * d[1] + oy * dd[2] - oz * dd[1]
+    out[1] += wz * d[0] - wx * d[2] + oz * dd[0] - ox * dd[2]
+    out[2] += wx * d[1] - wy * d[0] + ox * dd[1] - oy * dd[0]
 
 
 @kernel(borrows=True)
-def solve3(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return G^-1 (x, y, z) for the symmetric G in geom."""
-    a, b, c, d, e, f = g[G], g[G + 1], g[G + 2], g[G + 4], g[G + 5], g[G + 8]
+def solve3(k: Contact, x: float, y: float, z: float) -> tuple[float, float, float]:
+    """Return G^-1 (x, y, z) for the symmetric G."""
+    g = k.delassus
+    a, b, c, d, e, f = g[0, 0], g[0, 1], g[0, 2], g[1, 1], g[1, 2], g[2, 2]
     i11, i12, i13 = d * f - e * e, c * e - b * f, b * e - c * d
     i22, i23, i33 = a * f - c * c, b * c - a * e, a * d - b * b
     det = a * i11 + b * i12 + c * i13
@@ -181,9 +164,7 @@ def solve3(g: Vector, x: float, y: float, z: float) -> tuple[float, float, float
 @kernel(borrows=True)
 def contact_forces(
     q: Matrix,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
+    contacts: Contacts,
     mobility: Matrix,
     v: Matrix,
     p: Matrix,
@@ -199,28 +180,30 @@ def contact_forces(
     given : forces of slipping contacts, taken as they are
     """
     closed = 0
-    for c in range(index.shape[0]):
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
         for a in range(3):
             forces[c, a] = 0.0
-        if index[c, MODE] < ROLL:
+        if k.mode < ROLL:
             continue
         closed += 1
-        response(q, c, index, geom, mobility)
-        if index[c, MODE] == SLIP:
+        response(q, k, mobility)
+        if k.mode == SLIP:
             for a in range(3):
                 forces[c, a] = given[c, a]
             f = forces[c]
-            push(q, c, index, geom, f[0], f[1], f[2], mobility, av, ap)
+            push(q, k, f[0], f[1], f[2], mobility, av, ap)
     for sweep in range(400):
         change, size = 0.0, 0.0
-        for c in range(index.shape[0]):
-            if index[c, MODE] != ROLL:
+        for c in range(contacts.shape[0]):
+            k = contacts[c]
+            if k.mode != ROLL:
                 continue
-            rate1, rate2 = contact_rates(v, c, place, index, geom)
-            slip_drift(q, c, place, index, geom, v, p, rate1, rate2, spare)
-            ux, uy, uz = slip_velocity(q, c, index, geom, av, ap)
-            dx, dy, dz = solve3(geom[c], -ux - spare[0], -uy - spare[1], -uz - spare[2])
-            push(q, c, index, geom, dx, dy, dz, mobility, av, ap)
+            rate1, rate2 = contact_rates(v, k)
+            slip_drift(q, k, v, p, rate1, rate2, spare)
+            ux, uy, uz = slip_velocity(q, k, av, ap)
+            dx, dy, dz = solve3(k, -ux - spare[0], -uy - spare[1], -uz - spare[2])
+            push(q, k, dx, dy, dz, mobility, av, ap)
             forces[c, 0] += dx
             forces[c, 1] += dy
             forces[c, 2] += dz
@@ -231,17 +214,18 @@ def contact_forces(
 
 
 @kernel(borrows=True)
-def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take slip and approach out of the velocities of rolling contacts, least in energy."""
     for _ in range(400):
         change, size = 0.0, 0.0
-        for c in range(index.shape[0]):
-            if index[c, MODE] < ROLL:
+        for c in range(contacts.shape[0]):
+            k = contacts[c]
+            if k.mode < ROLL:
                 continue
-            response(q, c, index, geom, mobility)
-            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            dx, dy, dz = solve3(geom[c], -ux, -uy, -uz)
-            push(q, c, index, geom, dx, dy, dz, mobility, v, p)
+            response(q, k, mobility)
+            ux, uy, uz = slip_velocity(q, k, v, p)
+            dx, dy, dz = solve3(k, -ux, -uy, -uz)
+            push(q, k, dx, dy, dz, mobility, v, p)
             change = max(change, abs(ux), abs(uy), abs(uz))
         for a in range(3):
             for i in range(v.shape[1]):
@@ -251,18 +235,20 @@ def project(q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p
 
 
 @kernel(borrows=True)
-def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Matrix, out: Vector) -> None:
+def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
     """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
-    for a in range(MOMENTUM, MOMENTUM + 6):
-        out[a] = 0.0
+    rod = material_of(mat)
+    linear, angular = out.momentum, out.angular_momentum
+    put(linear, 0.0, 0.0, 0.0)
+    put(angular, 0.0, 0.0, 0.0)
     for i in range(r.shape[1]):
-        m, j = mat[MASS, i], mat[INERTIA, i]
-        out[MOMENTUM] += m * v[0, i]
-        out[MOMENTUM + 1] += m * v[1, i]
-        out[MOMENTUM + 2] += m * v[2, i]
-        out[ANGULAR] += m * (r[1, i] * v[2, i] - r[2, i] * v[1, i]) + j * p[0, i]
-        out[ANGULAR + 1] += m * (r[2, i] * v[0, i] - r[0, i] * v[2, i]) + j * p[1, i]
-        out[ANGULAR + 2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
+        m, j = rod.mass[i], rod.inertia[i]
+        linear[0] += m * v[0, i]
+        linear[1] += m * v[1, i]
+        linear[2] += m * v[2, i]
+        angular[0] += m * (r[1, i] * v[2, i] - r[2, i] * v[1, i]) + j * p[0, i]
+        angular[1] += m * (r[2, i] * v[0, i] - r[0, i] * v[2, i]) + j * p[1, i]
+        angular[2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
 
 
 @kernel(borrows=True)
@@ -271,24 +257,22 @@ def survey(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    mat: Matrix,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
-    whole: Vector,
-    each: Matrix,
+    mat: Floats,
+    contacts: Contacts,
+    whole: Table[Whole],
+    each: Table[Seen],
 ) -> None:
-    """Put energies and momenta of all rods into whole, the motion of each contact into each."""
-    whole[KINETIC] = kinetic_energy(q, v, p, mat)
-    whole[STORED] = stored_energy(r, q, mat)
-    momenta(r, v, p, mat, whole)
-    for c in range(index.shape[0]):
-        if index[c, MODE] == EMPTY:
+    """Find energies and momenta of all rods, and how each contact moves."""
+    whole[0].kinetic = kinetic_energy(q, v, p, mat)
+    whole[0].stored = stored_energy(r, q, mat)
+    momenta(r, v, p, mat, whole[0])
+    for c in range(contacts.shape[0]):
+        k, seen = contacts[c], each[c]
+        if k.mode == EMPTY:
             continue
-        e = each[c]
-        e[RATES], e[RATES + 1] = contact_rates(v, c, place, index, geom)
-        e[SLIPPING], e[SLIPPING + 1], e[SLIPPING + 2] = slip_velocity(q, c, index, geom, v, p)
+        u = seen.slip
+        seen.place_rates[0], seen.place_rates[1] = contact_rates(v, k)
+        u[0], u[1], u[2] = slip_velocity(q, k, v, p)
         for a in range(3):
-            s1, rule = place[c, 0], index[c, RULE]
-            x1, _, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
-            e[POINT + a] = x1 + geom[c, LEVER] * geom[c, D + a]
+            x1, _, _ = axis_point(r, k.first[0], k.elements[0], k.place[0], a, k.rule)
+            seen.point[a] = x1 + k.levers[0] * k.separation[a]

@@ -31,16 +31,17 @@ def deepest(flat: Flat) -> tuple[float, int, int]:
     All pairs are looked at, also of a rod with itself where it is farther along than half a
     circle of contact; but for rods whose section has no radius.
     """
-    from stiction.rods.contact.overlap_kernels import OVERLAP_COLUMNS, deepest_overlap
+    from stiction.rods.contact.overlap_kernels import Overlap, deepest_overlap
     from stiction.rods.contact.search import curve_tables
 
     tables, separation, curves = curve_tables(flat, self_contact=True)
-    out = np.zeros(OVERLAP_COLUMNS)
+    out = Overlap.table()
     if not curves.size:
         return 0.0, 0, 0
     rods = int(np.count_nonzero(curves < flat.rods))
     deepest_overlap(flat.r, *tables, separation, flat.rule, rods, out)
-    found = (float(out[0]), int(curves[int(out[1])]), int(curves[int(out[2])]))
+    most = out[0]
+    found = (float(most.depth), int(curves[most.bodies[0]]), int(curves[most.bodies[1]]))
     for b in np.flatnonzero(flat.shape != ck.CURVE):
         for a in np.flatnonzero(flat.radius[: flat.rods] > 0.0).tolist():
             deep = _into(flat, a, int(b)) / flat.radius[a]
@@ -95,6 +96,6 @@ def curve_points(flat: Flat, a: int) -> Floats:
     wide = np.hstack([2.0 * wide[:, :1] - wide[:, 1:2], wide, 2.0 * wide[:, -1:] - wide[:, -2:-1]])
     parts = np.zeros((4, _FINE))
     for k in range(_FINE):
-        py_function(weights)(k / _FINE, parts[:, k], 0)
+        py_function(weights)(k / _FINE, parts[:, k])
     points = sum(wide[:, k : k + n, None] * part for k, part in enumerate(parts))
     return np.concatenate([np.reshape(points, (3, -1)), flat.r[:, first + n, None]], axis=1)

@@ -9,31 +9,33 @@ Source: formulas sheet of the rods paper, section 2.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.pairs import (
-    BULGE,
-    PIECE,
-    ROD,
-    group_pieces,
-    near_pieces,
-    wrap_pieces,
-)
+from stiction.rods.contact.pairs import group_pieces, near_pieces, wrap_pieces
 from stiction.rods.contact.search_kernels import nearest_on_chords, shrunk, tangency
 
 Ints = npt.NDArray[np.int64]
 
-# columns of what is found: depth over the smaller radius, both bodies from 0, both places
-DEPTH, BODY_1, BODY_2, PLACE_1, PLACE_2 = range(5)
-OVERLAP_COLUMNS = 5
 _STEPS = 16
 
 
-@kernel
+class Overlap(Struct):
+    """The deepest overlap of two bodies: depth over the smaller radius, their numbers from 0.
+
+    place : s on both [elements]
+    """
+
+    depth: float
+    bodies: Annotated[Integers, 2]
+    place: Annotated[Vector, 2]
+
+
+@kernel(borrows=True)
 def nearest_on_pieces(
     r: Matrix, pair: tuple[int, int, int, int, int], piece: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:
@@ -80,7 +82,7 @@ def deepest_overlap(
     self_separation: Ints,
     rule: int,
     rods: int,
-    out: Vector,
+    out: Table[Overlap],
 ) -> None:
     """Put the deepest overlap of any two bodies, of which one is a rod, into out; 0 if none.
 
@@ -91,30 +93,29 @@ def deepest_overlap(
     self_separation : elements of the same rod must be at least so far apart along it
     rule : of the curves, SPLINE or FITTED
     rods : how many bodies are rods
-    out : columns above
+    out : one element, of zeros where nothing overlaps
 
     Verified by: tests/unit/rods/contact/test_overlap.py::test_random_rods_against_samples
     """
-    for k in range(out.shape[0]):
-        out[k] = 0.0
-    pieces, balls, chords = wrap_pieces(r, first, elements, radius, 0.0, rule)
-    groups, spheres = group_pieces(pieces, balls, radius, ds, 0.0)
-    found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
+    most = out[0]
+    pieces, spheres = wrap_pieces(r, first, elements, radius, 0.0, rule)
+    groups, around = group_pieces(pieces, spheres, radius, ds, 0.0)
+    found, near, _ = near_pieces(pieces, spheres, groups, around, self_separation)
     for m in range(near):
         i, j = found[m]
-        a, b = pieces[i, ROD], pieces[j, ROD]
+        a, b = pieces.rod[i], pieces.rod[j]
         if a >= rods and b >= rods:
             continue
-        if shrunk(chords[i], ds[a]) or shrunk(chords[j], ds[b]):
+        if shrunk(pieces, i, ds[a]) or shrunk(pieces, j, ds[b]):
             continue
         reach = radius[a] + radius[b]
-        x1, x2, chord = nearest_on_chords(chords, i, j)
-        if chord > reach + balls[i, BULGE] + balls[j, BULGE]:
+        x1, x2, chord = nearest_on_chords(pieces, i, j)
+        if chord > reach + pieces.bulge[i] + pieces.bulge[j]:
             continue
         pair = (first[a], first[b], elements[a], elements[b], rule)
-        piece = (pieces[i, PIECE], pieces[j, PIECE])
+        piece = (pieces.number[i], pieces.number[j])
         far, s1, s2 = nearest_on_pieces(r, pair, piece, piece[0] + x1, piece[1] + x2)
         depth = (reach - far) / min(radius[a], radius[b])
-        if depth > out[DEPTH]:
-            out[DEPTH], out[BODY_1], out[BODY_2] = depth, a, b
-            out[PLACE_1], out[PLACE_2] = s1, s2
+        if depth > most.depth:
+            most.depth, most.bodies[0], most.bodies[1] = depth, a, b
+            most.place[0], most.place[1] = s1, s2

@@ -11,6 +11,7 @@ more than either alone.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,91 +23,113 @@ from stiction.rods.contact.curve.kernels import points_of
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# columns of `balls`: centre, radius, how far the curve leaves its chord; of `pieces`: rod and k
-CENTRE, SIZE, BULGE = 0, 3, 4
-ROD, PIECE = 0, 1
-# columns of `chords`: (3) start, (3) end
-TO = 3
-
 MOST_LEVELS = 48
 LONGEST_GROUP = 32.0
 _LARGEST = float(1 << 62)
 
 
+class Pieces(NamedTuple):
+    """Pieces of all rods.
+
+    rod, number : (n,) which rod, and k
+    bulge : (n,) how far the curve leaves its chord [m]
+    start, end : (n, 3) of the chord [m]
+    """
+
+    rod: Ints
+    number: Ints
+    bulge: Floats
+    start: Floats
+    end: Floats
+
+
+class Spheres(NamedTuple):
+    """Spheres around pieces, or around groups of them: (n, 3) centres and (n,) radii [m]."""
+
+    centre: Floats
+    size: Floats
+
+
 @kernel
 def wrap_pieces(
     r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float, rule: int
-) -> tuple[Ints, Floats, Floats]:
-    """Return the pieces (rod, k), their spheres, and their chords (start and end point).
+) -> tuple[Pieces, Spheres]:
+    """Return the pieces and their spheres.
 
-    `rule` is that of the curves. A sphere of the table has the rod's radius and half the margin on
+    `rule` is that of the curves. A sphere has the rod's radius and half the margin on
     top: two pieces can only be near if their spheres overlap.
     """
     total = 0
     for b in range(first.shape[0]):
         total += elements[b]
-    pieces = np.empty((total, 2), np.int64)
-    balls = np.empty((total, 5))
-    chords = np.empty((total, 6))
+    pieces = Pieces(
+        np.empty(total, np.int64),
+        np.empty(total, np.int64),
+        np.empty(total),
+        np.empty((total, 3)),
+        np.empty((total, 3)),
+    )
+    spheres = Spheres(np.empty((total, 3)), np.empty(total))
     i = 0
     for b in range(first.shape[0]):
         for k in range(elements[b]):
-            pieces[i, ROD], pieces[i, PIECE] = b, k
+            pieces.rod[i], pieces.number[i] = b, k
             far, bulge1, bulge2, half2 = 0.0, 0.0, 0.0, 0.0
             for a in range(3):
                 p, q, u, w = points_of(r, first[b], elements[b], k, a, rule)
                 start, end = (p + 4.0 * q + u) / 6.0, (q + 4.0 * u + w) / 6.0
-                chords[i, a], chords[i, TO + a] = start, end
-                balls[i, CENTRE + a] = 0.5 * (start + end)
+                pieces.start[i, a], pieces.end[i, a] = start, end
+                spheres.centre[i, a] = 0.5 * (start + end)
                 half2 += 0.25 * ((end - start) * (end - start))
                 off1 = (2.0 * q + u) / 3.0 - (2.0 * start + end) / 3.0
                 off2 = (q + 2.0 * u) / 3.0 - (start + 2.0 * end) / 3.0
                 bulge1 += off1 * off1
                 bulge2 += off2 * off2
             # the weights of the two inner points never add up to more than 3/4
-            balls[i, BULGE] = 0.75 * math.sqrt(max(bulge1, bulge2))
-            far = math.sqrt(half2) + balls[i, BULGE]
-            balls[i, SIZE] = far + radius[b] + 0.5 * margin
+            pieces.bulge[i] = 0.75 * math.sqrt(max(bulge1, bulge2))
+            far = math.sqrt(half2) + pieces.bulge[i]
+            spheres.size[i] = far + radius[b] + 0.5 * margin
             i += 1
-    return pieces, balls, chords
+    return pieces, spheres
 
 
 @kernel
 def group_pieces(
-    pieces: Ints, balls: Matrix, radius: Vector, ds: Vector, margin: float
-) -> tuple[Ints, Floats]:
+    pieces: Pieces, spheres: Spheres, radius: Vector, ds: Vector, margin: float
+) -> tuple[Ints, Spheres]:
     """Return groups of pieces in a row (first, one past the last) and spheres around them.
 
     Where a rod is thicker than its pieces are long, each piece would overlap with many of its
     own rod; groups about as long as the rod is thick do not.
     """
-    groups = np.empty((pieces.shape[0], 2), np.int64)
-    spheres = np.empty((pieces.shape[0], 4))
+    total = pieces.rod.shape[0]
+    groups = np.empty((total, 2), np.int64)
+    centre, sizes = np.empty((total, 3)), np.empty(total)
     count, i = 0, 0
-    while i < pieces.shape[0]:
-        b = pieces[i, ROD]
+    while i < total:
+        b = pieces.rod[i]
         thickness, length = (2.0 * radius[b] + margin) / ds[b], 1
         # written so that what is not a number leaves single pieces
         if thickness > 1.0:
             length = int(min(thickness, LONGEST_GROUP))
         end = i + 1
-        while end < pieces.shape[0] and end < i + length and pieces[end, ROD] == b:
+        while end < total and end < i + length and pieces.rod[end] == b:
             end += 1
         size = 0.0
         for a in range(3):
             # the middle of the first and the last is near the middle of all on a smooth rod
-            spheres[count, a] = 0.5 * (balls[i, a] + balls[end - 1, a])
+            centre[count, a] = 0.5 * (spheres.centre[i, a] + spheres.centre[end - 1, a])
         for j in range(i, end):
             d2 = 0.0
             for a in range(3):
-                x = balls[j, CENTRE + a] - spheres[count, a]
+                x = spheres.centre[j, a] - centre[count, a]
                 d2 += x * x
-            size = max(size, math.sqrt(d2) + balls[j, SIZE])
-        spheres[count, SIZE] = size
+            size = max(size, math.sqrt(d2) + spheres.size[j])
+        sizes[count] = size
         groups[count, 0], groups[count, 1] = i, end
         count += 1
         i = end
-    return groups[:count], spheres[:count]
+    return groups[:count], Spheres(centre[:count], sizes[:count])
 
 
 def _cell_of(x: float) -> int:
@@ -144,15 +167,15 @@ def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
 
 
 @kernel
-def sort_into_cells(balls: Matrix) -> tuple[Ints, Floats, Ints, Ints]:
+def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
 
     The members of bucket h are order[start[h] : start[h + 1]].
     """
-    n = balls.shape[0]
+    n = spheres.size.shape[0]
     least = math.inf
     for i in range(n):
-        least = min(least, balls[i, SIZE])
+        least = min(least, spheres.size[i])
     widths = np.zeros(MOST_LEVELS)
     cells = np.empty((n, 4), np.int64)
     slots = 16
@@ -161,13 +184,13 @@ def sort_into_cells(balls: Matrix) -> tuple[Ints, Floats, Ints, Ints]:
     start = np.zeros(slots + 1, np.int64)
     for i in range(n):
         level, width = 0, 2.0 * least
-        while width < 2.0 * balls[i, SIZE] and level < MOST_LEVELS - 1:
+        while width < 2.0 * spheres.size[i] and level < MOST_LEVELS - 1:
             width *= 2.0
             level += 1
         widths[level] = width
         cells[i, 0] = level
         for a in range(3):
-            cells[i, 1 + a] = cell_of(balls[i, CENTRE + a] / width)
+            cells[i, 1 + a] = cell_of(spheres.centre[i, a] / width)
         h = bucket_of(level, cells[i, 1], cells[i, 2], cells[i, 3], slots - 1)
         start[h + 1] += 1
     for h in range(slots):
@@ -182,7 +205,7 @@ def sort_into_cells(balls: Matrix) -> tuple[Ints, Floats, Ints, Ints]:
 
 
 @kernel
-def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
+def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     """Return pairs of groups whose spheres overlap, how many, and how many were looked at.
 
     A group is paired with itself too.
@@ -195,9 +218,9 @@ def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
             width = widths[level]
             if width == 0.0:
                 continue
-            cx = cell_of(spheres[i, CENTRE] / width)
-            cy = cell_of(spheres[i, CENTRE + 1] / width)
-            cz = cell_of(spheres[i, CENTRE + 2] / width)
+            cx = cell_of(spheres.centre[i, 0] / width)
+            cy = cell_of(spheres.centre[i, 1] / width)
+            cz = cell_of(spheres.centre[i, 2] / width)
             same = level == cells[i, 0]
             # among equals half of the cells around are enough: the others look back
             for turn in range(13 if same else 0, 27):
@@ -222,24 +245,24 @@ def near_groups(groups: Ints, spheres: Matrix) -> tuple[Ints, int, int]:
 
 @kernel(apart=True)
 def near_pieces(
-    pieces: Ints, balls: Matrix, groups: Ints, spheres: Matrix, self_separation: Ints
+    pieces: Pieces, spheres: Spheres, groups: Ints, around: Spheres, self_separation: Ints
 ) -> tuple[Ints, int, int]:
     """Return pairs of pieces whose spheres overlap, how many, and how many pairs were looked at.
 
     The first of a pair is on the rod with the lower number, or is the earlier one on its rod.
     """
-    close, many, tests = near_groups(groups, spheres)
+    close, many, tests = near_groups(groups, around)
     found = np.empty((64, 2), np.int64)
     count = 0
     for m in range(many):
         one, two = groups[close[m, 0]], groups[close[m, 1]]
         apart = 0
-        if pieces[one[0], ROD] == pieces[two[0], ROD]:
-            apart = max(self_separation[pieces[one[0], ROD]], 1)
+        if pieces.rod[one[0]] == pieces.rod[two[0]]:
+            apart = max(self_separation[pieces.rod[one[0]]], 1)
         for i in range(one[0], one[1]):
             for j in range(max(two[0], i + apart), two[1]):
                 tests += 1
-                if not overlap(balls, i, j):
+                if not overlap(spheres, i, j):
                     continue
                 if count == found.shape[0]:
                     found = longer(found)
@@ -257,12 +280,12 @@ def longer(pairs: Ints) -> Ints:
     return more
 
 
-@kernel
-def overlap(balls: Matrix, i: int, j: int) -> bool:
+@kernel(borrows=True)
+def overlap(spheres: Spheres, i: int, j: int) -> bool:
     """Return whether two spheres overlap."""
     d2 = 0.0
     for a in range(3):
-        x = balls[i, CENTRE + a] - balls[j, CENTRE + a]
+        x = spheres.centre[i, a] - spheres.centre[j, a]
         d2 += x * x
-    reach = balls[i, SIZE] + balls[j, SIZE]
-    return d2 < reach * reach
+    reach = spheres.size[i] + spheres.size[j]
+    return bool(d2 < reach * reach)

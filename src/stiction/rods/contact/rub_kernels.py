@@ -7,29 +7,17 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.kernels import (
-    DISTANCE,
-    DRIFT_C,
-    MODE,
-    ROLL,
-    SLIP,
-    SPEED,
-    N,
-    Touch,
-    U,
-    slip_per,
-)
+from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
 
 # times the bound of friction that the impulses of a step in rolling may reach
 BEYOND = 2.0
 
 
 @kernel(borrows=True)
-def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
+def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
     """Return two unit vectors across n."""
-    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
         ax, ay, az = 0.0, nz, -ny
     elif abs(ny) <= abs(nz):
@@ -42,17 +30,17 @@ def tangents(g: Vector) -> tuple[float, float, float, float, float, float]:
 
 
 @kernel(borrows=True)
-def pressing(g: Vector, ux: float, uy: float, uz: float) -> float:
+def pressing(k: Contact, ux: float, uy: float, uz: float) -> float:
     """Return -l . n that stops the approach u . n, negative if it takes tension."""
-    nx, ny, nz = g[N], g[N + 1], g[N + 2]
-    gx, gy, gz = slip_per(g, nx, ny, nz)
+    nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
+    gx, gy, gz = slip_per(k, nx, ny, nz)
     gn = nx * gx + ny * gy + nz * gz
     return (ux * nx + uy * ny + uz * nz) / gn
 
 
 @kernel(borrows=True)
 def rubbing(
-    g: Vector, ux: float, uy: float, uz: float, bound: float
+    k: Contact, ux: float, uy: float, uz: float, bound: float
 ) -> tuple[float, float, float, int]:
     """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
 
@@ -60,10 +48,10 @@ def rubbing(
     l_T: exactly, by the one equation that slip leaves. Normal and tangential parts of G do not
     couple at a round contact, because G n is parallel to n.
     """
-    ax, ay, az, bx, by, bz = tangents(g)
-    gx, gy, gz = slip_per(g, ax, ay, az)
+    ax, ay, az, bx, by, bz = tangents(k)
+    gx, gy, gz = slip_per(k, ax, ay, az)
     g11, g12 = ax * gx + ay * gy + az * gz, bx * gx + by * gy + bz * gz
-    gx, gy, gz = slip_per(g, bx, by, bz)
+    gx, gy, gz = slip_per(k, bx, by, bz)
     g22 = bx * gx + by * gy + bz * gz
     u1, u2 = ux * ax + uy * ay + uz * az, ux * bx + uy * by + uz * bz
     det = g11 * g22 - g12 * g12
@@ -95,19 +83,18 @@ def rubbing(
 
 
 @kernel(borrows=True)
-def turn_of_normal(c: int, touch: Touch, dx: float, dy: float, dz: float) -> None:
-    """Let kick[DRIFT_C] hold the rate of u . n along n, which what slips changes by u . n'.
+def turn_of_normal(k: Contact, dx: float, dy: float, dz: float) -> None:
+    """Let `drift` hold the rate of u . n along n, which what slips changes by u . n'.
 
     dx, dy, dz : the rate of D. The gap stays closed where u . n does; u' . n alone leaves out that
     the direction turns under a slip, as that of a mass which slides round a bend.
     """
-    g, k = touch.geom[c], touch.kick[c]
-    if touch.marks[c, MODE] != SLIP or k[SPEED] <= 0.0:
+    if k.mode != SLIP or k.slip_speed <= 0.0:
         return
-    nx, ny, nz = g[N], g[N + 1], g[N + 2]
+    u, nx, ny, nz = k.slip, k.normal[0], k.normal[1], k.normal[2]
     dn = dx * nx + dy * ny + dz * nz
-    more = k[U] * (dx - dn * nx) + k[U + 1] * (dy - dn * ny) + k[U + 2] * (dz - dn * nz)
-    more /= g[DISTANCE]
-    k[DRIFT_C] += more * nx
-    k[DRIFT_C + 1] += more * ny
-    k[DRIFT_C + 2] += more * nz
+    more = u[0] * (dx - dn * nx) + u[1] * (dy - dn * ny) + u[2] * (dz - dn * nz)
+    more /= k.distance
+    k.drift[0] += more * nx
+    k.drift[1] += more * ny
+    k.drift[2] += more * nz

@@ -12,6 +12,7 @@ from stiction.rods.contact import kernels as ck
 
 if TYPE_CHECKING:
     from stiction.rods.assembly import Flat
+    from stiction.rods.contact.search_kernels import Candidates
     from stiction.rods.contact.state import ContactState
 
 __all__ = ["found_pairs", "refresh_slots"]
@@ -24,8 +25,8 @@ _SAME = 0.25
 _MOST_PAIRS = 1 << 20
 
 
-def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -> Floats:
-    """Return rows (rod, rod, s, s, distance, sine of the angle, kind) of pairs that are near.
+def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) -> Candidates:
+    """Return the pairs that are near.
 
     Parameters
     ----------
@@ -33,11 +34,11 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
     self_contact : whether pairs of one rod with itself are wanted
     capacity : rows set aside at first
     """
-    from stiction.rods.contact.search_kernels import ROW_COLUMNS, find_candidates
+    from stiction.rods.contact.search_kernels import Candidate, find_candidates
 
     tables, separation, curves = curve_tables(flat, self_contact)
     while True:
-        rows = np.zeros((capacity, ROW_COLUMNS))
+        rows = Candidate.table(capacity)
         count = find_candidates(flat.r, *tables, margin, separation, flat.rule, rows)
         if count <= capacity or capacity >= _MOST_PAIRS:
             rows = rows[: min(count, capacity)]
@@ -45,10 +46,10 @@ def found_pairs(flat: Flat, margin: float, self_contact: bool, capacity: int) ->
         capacity = min(2 * int(count), _MOST_PAIRS)
     if flat.rods == len(flat.first):
         return rows
-    rows[:, :2] = curves[rows[:, :2].astype(np.int64)]
+    rows["bodies"] = curves[rows["bodies"]]
     # partners do not touch each other
-    rows = rows[rows[:, 0] < flat.rods]
-    return np.concatenate([rows, *_beside(flat, margin)])
+    parts = [rows[rows["bodies"][:, 0] < flat.rods], *_beside(flat, margin)]
+    return Candidate.joined(parts)
 
 
 def curve_tables(
@@ -68,8 +69,8 @@ def curve_tables(
     return (flat.first[curves], elements, radius, ds), separation, curves
 
 
-def _beside(flat: Flat, margin: float) -> list[Floats]:
-    """Return rows of places of rods that are near spheres and planes."""
+def _beside(flat: Flat, margin: float) -> list[Candidates]:
+    """Return places of rods that are near spheres and planes."""
     found = []
     for b in np.flatnonzero(flat.shape != ck.CURVE).tolist():
         for a in range(flat.rods):
@@ -79,18 +80,18 @@ def _beside(flat: Flat, margin: float) -> list[Floats]:
     return found
 
 
-def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Floats:
-    """Return rows of the nodes of a rod that are nearest to a sphere, and near it."""
+def _near_sphere(flat: Flat, a: int, b: int, margin: float) -> Candidates:
+    """Return the nodes of a rod that are nearest to a sphere, and near it."""
     nodes = flat.r[:, flat.first[a] : flat.first[a] + flat.count[a] + 1]
     far = np.linalg.norm(nodes - flat.r[:, flat.first[b], None], axis=0)
     wide = np.concatenate([[np.inf], far, [np.inf]])
     least = (far <= wide[:-2]) & (far < wide[2:])
     near = np.flatnonzero(least & (far < flat.radius[a] + flat.radius[b] + margin + flat.ds[a]))
-    return np.array([[a, b, k, 0.0, far[k], 1.0, ck.CROSSING] for k in near]).reshape(-1, 7)
+    return _at_nodes(a, b, near, far, ck.CROSSING)
 
 
-def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Floats:
-    """Return rows of the nodes of a rod that are near a plane.
+def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Candidates:
+    """Return the nodes of a rod that are near a plane.
 
     As many points as nodes can move: at the middles of elements, forces that alternate from one
     to the next would do nothing, and there would be no saying how large they are.
@@ -99,7 +100,17 @@ def _near_plane(flat: Flat, a: int, b: int, margin: float) -> Floats:
     origin, one, two = flat.r[:, flat.first[b] : flat.first[b] + 3].T
     high = np.cross(one - origin, two - origin) @ (nodes - origin[:, None])
     near = np.flatnonzero(high < flat.radius[a] + margin)
-    return np.array([[a, b, k, 0.0, high[k], 1.0, ck.LINE] for k in near]).reshape(-1, 7)
+    return _at_nodes(a, b, near, high, ck.LINE)
+
+
+def _at_nodes(a: int, b: int, near: Ints, far: Floats, kind: int) -> Candidates:
+    """Return candidates at nodes `near` of a rod, `far` away from a partner."""
+    from stiction.rods.contact.search_kernels import Candidate
+
+    rows = Candidate.table(near.size)
+    rows["bodies"], rows["place"][:, 0] = (a, b), near
+    rows["distance"], rows["sine"], rows["kind"] = far[near], 1.0, kind
+    return rows
 
 
 def refresh_slots(state: ContactState, flat: Flat) -> None:
@@ -112,13 +123,14 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
     rows = found_pairs(flat, margin, search.self_contact, max(64, 2 * search.most))
     used = np.zeros(len(rows), dtype=bool)
     for c in range(state.size):
-        if state.index[c, ck.MODE] == ck.EMPTY:
+        one = state.contacts[c]
+        if one.mode == ck.EMPTY:
             continue
-        used |= _same_place(state, c, rows)
-        far = state.geom[c, ck.DISTANCE] > state.law[c, ck.REACH] + 2.0 * margin
-        if c >= state.known and state.index[c, ck.MODE] == ck.OPEN and far:
-            state.index[c, ck.MODE] = ck.EMPTY
-    free = [c for c in range(state.known, state.size) if state.index[c, ck.MODE] == ck.EMPTY]
+        used |= _same_place(one, rows)
+        far = one.distance > one.reach + 2.0 * margin
+        if c >= state.known and one.mode == ck.OPEN and far:
+            one.mode = ck.EMPTY
+    free = [c for c in range(state.known, state.size) if state.contacts[c].mode == ck.EMPTY]
     new = rows[~used]
     if len(new) > len(free):
         raise ModelError(
@@ -132,23 +144,21 @@ def refresh_slots(state: ContactState, flat: Flat) -> None:
         state.open_slot(c, row)
 
 
-def _same_place(state: ContactState, c: int, rows: Floats) -> npt.NDArray[np.bool_]:
-    """Return which rows are the pair that slot c holds already."""
-    from stiction.rods.contact import search_kernels as sk
-
-    rods = rows[:, [sk.A, sk.B]] == state.index[c, [ck.ROD1, ck.ROD2]]
-    away = np.abs(rows[:, [sk.S_A, sk.S_B]] - state.place[c])
+def _same_place(one: ck.Contact, rows: Candidates) -> npt.NDArray[np.bool_]:
+    """Return which rows are the pair of a contact."""
+    place, kind = rows["place"], rows["kind"]
+    rods = rows["bodies"] == np.asarray(one.bodies)
+    away = np.abs(place - np.asarray(one.place))
     pair = rods.all(axis=1)
-    if state.index[c, ck.KIND] == ck.LINE:
-        line = rows[:, sk.KIND_OF] == ck.LINE
-        return np.asarray(pair & (away[:, 0] < np.where(line, 0.5, 0.05)))
+    if one.kind == ck.LINE:
+        return np.asarray(pair & (away[:, 0] < np.where(kind == ck.LINE, 0.5, 0.05)))
     # an end of the first rod and one of the second are different places, however near
     ends = np.zeros(len(rows), dtype=np.int64)
-    if state.index[c, ck.SHAPE] == ck.CURVE:
-        count = state.index[c, [ck.COUNT1, ck.COUNT2]]
-        on = (rows[:, [sk.S_A, sk.S_B]] <= 0.0) | (rows[:, [sk.S_A, sk.S_B]] >= count)
+    if one.shape == ck.CURVE:
+        count = np.asarray(one.elements)
+        on = (place <= 0.0) | (place >= count)
         ends = on[:, 0] + 2 * on[:, 1]
-    mine = int(state.index[c, ck.AT_END])
+    mine = one.at_end
     pair &= ~((ends > 0) & (mine > 0) & (ends != mine)) | (away.max(axis=1, initial=0.0) < 1e-3)
     near = away.max(axis=1, initial=0.0) < _SAME
-    return np.asarray(pair & (rows[:, sk.KIND_OF] == ck.CROSSING) & near)
+    return np.asarray(pair & (kind == ck.CROSSING) & near)

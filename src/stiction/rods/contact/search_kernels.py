@@ -6,30 +6,19 @@ Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spli
 from __future__ import annotations
 
 import math
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import axis_point
 from stiction.rods.contact.kernels import CROSSING, LINE, LINE_BELOW, at_end
-from stiction.rods.contact.pairs import (
-    BULGE,
-    PIECE,
-    ROD,
-    TO,
-    group_pieces,
-    near_pieces,
-    wrap_pieces,
-)
+from stiction.rods.contact.pairs import Pieces, group_pieces, near_pieces, wrap_pieces
 
-Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# columns of a row that is found
-A, B, S_A, S_B, GAP, SINE, KIND_OF = range(7)
-ROW_COLUMNS = 7
 NEWTON_STEPS = 25
 # places that agree to this part of an element are one
 SAME_PLACE = 1e-4
@@ -37,13 +26,33 @@ SAME_PLACE = 1e-4
 BORDER = 1e-6
 
 
-@kernel
-def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, float]:
+class Candidate(Struct):
+    """Where two contact curves are near.
+
+    bodies : their numbers, from 0 and in order
+    place : s on both [elements]
+    distance, sine : of the axes [m], and of the angle between them
+    kind : CROSSING or LINE
+    """
+
+    bodies: Annotated[Integers, 2]
+    place: Annotated[Vector, 2]
+    distance: float
+    sine: float
+    kind: int
+
+
+Candidates = Table[Candidate]
+_CANDIDATE: Any = Candidate.fields_type
+
+
+@kernel(borrows=True)
+def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = chords[i, TO + x] - chords[i, x], chords[j, TO + x] - chords[j, x]
-        d = chords[j, x] - chords[i, x]
+        t1, t2 = pieces.end[i, x] - pieces.start[i, x], pieces.end[j, x] - pieces.start[j, x]
+        d = pieces.start[j, x] - pieces.start[i, x]
         a += t1 * t1
         b += t1 * t2
         c += t2 * t2
@@ -59,13 +68,13 @@ def nearest_on_chords(chords: Matrix, i: int, j: int) -> tuple[float, float, flo
         x1 = min(max((b * x2 + e) / a, 0.0), 1.0) if a > 0.0 else 0.0
     d2 = 0.0
     for x in range(3):
-        p = chords[i, x] + x1 * (chords[i, TO + x] - chords[i, x])
-        q = chords[j, x] + x2 * (chords[j, TO + x] - chords[j, x])
+        p = pieces.start[i, x] + x1 * (pieces.end[i, x] - pieces.start[i, x])
+        q = pieces.start[j, x] + x2 * (pieces.end[j, x] - pieces.start[j, x])
         d2 += (q - p) * (q - p)
     return x1, x2, math.sqrt(d2)
 
 
-@kernel
+@kernel(borrows=True)
 def tangency(
     r: Matrix, pair: tuple[int, int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -87,14 +96,15 @@ def tangency(
     return dd, f1, f2, t11, t12, t22, c1, c2
 
 
-@kernel
-def shrunk(chord: Vector, ds: float) -> bool:
+@kernel(borrows=True)
+def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
     """Return whether a piece has shrunk to a point, which has no direction."""
-    x, y, z = chord[TO] - chord[0], chord[TO + 1] - chord[1], chord[TO + 2] - chord[2]
+    start, end = pieces.start[i], pieces.end[i]
+    x, y, z = end[0] - start[0], end[1] - start[1], end[2] - start[2]
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
 
 
-@kernel
+@kernel(borrows=True)
 def approach(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -102,7 +112,7 @@ def approach(
     fixed: bool,
     s1: float,
     s2: float,
-    row: Vector,
+    row: Candidate,
 ) -> bool:
     """Find the nearest places from a guess; put them, distance and sine into row.
 
@@ -146,28 +156,28 @@ def approach(
         return False
     if not fixed and (-t11 + c1 >= 0.0 or (-t11 + c1) * (t22 + c2) + t12 * t12 >= 0.0):
         return False
-    row[S_A], row[S_B], row[GAP] = s1, s2, math.sqrt(dd)
-    row[SINE] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    row.place[0], row.place[1], row.distance = s1, s2, math.sqrt(dd)
+    row.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
     return True
 
 
-@kernel
-def sine_range(chords: Matrix, balls: Matrix, i: int, j: int) -> tuple[float, float]:
+@kernel(borrows=True)
+def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
     """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
     a, b, c = 0.0, 0.0, 0.0
     for x in range(3):
-        t1, t2 = chords[i, TO + x] - chords[i, x], chords[j, TO + x] - chords[j, x]
+        t1, t2 = pieces.end[i, x] - pieces.start[i, x], pieces.end[j, x] - pieces.start[j, x]
         a += t1 * t1
         b += t1 * t2
         c += t2 * t2
     sine = math.sqrt(max(a * c - b * b, 0.0) / (a * c))
     # a tangent differs from its chord by at most four bulges; an angle is at most pi / 2 sines
-    slack = 2.0 * math.pi * (balls[i, BULGE] / math.sqrt(a) + balls[j, BULGE] / math.sqrt(c))
+    slack = 2.0 * math.pi * (pieces.bulge[i] / math.sqrt(a) + pieces.bulge[j] / math.sqrt(c))
     slack += 1e-6
     return sine - slack, sine + slack
 
 
-@kernel
+@kernel(borrows=True)
 def inspect(
     r: Matrix,
     first: Ints,
@@ -178,7 +188,7 @@ def inspect(
     sines: tuple[float, float],
     limit: float,
     rule: int,
-    rows: Matrix,
+    rows: Candidates,
 ) -> int:
     """Put what two pieces have in common into up to five rows; return how many."""
     a, b = rods
@@ -193,8 +203,8 @@ def inspect(
         if not approach(r, pair, piece, fixed, s1, piece[1] + guess[1], row):
             continue
         # the same sine decides both ways: a point is either a crossing or part of a line
-        if row[GAP] < limit and (row[SINE] < LINE_BELOW) == fixed:
-            row[A], row[B], row[KIND_OF] = a, b, kind
+        if row.distance < limit and (row.sine < LINE_BELOW) == fixed:
+            row.bodies[0], row.bodies[1], row.kind = a, b, kind
             count += 1
     for which in range(1, 4):
         s1, s2 = end_of(piece[0], elements[a]), end_of(piece[1], elements[b])
@@ -202,13 +212,14 @@ def inspect(
             continue
         s1 = s1 if which != 2 else piece[0] + guess[0]
         s2 = s2 if which != 1 else piece[1] + guess[1]
-        if touch_end(r, pair, piece, which, s1, s2, rows[count]) and rows[count, GAP] < limit:
-            rows[count, A], rows[count, B], rows[count, KIND_OF] = a, b, CROSSING
+        row = rows[count]
+        if touch_end(r, pair, piece, which, s1, s2, row) and row.distance < limit:
+            row.bodies[0], row.bodies[1], row.kind = a, b, CROSSING
             count += 1
     return count
 
 
-@kernel
+@kernel(borrows=True)
 def end_of(piece: int, count: int) -> float:
     """Return the end that a piece of a rod has, in elements; -1 if it has none."""
     if piece == 0:
@@ -216,7 +227,7 @@ def end_of(piece: int, count: int) -> float:
     return float(count) if piece == count - 1 else -1.0
 
 
-@kernel
+@kernel(borrows=True)
 def touch_end(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -224,7 +235,7 @@ def touch_end(
     which: int,
     s1: float,
     s2: float,
-    row: Vector,
+    row: Candidate,
 ) -> bool:
     """Find the place nearest to an end of the first rod (which 1), of the second (2), or of both.
 
@@ -243,9 +254,9 @@ def touch_end(
         if abs(move) < 1e-9:
             break
     dd, f1, f2, t11, t12, t22, c1, c2 = tangency(r, pair, s1, s2)
-    row[S_A], row[S_B], row[GAP] = s1, s2, math.sqrt(dd)
-    row[SINE] = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
-    parallel, small = row[SINE] < LINE_BELOW, 1e-8 * math.sqrt(dd)
+    row.place[0], row.place[1], row.distance = s1, s2, math.sqrt(dd)
+    row.sine = math.sqrt(max(t11 * t22 - t12 * t12, 0.0) / (t11 * t22))
+    parallel, small = row.sine < LINE_BELOW, 1e-8 * math.sqrt(dd)
     if which == 2 and abs(f1) > small * math.sqrt(t11):
         return False
     if which == 1 and abs(f2) > small * math.sqrt(t22):
@@ -255,17 +266,18 @@ def touch_end(
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
 
 
-@kernel
-def comes_after(raw: Matrix, i: int, j: int) -> bool:
+@kernel(borrows=True)
+def comes_after(raw: Candidates, i: int, j: int) -> bool:
     """Return whether row i belongs behind row j: by rods, then by place on the first."""
-    for c in (A, B, S_A):
-        if raw[i, c] != raw[j, c]:
-            return raw[i, c] > raw[j, c]
-    return False
+    one, other = raw[i], raw[j]
+    for side in range(2):
+        if one.bodies[side] != other.bodies[side]:
+            return bool(one.bodies[side] > other.bodies[side])
+    return bool(one.place[0] > other.place[0])
 
 
 @kernel
-def sorted_rows(raw: Matrix) -> Ints:
+def sorted_rows(raw: Candidates) -> Ints:
     """Return the order of the rows, by merging runs of doubling length."""
     count = raw.shape[0]
     order, other = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -289,28 +301,27 @@ def sorted_rows(raw: Matrix) -> Ints:
 
 
 @kernel
-def merge(raw: Matrix, pairs_out: Matrix) -> int:
+def merge(raw: Candidates, pairs_out: Candidates) -> int:
     """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
     order = sorted_rows(raw)
     kept = np.empty(raw.shape[0], np.int64)
     total = 0
     for place in range(raw.shape[0]):
         i = order[place]
-        double = False
+        one, double = raw[i], False
         for back in range(total - 1, -1, -1):
-            j = kept[back]
-            if raw[j, A] != raw[i, A] or raw[j, B] != raw[i, B]:
+            other = raw[kept[back]]
+            if other.bodies[0] != one.bodies[0] or other.bodies[1] != one.bodies[1]:
                 break
-            if raw[i, S_A] - raw[j, S_A] > SAME_PLACE:
+            if one.place[0] - other.place[0] > SAME_PLACE:
                 break
-            if raw[j, KIND_OF] == raw[i, KIND_OF] and abs(raw[i, S_B] - raw[j, S_B]) < SAME_PLACE:
+            if other.kind == one.kind and abs(one.place[1] - other.place[1]) < SAME_PLACE:
                 double = True
                 break
         if double:
             continue
         if total < pairs_out.shape[0]:
-            for c in range(ROW_COLUMNS):
-                pairs_out[total, c] = raw[i, c]
+            pairs_out[total] = one
         kept[total] = i
         total += 1
     return total
@@ -326,7 +337,7 @@ def find_candidates(
     margin: float,
     self_separation: Ints,
     rule: int,
-    pairs_out: Matrix,
+    pairs_out: Candidates,
 ) -> int:
     """Return how many places there are where two contact curves are near; put them in rows.
 
@@ -343,34 +354,32 @@ def find_candidates(
     margin : largest gap of interest [m]
     self_separation : elements of the same rod must be at least so far apart along it
     rule : of the curves, SPLINE or FITTED
-    pairs_out : rows (rod, rod, s, s, distance, sine of the angle, kind), rods from 0 and in
-        order, s in elements, sorted by rods and s, kind CROSSING or LINE; filled as far as
-        they fit, so that a larger answer asks for more rows
+    pairs_out : sorted by rods and places on the first; filled as far as they fit, so that a
+        larger answer asks for more rows
 
     Verified by: tests/unit/rods/contact/test_search.py::test_random_rods_against_all_pairs
     """
-    pieces, balls, chords = wrap_pieces(r, first, elements, radius, margin, rule)
-    groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
-    found, near, _ = near_pieces(pieces, balls, groups, spheres, self_separation)
-    raw = np.empty((64, ROW_COLUMNS))
+    pieces, spheres = wrap_pieces(r, first, elements, radius, margin, rule)
+    groups, around = group_pieces(pieces, spheres, radius, ds, margin)
+    found, near, _ = near_pieces(pieces, spheres, groups, around, self_separation)
+    raw: Any = np.empty(64, _CANDIDATE)
     count = 0
     for m in range(near):
         i, j = found[m]
-        a, b = pieces[i, ROD], pieces[j, ROD]
-        if shrunk(chords[i], ds[a]) or shrunk(chords[j], ds[b]):
+        a, b = pieces.rod[i], pieces.rod[j]
+        if shrunk(pieces, i, ds[a]) or shrunk(pieces, j, ds[b]):
             continue
         limit = radius[a] + radius[b] + margin
-        x1, x2, chord = nearest_on_chords(chords, i, j)
-        if chord > limit + balls[i, BULGE] + balls[j, BULGE]:
+        x1, x2, chord = nearest_on_chords(pieces, i, j)
+        if chord > limit + pieces.bulge[i] + pieces.bulge[j]:
             continue
         if count + 5 > raw.shape[0]:
-            wider = np.empty((2 * raw.shape[0], ROW_COLUMNS))
+            wider = np.empty(2 * raw.shape[0], _CANDIDATE)
             for row in range(count):
-                for c in range(ROW_COLUMNS):
-                    wider[row, c] = raw[row, c]
+                wider[row] = raw[row]
             raw = wider
-        piece = (pieces[i, PIECE], pieces[j, PIECE])
-        sines = sine_range(chords, balls, i, j)
+        piece = (pieces.number[i], pieces.number[j])
+        sines = sine_range(pieces, i, j)
         rods, guess, rest = (a, b), (x1, x2), raw[count:]
         count += inspect(r, first, elements, rods, piece, guess, sines, limit, rule, rest)
     return merge(raw[:count], pairs_out)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
 from stiction.rods.contact import kernels as ck
-from stiction.rods.contact import touch_kernels as tk
 from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.leapfrog import halves_kernels as hk
 from stiction.rods.leapfrog import impact_kernels as ik
@@ -42,23 +41,22 @@ class HalvesMarcher(Marcher):
             slots, size = self.flat.r.shape[1], self.touch.size
             self.kept = hk.Kept(
                 np.zeros((hk.KEPT_ROWS, slots)),
-                np.zeros((size, ck.KICK_COLUMNS)),
-                np.zeros((size, ck.KICK_COLUMNS)),
-                np.zeros((size, 2)),
-                np.zeros((size, ck.INDEX_COLUMNS), dtype=np.int64),
-                np.zeros(len(self.sums) + 1),
+                ck.Contact.table(size),
+                ck.Contact.table(size),
+                mk.Sums.table(),
                 np.zeros(10),
             )
-            self.kept.rows[hk.FREELY : hk.KEPT_ROWS] = self.flat.mobility(0.0)
+            _, _, freely = hk.rates_of(self.kept.rows)
+            freely[:] = self.flat.mobility(0.0)
         return self.kept
 
     def _start(self) -> None:
         f = self.flat
         self._settle_start()
-        self.clock[mk.NOW] = self.save[0]
+        self.sums[0].time = self.save[0]
         state, table, touch, spare = self._tables()
         kept, forcing = self._kept(), self.forcing
-        self.worst[tk.LAST_KICK] = -1.0
+        self.tally[0].last_kick = -1.0
         still = _STILL * max(float(np.abs(f.v).max()), 1e-300)
         log = (self.buffer, self.written)
         uk.begin(state, table, forcing, touch, spare, kept, still, *log)
@@ -70,15 +68,18 @@ class HalvesMarcher(Marcher):
 
     def history(self) -> RodHistory:
         """Return what was seen, slips in the order in which they began."""
-        kick, rows = self.touch.kick, []
-        for c in np.flatnonzero(kick[:, ck.UNTOLD] == ck.SLID):
-            at = kick[c, [ck.ONSET_S, ck.ONSET_S + 1, ck.ONSET_PRESS]]
-            rows.append([kick[c, ck.ONSET], c, ck.ROLL, ck.SLIP, ik.SLIPS, *at, 0.0])
-        seen = super().history()
-        events = np.vstack([seen.events, np.array(rows).reshape(-1, ik.EVENT_COLUMNS)])
-        events = events[np.argsort(events[:, ik.TIME], kind="stable")]
-        pressed, gave = float(kick[:, ck.PRESSED].sum()), float(kick[:, ck.GAVE].sum())
-        excess = float(kick[:, ck.EXCESS].sum()) / pressed if pressed > 0.0 else 0.0
+        contacts, seen = self.touch.contacts, super().history()
+        begun = np.flatnonzero(contacts["unreported_slip"] == ck.SLID)
+        events = ik.Event.table(len(seen.events) + begun.size)
+        events[: len(seen.events)] = seen.events
+        for event, c in zip(events[len(seen.events) :], begun.tolist(), strict=True):
+            k = contacts[c]
+            event.time, event.contact, event.kind = k.onset_time, c, ik.SLIPS
+            event.before, event.after, event.pressing = ck.ROLL, ck.SLIP, k.onset_force
+            event.place = k.onset_place
+        events = events[np.argsort(events["time"], kind="stable")]
+        pressed, gave = (float(contacts[n].sum()) for n in ("normal_impulse", "friction_work"))
+        excess = float(contacts["excess_impulse"].sum()) / pressed if pressed > 0.0 else 0.0
         return replace(seen, events=events, excess=excess, given=gave)
 
     def _accelerations(
@@ -86,7 +87,7 @@ class HalvesMarcher(Marcher):
     ) -> tuple[Floats, Floats]:
         """Take the forces that the last step ended with, those of contacts as the law gave them."""
         self._resist(v, p)
-        self.touch.force[:] = self.touch.kick[:, ck.FORCE_C : ck.FORCE_C + 3]
+        self.touch.force[:] = self.touch.contacts["force"]
         return v, p
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
@@ -98,7 +99,7 @@ class HalvesMarcher(Marcher):
         state, table, touch, spare = self._tables()
         kept, forcing, log = self._kept(), self.forcing, (self.buffer, self.written)
         while left > 0:
-            self.clock[mk.NOW], self.todo[mk.LOST] = self.save[k + 1] - left * h, -1
+            self.sums[0].time, self.tally[0].lost = self.save[k + 1] - left * h, -1
             steps = min(left, self.most_steps)
             whole, limit = (h if self.method.shake else 0.0), self.touch.limit
             code, done = hk.march_halves(
@@ -115,21 +116,21 @@ class HalvesMarcher(Marcher):
                 if code == ck.INSIDE:
                     self.now.steps += 1
                     left -= 1
-                    self._note_extremes(0.0, float(self.clock[mk.NOW]))
+                    self._note_extremes(0.0, float(self.sums[0].time))
                     far = limit > 0.0 and mk.moved(self.flat.r, self.built, limit)
-                    lost = limit > 0.0 and self.todo[mk.LOST] == -2
+                    lost = limit > 0.0 and self.tally[0].lost == -2
                     code = mk.SEARCH if far or lost else mk.DONE
             if code == mk.SEARCH:
                 self._search()
                 state, table, touch, spare = self._tables()
             elif code in self.reasons:
-                self._stop(code, int(self.todo[mk.LOST]), float(self.clock[mk.NOW]))
+                self._stop(code, int(self.tally[0].lost), float(self.sums[0].time))
                 return False
             if self._too_many_events(k):
                 return False
             yield self._within(k, 1.0 - left / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
-        self.sums[:, mk.LATEST] = 0.0
+        self._forget_kick()
         return True
 
 

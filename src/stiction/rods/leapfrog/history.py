@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,11 @@ import numpy.typing as npt
 from stiction.core.audit import Check
 from stiction.core.run import Variable
 from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.numerics.arrays import Table
+    from stiction.rods.leapfrog.impact_kernels import Event
+    from stiction.rods.state.extremes_kernels import Extreme
 
 __all__ = ["RodHistory"]
 
@@ -28,12 +34,12 @@ class RodHistory:
     heat : (t, contacts) friction heat [J]
     momentum : (t, 6) linear and angular momentum
     contact : name -> (t, contacts) or (t, contacts, 3)
-    events : rows as `march_kernels` describes them
+    events : as `impact_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
     overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
     excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
     given : work that friction did on what slips, of all steps [J]
-    extremes : (contacts, columns of `extremes_kernels`) the worst of all steps
+    extremes : (contacts,) the worst of all steps
     rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
     state : motion, inner forces, reactions and constants by name, see `state.record`
     parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0
@@ -46,7 +52,7 @@ class RodHistory:
     heat: Floats
     momentum: Floats
     contact: dict[str, Floats]
-    events: Floats
+    events: Table[Event]
     pairs: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
     ds: Floats
@@ -57,7 +63,7 @@ class RodHistory:
     projected: float
     overlap: Floats
     parallel: Floats
-    extremes: Floats
+    extremes: Table[Extreme]
     excess: float = 0.0
     given: float = 0.0
     rolling: float = 0.0

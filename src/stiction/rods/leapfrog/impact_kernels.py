@@ -8,29 +8,21 @@ Source: formulas sheet of the rods paper, sections 4 and 6.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.numerics.arrays import Matrix
+from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
-    AT_END,
-    CLOSED_AT,
-    DISTANCE,
     INSIDE,
-    MODE,
     OPEN,
-    OPENS,
-    REACH,
-    RESTITUTION,
     ROLL,
-    TOLD_END,
-    N,
-    P,
+    Contact,
+    Contacts,
     Touch,
+    dot,
     locate,
     push,
+    put,
     slip_velocity,
 )
 from stiction.rods.contact.strike_kernels import strike
@@ -41,58 +33,55 @@ from stiction.rods.contact.touch_kernels import (
     locate_all,
     settle_modes,
 )
-from stiction.rods.leapfrog.march_kernels import (
-    BEFORE,
-    EXTERNAL,
-    IMPACT,
-    LOST,
-    OLD_Q,
-    OLD_R,
-    SPREAD,
-    TOTAL,
-    TRIAL,
-    WORK_ROWS,
-    Spare,
-)
+from stiction.rods.leapfrog.march_kernels import SPREAD, Spare, places_of
 from stiction.rods.rod_kernels import State, copy, drift
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
-# columns of an event; places in elements, `press` a force [N], or a velocity [m/s] when a contact
-# closes, slip velocity [m/s]
-TIME, CONTACT, MODE_BEFORE, MODE_AFTER, KIND_OF, S_1, S_2, PRESSING, SLIPPING = range(9)
-EVENT_COLUMNS = 9
-# the last three: a closed contact comes to an end of a rod, leaves it for the side, and opens there
+# kinds of events; the last three: a closed contact comes to an end of a rod, leaves it for the
+# side, and opens there
 CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES, ENDS, SIDES, FALLS = range(8)
 MOST_IMPACTS = 64
-# added to TOLD_END
+# steps after a bounce in which another one cannot be resolved
+SHORT_HOP = 3
+# added to `reported_end`
 CAME = 4
 
 
+class Event(Struct):
+    """What changed at a contact, from 0.
+
+    before, after, kind : modes and one of the kinds above
+    place : on both bodies [elements]
+    pressing : a force [N], or a velocity [m/s] when a contact closes
+    slip_speed : [m/s]
+    """
+
+    time: float
+    contact: int
+    before: int
+    after: int
+    kind: int
+    place: Annotated[Vector, 2]
+    pressing: float
+    slip_speed: float
+
+
 @kernel(borrows=True)
-def approaching(q: Matrix, c: int, index: Ints, geom: Matrix, v: Matrix, p: Matrix) -> float:
+def approaching(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
     """Return u . n: positive when the surfaces close in."""
-    ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-    return ux * geom[c, N] + uy * geom[c, N + 1] + uz * geom[c, N + 2]
+    ux, uy, uz = slip_velocity(q, k, v, p)
+    return ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2]
 
 
 @kernel(borrows=True)
 def first_impact(
-    r0: Matrix,
-    v: Matrix,
-    h: float,
-    trial: Matrix,
-    place: Matrix,
-    index: Ints,
-    geom: Matrix,
-    law: Matrix,
+    r0: Matrix, v: Matrix, h: float, trial: Matrix, contacts: Contacts
 ) -> tuple[int, float]:
     """Return (contact, fraction of h) of the first open contact that closes; (-1, 1) if none."""
     size = r0.shape[1]
     found, when = -1, 1.0
-    for c in range(index.shape[0]):
-        if index[c, MODE] != OPEN or geom[c, DISTANCE] >= law[c, REACH] * (1.0 - SPREAD):
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode != OPEN or k.distance >= k.reach * (1.0 - SPREAD):
             continue
         low, high = 0.0, when
         for _ in range(60):
@@ -100,9 +89,9 @@ def first_impact(
             for a in range(3):
                 for i in range(size):
                     trial[a, i] = r0[a, i] + middle * h * v[a, i]
-            if locate(trial, c, place, index, geom) != INSIDE:
+            if locate(trial, k) != INSIDE:
                 break
-            if geom[c, DISTANCE] < law[c, REACH]:
+            if k.distance < k.reach:
                 high = middle
             else:
                 low = middle
@@ -115,24 +104,23 @@ def first_impact(
 
 @kernel(borrows=True)
 def add_event(
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
     now: float,
     c: int,
     before: int,
     kind: int,
-    place: Matrix,
-    index: Ints,
+    k: Contact,
     press: float,
     slip: float,
 ) -> None:
-    """Write one event if there is room."""
+    """Write one event of contact number c if there is room."""
     if written[0] >= events.shape[0]:
         return
-    row = events[written[0]]
-    row[TIME], row[CONTACT], row[MODE_BEFORE], row[MODE_AFTER] = now, c, before, index[c, MODE]
-    row[KIND_OF], row[S_1], row[S_2] = kind, place[c, 0], place[c, 1]
-    row[PRESSING], row[SLIPPING] = press, slip
+    event = events[written[0]]
+    event.time, event.contact, event.before, event.after = now, c, before, k.mode
+    event.kind, event.place[0], event.place[1] = kind, k.place[0], k.place[1]
+    event.pressing, event.slip_speed = press, slip
     written[0] += 1
 
 
@@ -144,53 +132,52 @@ def impacts(
     spare: Spare,
     h: float,
     step: int,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> int:
     """Go back over a drift of h in which contacts struck, stopping at each; return the code.
 
     It begins behind the drift, with nodes and frames before it in work.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    place, index, geom, law = touch.place, touch.marks, touch.geom, touch.law
-    work, todo = spare.work, spare.todo
-    old_r, old_q, trial = work[OLD_R:OLD_Q], work[OLD_Q:TRIAL], work[TRIAL:WORK_ROWS]
-    left, now = h, spare.clock[BEFORE]
+    contacts, sums, tally = touch.contacts, spare.sums[0], spare.tally[0]
+    old_r, old_q, trial = places_of(spare.work)
+    left, now = h, sums.time_before
     for hit in range(MOST_IMPACTS):
-        c, part = first_impact(old_r, v, left, trial, place, index, geom, law)
+        c, part = first_impact(old_r, v, left, trial, contacts)
         copy(old_r, r)
         copy(old_q, q)
         drift(r, q, v, p, part * left)
-        code, todo[LOST] = locate_all(r, place, index, geom)
+        k = contacts[c]
+        code, tally.lost = locate_all(r, contacts)
         if code != INSIDE:
             return code
         left -= part * left
-        fast = approaching(q, c, index, geom, v, p)
-        plastic = law[c, RESTITUTION] == 0.0 or hit > MOST_IMPACTS // 2
-        # a bounce shorter than two steps cannot be resolved: the contact closes
-        plastic = plastic or step - index[c, CLOSED_AT] <= 2
-        done = strike(q, index, geom, law, mobility, v, p, touch.kick, c, plastic)
-        spare.sums[IMPACT, TOTAL] += done
-        spare.sums[EXTERNAL, TOTAL] += drive_work(q, index, geom, mobility, v, p, touch.kick)
-        index[c, CLOSED_AT] = step
-        before, kind = index[c, MODE], BOUNCES
+        fast = approaching(q, k, v, p)
+        plastic = k.restitution == 0.0 or hit > MOST_IMPACTS // 2
+        # a bounce that short cannot be resolved: the contact closes
+        plastic = plastic or step < k.bounces_from
+        sums.impact += strike(q, contacts, mobility, v, p, c, plastic)
+        sums.external += drive_work(q, contacts, mobility, v, p)
+        k.bounces_from = step + SHORT_HOP
+        before, kind = k.mode, BOUNCES
         if plastic:
-            index[c, MODE] = ROLL
-            index[c, TOLD_END] = index[c, AT_END]
+            k.mode = ROLL
+            k.reported_end = k.at_end
             kind = CLOSES
-        when = now + h - left
-        add_event(events, written, when, c, before, kind, place, index, fast, 0.0)
+        add_event(events, written, now + h - left, c, before, kind, k, fast, 0.0)
         if left <= 1e-13 * h:
-            todo[LOST] = -1
+            tally.lost = -1
             return INSIDE
         copy(r, old_r)
         copy(q, old_q)
         drift(r, q, v, p, left)
-        code, todo[LOST] = locate_all(r, place, index, geom)
+        code, tally.lost = locate_all(r, contacts)
         struck = False
-        for k in range(index.shape[0]):
-            if index[k, MODE] == OPEN and geom[k, DISTANCE] < law[k, REACH] * (1.0 - SPREAD):
-                struck = struck or approaching(q, k, index, geom, v, p) > 0.0
+        for other in range(contacts.shape[0]):
+            k = contacts[other]
+            if k.mode == OPEN and k.distance < k.reach * (1.0 - SPREAD):
+                struck = struck or approaching(q, k, v, p) > 0.0
         if code != INSIDE or not struck:
             return code
     return INSIDE
@@ -199,62 +186,64 @@ def impacts(
 @kernel(borrows=True)
 def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: float) -> None:
     """Release contacts that would have to pull; solve the others again as they feel it."""
-    q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
-    kick = touch.kick
-    release(q, index, geom, mobility, v, p, kick)
-    withdraw(q, index, geom, mobility, v, p, kick)
-    kick_contacts(q, index, geom, law, mobility, v, p, kick)
-    settle_modes(index, geom, law, kick)
+    q, v, p, contacts = state.q, state.v, state.p, touch.contacts
+    release(q, contacts, mobility, v, p)
+    withdraw(q, contacts, mobility, v, p)
+    kick_contacts(q, contacts, mobility, v, p)
+    settle_modes(contacts)
     hold_gaps(state, touch, mobility, ahead, work)
 
 
 @kernel(borrows=True)
-def release(
-    q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
-) -> None:
+def release(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Let go of contacts that would have to pull."""
-    for c in range(index.shape[0]):
-        if index[c, MODE] < ROLL or index[c, OPENS] == 0:
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode < ROLL or k.may_open == 0:
             continue
-        g, k = geom[c], kick[c]
-        if k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2] > 0.0:
-            push(q, c, index, geom, -k[P], -k[P + 1], -k[P + 2], mobility, v, p)
-            k[P], k[P + 1], k[P + 2] = 0.0, 0.0, 0.0
-            index[c, MODE] = OPEN
+        impulse = k.impulse
+        if dot(impulse, k.normal) > 0.0:
+            push(q, k, -impulse[0], -impulse[1], -impulse[2], mobility, v, p)
+            put(impulse, 0.0, 0.0, 0.0)
+            k.mode = OPEN
 
 
 @kernel(borrows=True)
-def withdraw(
-    q: Matrix, index: Ints, geom: Matrix, mobility: Matrix, v: Matrix, p: Matrix, kick: Matrix
-) -> None:
+def withdraw(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take back the impulses of closed contacts."""
-    for c in range(index.shape[0]):
-        if index[c, MODE] >= ROLL:
-            k = kick[c]
-            push(q, c, index, geom, -k[P], -k[P + 1], -k[P + 2], mobility, v, p)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL:
+            impulse = k.impulse
+            push(q, k, -impulse[0], -impulse[1], -impulse[2], mobility, v, p)
 
 
 @kernel(borrows=True)
 def note_changes(
-    state: State, touch: Touch, modes: Ints, w: float, now: float, events: Matrix, written: Ints
+    state: State,
+    touch: Touch,
+    modes: Integers,
+    w: float,
+    now: float,
+    events: Table[Event],
+    written: Integers,
 ) -> None:
     """Write an event for every contact that a kick of length w changed, or that met an end."""
-    place, index, geom = touch.place, touch.marks, touch.geom
-    for c in range(index.shape[0]):
-        if index[c, MODE] != modes[c] and modes[c] >= ROLL:
-            kind = OPENS_UP if index[c, MODE] == OPEN else SLIPS
-            if index[c, MODE] == ROLL:
+    contacts = touch.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode != modes[c] and modes[c] >= ROLL:
+            kind = OPENS_UP if k.mode == OPEN else SLIPS
+            if k.mode == ROLL:
                 kind = STICKS
-            elif kind == OPENS_UP and index[c, TOLD_END] >= CAME:
+            elif kind == OPENS_UP and k.reported_end >= CAME:
                 kind = FALLS
-            k, g = touch.kick[c], geom[c]
-            press = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2]) / w
-            ux, uy, uz = slip_velocity(state.q, c, index, geom, state.v, state.p)
+            press = -dot(k.impulse, k.normal) / w
+            ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)
-            add_event(events, written, now, c, modes[c], kind, place, index, press, slip)
-        told, here = index[c, TOLD_END] & 3, index[c, AT_END]
-        if index[c, MODE] >= ROLL and here != told:
+            add_event(events, written, now, c, modes[c], kind, k, press, slip)
+        told, here = k.reported_end & 3, k.at_end
+        if k.mode >= ROLL and here != told:
             kind = ENDS if here & ~told else SIDES
-            index[c, TOLD_END] = here + (CAME if here > 0 else 0)
-            before = index[c, MODE]
-            add_event(events, written, now, c, before, kind, place, index, 0.0, 0.0)
+            k.reported_end = here + (CAME if here > 0 else 0)
+            add_event(events, written, now, c, k.mode, kind, k, 0.0, 0.0)

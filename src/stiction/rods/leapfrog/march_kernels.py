@@ -14,37 +14,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix
+from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.numerics.rows import dot
-from stiction.rods.contact.kernels import (
-    AT_END,
-    DISTANCE,
-    HEAT_NOW,
-    INSIDE,
-    MODE,
-    OPEN,
-    REACH,
-    ROLL,
-    TOLD_END,
-    N,
-    Touch,
-    slip_velocity,
-)
+from stiction.rods.contact.kernels import INSIDE, OPEN, ROLL, Touch, slip_velocity
 from stiction.rods.contact.touch_kernels import (
-    LAST_KICK,
-    MOST_SWEEPS,
-    STUCK,
+    Tally,
     account,
     drive_work,
     hold_gaps,
     kick_contacts,
     locate_all,
     measure,
+    note_sweeps,
     pulls,
     settle_modes,
 )
 from stiction.rods.driving_kernels import (
+    Drive,
+    Load,
     add_damping,
     add_loads,
     clamp_energy,
@@ -53,14 +41,14 @@ from stiction.rods.driving_kernels import (
     place_frames,
     power,
 )
-from stiction.rods.rod_kernels import RETARD, State, copy, damped_kick, drift, elastic, kick
+from stiction.rods.rod_kernels import State, copy, damped_kick, drag_of, drift, elastic, kick
 from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Table(NamedTuple):
+class Constants(NamedTuple):
     """What stays: materials and mobility, as `Flat` has them."""
 
     mat: Floats
@@ -72,54 +60,91 @@ class Forcing(NamedTuple):
 
     drag: Floats
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
-    driven: Floats
+    driven: Table[Drive]
     damped: bool
     retarded: bool
     loaded: bool
 
 
+class Sums(Struct):
+    """Where a run stands, in one element.
+
+    time, time_before : behind and before the drift of a step [s]
+    external, viscous, impact, algorithmic : work of loads and clamps, heat of damping, lost in
+        impacts and to the scheme [J]
+    *_kick : of the last kick
+    """
+
+    time: float
+    time_before: float
+    external: float
+    viscous: float
+    impact: float
+    algorithmic: float
+    external_kick: float
+    viscous_kick: float
+    algorithmic_kick: float
+
+
 class Spare(NamedTuple):
-    """Scratch and work (rows below, slots), modes before a kick, sums and worst, clock, todo."""
+    """Scratch and work (rows, slots), modes before a kick, sums and tally of one element."""
 
     scratch: Floats
     work: Floats
     modes: Ints
-    sums: Floats
-    worst: Floats
-    clock: Floats
-    todo: Ints
+    sums: Table[Sums]
+    tally: Table[Tally]
 
 
-# first of three rows of scratch each: two of scratch for elastic forces, forces and torques, those
-# of loads and of internal damping alone [N], [N m]; velocities before the last kick; nodes at the
-# last search [m]
-SPARE, MOMENT, FORCE, TORQUE, LOAD, LOAD_T, DAMPING, DAMPING_T = range(0, 24, 3)
-V_OLD, P_OLD, BUILT = 24, 27, 30
-SCRATCH_ROWS = 33
-# rows of work: nodes and frames before a drift, a trial of the nodes
-OLD_R, OLD_Q, TRIAL = 0, 3, 7
-WORK_ROWS = 10
-# entries of clock: time before and after the drift of a step [s]
-BEFORE, NOW = range(2)
-CLOCK_ENTRIES = 2
-# entries of todo: what comes next in this step, and the contact that the search of places returned
-NEXT, LOST = range(2)
-TODO_ENTRIES = 2
-# values of todo[NEXT]: parts of a step, and forces alone, without a step
+# rows of `Spare.scratch` and `Spare.work`, which the kernels below divide; what a checkpoint saves
+SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 10, 24
+# values of `next_part`: parts of a step, and forces alone, without a step
 DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
 # why the march paused: a code of `locate_all`, or one of these; the last three in a step
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
 STRUCK, PULLS, CHANGED = 6, 7, 8
-# rows of sums [J]: work of loads and clamps, heat of damping, lost in impacts and to the scheme
-EXTERNAL, VISCOUS, IMPACT, ALGORITHMIC = range(4)
-# columns of sums: in all, and of the last kick
-TOTAL, LATEST = range(2)
 # a surface strikes when it is nearer than this part of the reach
 SPREAD = 1e-12
+
+
+@kernel(views=True)
+def strains_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for elastic forces of elements and moments of joints [N], [N m]."""
+    return scratch[0:3], scratch[3:6]
+
+
+@kernel(views=True)
+def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for all forces and torques [N], [N m]."""
+    return scratch[6:9], scratch[9:12]
+
+
+@kernel(views=True)
+def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for forces and torques of loads alone [N], [N m]."""
+    return scratch[12:15], scratch[15:18]
+
+
+@kernel(views=True)
+def damping_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for forces and torques of internal damping alone [N], [N m]."""
+    return scratch[18:21], scratch[21:24]
+
+
+@kernel(views=True)
+def earlier_of(scratch: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows for v and p before the last kick, and for the nodes at the last search [m]."""
+    return scratch[24:27], scratch[27:30], scratch[30:33]
+
+
+@kernel(views=True)
+def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return rows for nodes and frames before a drift, and for nodes at a time that is tried."""
+    return work[0:3], work[3:7], work[7:10]
 
 
 @kernel(borrows=True)
@@ -129,63 +154,66 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
     Where a contact is open, the nodes and frames before stay in work.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    index, geom, law = touch.marks, touch.geom, touch.law
-    opened = False
-    for c in range(index.shape[0]):
-        opened = opened or index[c, MODE] == OPEN
+    contacts, opened = touch.contacts, False
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        opened = opened or k.mode == OPEN
     if opened:
-        copy(r, spare.work[OLD_R:OLD_Q])
-        copy(q, spare.work[OLD_Q:TRIAL])
+        old_r, old_q, _ = places_of(spare.work)
+        copy(r, old_r)
+        copy(q, old_q)
     drift(r, q, v, p, h)
-    code, lost = locate_all(r, touch.place, index, geom)
+    code, lost = locate_all(r, contacts)
     if code != INSIDE or not opened:
         return code, lost
-    for c in range(index.shape[0]):
-        if index[c, MODE] == OPEN and geom[c, DISTANCE] < law[c, REACH] * (1.0 - SPREAD):
-            ux, uy, uz = slip_velocity(q, c, index, geom, v, p)
-            g = geom[c]
-            if ux * g[N] + uy * g[N + 1] + uz * g[N + 2] > 0.0:
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode == OPEN and k.distance < k.reach * (1.0 - SPREAD):
+            ux, uy, uz = slip_velocity(q, k, v, p)
+            n = k.normal
+            if ux * n[0] + uy * n[1] + uz * n[2] > 0.0:
                 return STRUCK, lost
     return code, lost
 
 
 @kernel(borrows=True, apart=True)
-def put_forces(state: State, mat: Matrix, forcing: Forcing, scratch: Matrix, now: float) -> None:
+def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    elastic(state.r, state.q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
+    f, t = forces_of(scratch)
+    n, m = strains_of(scratch)
+    elastic(state.r, state.q, mat, n, m, f, t)
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
+        fe, te = loads_of(scratch)
         dead, times, factors = forcing.constant, forcing.times, forcing.factors
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
 
 
 @kernel(borrows=True)
 def free_kick(
-    state: State, mat: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
+    state: State, mat: Floats, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> None:
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
-    q, v, p, index, kicks = state.q, state.v, state.p, touch.marks, touch.kick
-    scratch, sums = spare.scratch, spare.sums
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    for k in range(sums.shape[0]):
-        if k != IMPACT:
-            sums[k, LATEST] = 0.0
+    q, v, p, contacts = state.q, state.v, state.p, touch.contacts
+    scratch, sums = spare.scratch, spare.sums[0]
+    f, t = forces_of(scratch)
+    sums.external_kick, sums.viscous_kick, sums.algorithmic_kick = 0.0, 0.0, 0.0
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
-        sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
+        fe, te = loads_of(scratch)
+        sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
-        add_damping(state.r, q, v, p, w, mat, forcing.drag[RETARD], f, t, fd, td, spare.work)
-        sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
-    measure(q, index, touch.geom, v, p, kicks)
+        fd, td = damping_of(scratch)
+        late = drag_of(forcing.drag).retardation
+        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, spare.work)
+        sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
+    measure(q, contacts, v, p)
     if forcing.damped:
-        sums[VISCOUS, LATEST] += damped_kick(q, v, p, f, t, mat, forcing.drag, w)
+        sums.viscous_kick += damped_kick(q, v, p, f, t, mat, forcing.drag, w)
     else:
         kick(v, p, f, t, mat, w)
-    for c in range(index.shape[0]):
-        kicks[c, HEAT_NOW] = 0.0
-        spare.modes[c] = index[c, MODE]
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        k.kick_heat = 0.0
+        spare.modes[c] = k.mode
 
 
 @kernel(borrows=True)
@@ -196,22 +224,20 @@ def solve_contacts(
 
     Their modes follow. With `shake` gaps are held over a drift of length `ahead`.
     """
-    q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
-    kicks, worst, closed = touch.kick, spare.worst, False
-    for c in range(index.shape[0]):
-        closed = closed or index[c, MODE] >= ROLL
+    q, v, p, contacts, closed = state.q, state.v, state.p, touch.contacts, False
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        closed = closed or k.mode >= ROLL
     if not closed:
         return False
     # work of damping done by contact impulses is part of the mean velocities
-    sweeps = kick_contacts(q, index, geom, law, mobility, v, p, kicks)
-    worst[MOST_SWEEPS] = max(worst[MOST_SWEEPS], float(sweeps))
-    if sweeps < 0:
-        worst[STUCK] += 1.0
-    settle_modes(index, geom, law, kicks)
+    sweeps = kick_contacts(q, contacts, mobility, v, p)
+    note_sweeps(sweeps, sweeps >= 0, spare.tally[0])
+    settle_modes(contacts)
     if not shake:
         return False
     hold_gaps(state, touch, mobility, ahead, spare.work)
-    return pulls(index, geom, kicks)
+    return pulls(contacts)
 
 
 @kernel(borrows=True)
@@ -222,43 +248,42 @@ def close_kick(
 
     That a contact comes to the end of a rod, or leaves it, counts as a change.
     """
-    q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums
-    index, changed, closed = touch.marks, False, False
-    for c in range(index.shape[0]):
+    q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
+    contacts, changed, closed = touch.contacts, False, False
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
         closed = closed or spare.modes[c] >= ROLL
-        changed = changed or (index[c, MODE] != spare.modes[c] and spare.modes[c] >= ROLL)
-        moved_on = index[c, AT_END] != (index[c, TOLD_END] & 3)
-        changed = changed or (moved_on and index[c, MODE] >= ROLL)
+        changed = changed or (k.mode != spare.modes[c] and spare.modes[c] >= ROLL)
+        moved_on = k.at_end != (k.reported_end & 3)
+        changed = changed or (moved_on and k.mode >= ROLL)
     if closed:
-        done = account(q, index, touch.geom, v, p, touch.kick, spare.worst)
-        sums[ALGORITHMIC, LATEST] = done
+        sums.algorithmic_kick = account(q, contacts, v, p, spare.tally[0])
     if forcing.loaded:
-        fe, te = scratch[LOAD:LOAD_T], scratch[LOAD_T:DAMPING]
-        sums[EXTERNAL, LATEST] += 0.5 * w * power(q, v, p, fe, te)
+        fe, te = loads_of(scratch)
+        sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
     if forcing.retarded:
-        fd, td = scratch[DAMPING:DAMPING_T], scratch[DAMPING_T:V_OLD]
-        sums[VISCOUS, LATEST] -= 0.5 * w * power(q, v, p, fd, td)
+        fd, td = damping_of(scratch)
+        sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.driven.shape[0] > 0 and closed:
-        work = drive_work(q, index, touch.geom, mobility, v, p, touch.kick)
-        sums[EXTERNAL, LATEST] += work
-    for k in range(sums.shape[0]):
-        if k != IMPACT:
-            sums[k, TOTAL] += sums[k, LATEST]
+        sums.external_kick += drive_work(q, contacts, mobility, v, p)
+    sums.external += sums.external_kick
+    sums.viscous += sums.viscous_kick
+    sums.algorithmic += sums.algorithmic_kick
     return changed
 
 
 @kernel(borrows=True)
-def lead_clamps(state: State, mat: Matrix, forcing: Forcing, spare: Spare, h: float) -> None:
+def lead_clamps(state: State, mat: Floats, forcing: Forcing, spare: Spare, h: float) -> None:
     """Give moving clamps their velocities for the next step, and account for the work."""
-    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums
-    sums[EXTERNAL, TOTAL] -= clamp_energy(q, v, p, mat, driven)
-    times, factors, before = forcing.times, forcing.factors, spare.clock[BEFORE]
-    follow_clamps(state.r, q, v, p, driven, times, factors, before, h)
-    sums[EXTERNAL, TOTAL] += clamp_energy(q, v, p, mat, driven)
+    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
+    sums.external -= clamp_energy(q, v, p, mat, driven)
+    times, factors = forcing.times, forcing.factors
+    follow_clamps(state.r, q, v, p, driven, times, factors, sums.time_before, h)
+    sums.external += clamp_energy(q, v, p, mat, driven)
     # the second half of the last kick, at the velocity the clamp has from here on
-    scratch = spare.scratch
-    done = clamp_power(q, v, p, scratch[FORCE:TORQUE], scratch[TORQUE:LOAD], driven)
-    sums[EXTERNAL, TOTAL] -= 0.5 * spare.worst[LAST_KICK] * done
+    f, t = forces_of(spare.scratch)
+    done = clamp_power(q, v, p, f, t, driven)
+    sums.external -= 0.5 * spare.tally[0].last_kick * done
 
 
 def _moved(r: Floats, built: Floats, limit: float) -> bool:
@@ -279,7 +304,7 @@ def moved(r: Matrix, built: Matrix, limit: float) -> bool:
 @kernel(borrows=True)
 def march(
     state: State,
-    table: Table,
+    table: Constants,
     forcing: Forcing,
     touch: Touch,
     spare: Spare,
@@ -293,52 +318,53 @@ def march(
     """Take `steps` steps of h; return why it paused, and the whole steps taken.
 
     A step is a drift and the kick after it; the last kick lasts `last`, holds the gaps for a drift
-    of length `ahead`, and leaves the velocities before it in scratch. todo[NEXT] says where in a
-    step it begins, and where it paused; todo[LOST] holds the contact that a code is about.
+    of length `ahead`, and leaves the velocities before it in scratch. The tally says where in a
+    step it begins, and where it paused, and which contact a code is about.
     """
-    v, p, clock, todo = state.v, state.p, spare.clock, spare.todo
-    scratch = spare.scratch
+    v, p, sums, tally, scratch = state.v, state.p, spare.sums[0], spare.tally[0], spare.scratch
     for k in range(steps):
         w, farther = h, h
         if k == steps - 1:
             w, farther = last, ahead
-        if todo[NEXT] == DRIFT:
-            clock[BEFORE] = clock[NOW]
+        if tally.next_part == DRIFT:
+            sums.time_before = sums.time
             if forcing.driven.shape[0] > 0:
                 lead_clamps(state, table.mat, forcing, spare, h)
-            code, todo[LOST] = advance(state, touch, spare, h)
-            clock[NOW] += h
-            todo[NEXT] = KICK
+            code, tally.lost = advance(state, touch, spare, h)
+            sums.time += h
+            tally.next_part = KICK
             if code != INSIDE:
                 return code, k
-        if todo[NEXT] == KICK or todo[NEXT] == FORCES:
-            if forcing.driven.shape[0] > 0 and todo[NEXT] == KICK:
+        if tally.next_part == KICK or tally.next_part == FORCES:
+            if forcing.driven.shape[0] > 0 and tally.next_part == KICK:
                 times, factors = forcing.times, forcing.factors
-                place_frames(state.q, forcing.driven, times, factors, clock[NOW])
-            put_forces(state, table.mat, forcing, scratch, clock[NOW])
-            if todo[NEXT] == FORCES:
+                place_frames(state.q, forcing.driven, times, factors, sums.time)
+            put_forces(state, table.mat, forcing, scratch, sums.time)
+            if tally.next_part == FORCES:
                 break
             if k == steps - 1:
-                copy(v, scratch[V_OLD:P_OLD])
-                copy(p, scratch[P_OLD:BUILT])
+                old_v, old_p, _ = earlier_of(scratch)
+                copy(v, old_v)
+                copy(p, old_p)
             free_kick(state, table.mat, forcing, touch, spare, w)
-            todo[NEXT] = ACCOUNT
+            tally.next_part = ACCOUNT
             if solve_contacts(state, table.mobility, touch, spare, shake, farther):
                 return PULLS, k
-        if todo[NEXT] == ACCOUNT:
-            todo[NEXT] = AFTER
+        if tally.next_part == ACCOUNT:
+            tally.next_part = AFTER
             if close_kick(state, table.mobility, forcing, touch, spare, w):
                 return CHANGED, k
         if forcing.driven.shape[0] > 0:
-            f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
+            f, t = forces_of(scratch)
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
-            spare.sums[EXTERNAL, TOTAL] -= 0.5 * w * done
-            spare.worst[LAST_KICK] = w
-        note_extremes(touch, v, forcing.driven, 1.0 / w, clock[NOW])
-        todo[NEXT] = DRIFT
+            sums.external -= 0.5 * w * done
+            tally.last_kick = w
+        note_extremes(touch, v, forcing.driven, 1.0 / w, sums.time)
+        tally.next_part = DRIFT
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
-        far = limit > 0.0 and moved(state.r, scratch[BUILT:SCRATCH_ROWS], limit)
-        if far or (limit > 0.0 and todo[LOST] == -2):
+        _, _, searched = earlier_of(scratch)
+        far = limit > 0.0 and moved(state.r, searched, limit)
+        if far or (limit > 0.0 and tally.lost == -2):
             return SEARCH, k + 1
     return DONE, steps

@@ -23,9 +23,6 @@ from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
 from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import (
-    SINCE,
-    TOLD_FROM,
-    TOLD_UPTO,
     Switches,
     add_damping,
     add_loads,
@@ -40,11 +37,6 @@ from stiction.rods.leapfrog.keeping import check_open_contacts
 from stiction.rods.leapfrog.steps import chosen_step
 from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
-    DRAG,
-    FREE,
-    RETARD,
-    TURN_DRAG,
-    TURNS,
     State,
 )
 from stiction.rods.stability import step_limit
@@ -96,8 +88,8 @@ class Marcher:
         self.flat: Flat = assemble(rods)
         self.save = np.asarray(request.save, dtype=np.float64)
         # clamps start to move when the run starts; histories keep their own time
-        told = self.flat.driven[:, TOLD_UPTO] > self.flat.driven[:, TOLD_FROM]
-        self.flat.driven[~told, SINCE] = self.save[0]
+        driven = self.flat.driven
+        driven["since"][driven["last"] == driven["first"]] = self.save[0]
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
         self.step = chosen_step(rods, method, span, limited)
@@ -107,17 +99,14 @@ class Marcher:
         slots = self.flat.r.shape[1]
         self.scratch = np.zeros((mk.SCRATCH_ROWS, slots))
         self.work = np.zeros((mk.WORK_ROWS, slots))
-        self.v_old, self.p_old = self._rows(mk.V_OLD), self._rows(mk.P_OLD)
-        self.built = self._rows(mk.BUILT)
+        self.v_old, self.p_old, self.built = mk.earlier_of(self.scratch)
         self.v_old[:], self.p_old[:], self.built[:] = self.flat.v, self.flat.p, self.flat.r
         self.touch = ContactState(rods, self.flat)
-        self.sums, self.worst = np.zeros((4, 2)), np.zeros(tk.WORST_ENTRIES)
+        self.sums, self.tally = mk.Sums.table(), tk.Tally.table()
         self.written = np.zeros(1, dtype=np.int64)
         self.modes = np.zeros(self.touch.size, dtype=np.int64)
-        self.clock = np.zeros(mk.CLOCK_ENTRIES)
-        self.todo = np.zeros(mk.TODO_ENTRIES, dtype=np.int64)
-        self.events = Log(np.zeros((0, ik.EVENT_COLUMNS)))
-        self.buffer = np.zeros((max(_EVENTS, 8 * self.touch.size), ik.EVENT_COLUMNS))
+        self.events = Log(ik.Event.table(0))
+        self.buffer = ik.Event.table(max(_EVENTS, 8 * self.touch.size))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.progress = Progress.table()
         self.now = self.progress[0]
@@ -133,10 +122,6 @@ class Marcher:
         # about a tenth of a second of work
         self.most_steps = max(1, 2_000_000 // slots)
         self._make_room()
-
-    def _rows(self, first: int) -> Floats:
-        """Return three rows of scratch, as a view."""
-        return self.scratch[first : first + 3]
 
     def _make_room(self) -> None:
         t, c = len(self.save), self.touch.size
@@ -174,13 +159,13 @@ class Marcher:
         touch.refuse_or_close()
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
-        touch.kick[:, ck.LOST :] = 0.0
-        rolls = touch.index[:, ck.MODE] == ck.ROLL
-        perfect = bool(np.all(np.isinf(touch.law[rolls, ck.MU])))
+        touch.contacts["impact_loss"] = touch.contacts["impact_impulse"] = 0.0
+        rolls = touch.contacts["mode"] == ck.ROLL
+        perfect = bool(np.all(np.isinf(touch.contacts["friction"][rolls])))
         if perfect:
-            before = float(touch.survey(f.v, f.p)[ok.KINETIC])
-            ok.project(f.q, touch.index, touch.geom, mobility, f.v, f.p)
-            self.now.projected += before - float(touch.survey(f.v, f.p)[ok.KINETIC])
+            before = float(touch.survey(f.v, f.p).kinetic)
+            ok.project(f.q, touch.contacts, mobility, f.v, f.p)
+            self.now.projected += before - float(touch.survey(f.v, f.p).kinetic)
         return perfect
 
     def _start(self) -> None:
@@ -191,7 +176,7 @@ class Marcher:
         refuse_overlap(self.overlap, f.rods)
         h = float(self.h[0])
         # clamps do the second half of the work of the first kick when they have their velocity
-        self.worst[tk.LAST_KICK] = h
+        self.tally[0].last_kick = h
         if perfect:
             # half a step back and forth along the exact accelerations: lam starts without
             # the alternating mode that an inconsistent half step leaves
@@ -204,18 +189,27 @@ class Marcher:
             self._add_work(0.25 * h)
             # what is driven pushes against contacts from the start
             touch = self.touch
-            touch.kick[:, ck.P : ck.P + 3] = 0.5 * h * touch.force
-            work = tk.drive_work(f.q, touch.index, touch.geom, self.mobility, f.v, f.p, touch.kick)
-            self.sums[mk.EXTERNAL, mk.TOTAL] += work
-            touch.kick[:, ck.P : ck.P + 3] = 0.0
+            touch.impulse[:] = 0.5 * h * touch.force
+            work = tk.drive_work(f.q, touch.contacts, self.mobility, f.v, f.p)
+            self.sums[0].external += work
+            touch.impulse[:] = 0.0
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
         # only a kick, without the work of clamps: they have no velocity yet
-        self.clock[mk.NOW], self.todo[:] = now, (mk.KICK, -1)
+        self._begin_at(now, mk.KICK)
         still = self.forcing._replace(driven=f.driven[:0])
         self._march(h, 0.5 * h, h, 1, still)
-        self.sums[:, mk.LATEST] = 0.0
+        self._forget_kick()
+
+    def _begin_at(self, now: float, part: int) -> None:
+        """Let a step go on from a part of it at `now`."""
+        self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
+
+    def _forget_kick(self) -> None:
+        """Let the last kick be over: it counts as a whole."""
+        for name in ("external_kick", "viscous_kick", "algorithmic_kick"):
+            self.sums[name] = 0.0
 
     def _note_start(self) -> None:
         """Count the forces of the start, which no kick has."""
@@ -225,7 +219,7 @@ class Marcher:
         self.touch.impulse[:] = before
 
     def _note_extremes(self, rate: float, now: float) -> None:
-        """Keep the worst of every contact, with the forces `scale` times kick[at : at + 3]."""
+        """Keep the worst of every contact; forces are `rate` times impulses, with 0 its own."""
         xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _keep_events(self) -> None:
@@ -238,25 +232,16 @@ class Marcher:
         f, touch = self.flat, self.touch
         scale = max(float(np.abs(f.v).max()), 1e-300)
         for c in range(touch.size):
-            if touch.index[c, ck.MODE] < ck.ROLL or touch.index[c, ck.OPENS] == 0:
+            one = touch.contacts[c]
+            if one.mode < ck.ROLL or one.may_open == 0:
                 continue
-            speed = float(ik.approaching(f.q, c, touch.index, touch.geom, f.v, f.p))
-            if speed > 1e-12 * scale and np.isfinite(touch.law[c, ck.MU]):
+            speed = float(ik.approaching(f.q, one, f.v, f.p))
+            if speed > 1e-12 * scale and np.isfinite(one.friction):
                 # before the start of the ledger, as the projection of a rolling contact
-                self.now.projected += strike(
-                    f.q,
-                    touch.index,
-                    touch.geom,
-                    touch.law,
-                    mobility,
-                    f.v,
-                    f.p,
-                    touch.kick,
-                    c,
-                    True,
-                )
+                lost = strike(f.q, touch.contacts, mobility, f.v, f.p, c, True)
+                self.now.projected += lost
             elif speed < -1e-12 * scale:
-                touch.index[c, ck.MODE] = ck.OPEN
+                one.mode = ck.OPEN
 
     def _accelerations(
         self, v: Floats, p: Floats, now: float, kick: float = 0.0
@@ -266,15 +251,13 @@ class Marcher:
         Internal damping is that of the last kick, if its length is given, as it was in that kick.
         """
         f, touch = self.flat, self.touch
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        force, torque = mk.forces_of(self.scratch)
         self._put_forces(now)
         self._resist(v, p, kick)
-        av, ap = force * f.mat[FREE], torque * f.mat[TURNS]
+        av, ap = force * f.material.free, torque * f.material.turns
         ok.contact_forces(
             f.q,
-            touch.place,
-            touch.index,
-            touch.geom,
+            touch.contacts,
             f.mobility(0.0),
             v,
             p,
@@ -289,24 +272,24 @@ class Marcher:
     def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
         """Add drag and internal damping to the forces, the latter as in a kick of given length."""
         f, on = self.flat, self.flags
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        force, torque = mk.forces_of(self.scratch)
+        fe, te = mk.loads_of(self.scratch)
         if on.retarded and kick > 0.0:
-            start, late = (self.v_old, self.p_old), f.drag[RETARD]
+            start, late = (self.v_old, self.p_old), f.drags.retardation
             add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
         elif on.retarded:
-            internal_damping(f.r, f.q, v, p, f.mat, f.drag[RETARD], fe, te)
+            internal_damping(f.r, f.q, v, p, f.mat, f.drags.retardation, fe, te)
             force += fe
             torque += te
         if on.damped:
             axis = third_directors(f.q)
             spin = p - 0.5 * (p * axis).sum(axis=0) * axis
-            force -= f.drag[DRAG] * v
-            torque -= f.drag[TURN_DRAG] * spin
+            force -= f.drags.node * v
+            torque -= f.drags.element * spin
 
     def _put_forces(self, now: float) -> None:
         """Put elastic forces and loads of the present state into their rows, and loads alone."""
-        self.clock[mk.NOW], self.todo[mk.NEXT] = now, mk.FORCES
+        self.sums[0].time, self.tally[0].next_part = now, mk.FORCES
         self._march(1.0, 1.0, 1.0, 1, self.forcing)
 
     def _add_work(self, duration: float) -> None:
@@ -317,16 +300,16 @@ class Marcher:
         if on.loaded:
             now = float(self.save[0])
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
-            self.sums[mk.EXTERNAL, mk.TOTAL] += duration * power(f.q, f.v, f.p, fe, te)
+            self.sums[0].external += duration * power(f.q, f.v, f.p, fe, te)
         fe, te = np.zeros_like(f.v), np.zeros_like(f.v)
         if on.retarded:
-            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drag[RETARD], fe, te)
+            internal_damping(f.r, f.q, f.v, f.p, f.mat, f.drags.retardation, fe, te)
         if on.damped:
             axis = third_directors(f.q)
-            fe -= f.drag[DRAG] * f.v
-            te -= f.drag[TURN_DRAG] * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
+            fe -= f.drags.node * f.v
+            te -= f.drags.element * (f.p - 0.5 * (f.p * axis).sum(axis=0) * axis)
         if on.retarded or on.damped:
-            self.sums[mk.VISCOUS, mk.TOTAL] -= duration * power(f.q, f.v, f.p, fe, te)
+            self.sums[0].viscous -= duration * power(f.q, f.v, f.p, fe, te)
 
     # ---- the way
 
@@ -362,7 +345,7 @@ class Marcher:
         while left > 0:
             # short calls, so that an interrupt is heard and progress is shown
             steps = min(left, self.most_steps)
-            self.clock[mk.NOW], self.todo[:] = self.save[k + 1] - left * h, (mk.DRIFT, -1)
+            self._begin_at(self.save[k + 1] - left * h, mk.DRIFT)
             last = self._last(k) if steps == left else h
             code, done, contact = self._march(h, last, 2.0 * last - h, steps, self.forcing)
             self.now.steps += done
@@ -384,33 +367,17 @@ class Marcher:
         self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
         return True
 
-    def _tables(self) -> tuple[State, mk.Table, ck.Touch, mk.Spare]:
+    def _tables(self) -> tuple[State, mk.Constants, ck.Touch, mk.Spare]:
         """Return what the kernels of a step work on, in groups."""
         f, t = self.flat, self.touch
         # slots behind the last one in use stay empty until the next search
-        used = np.flatnonzero(t.index[:, ck.MODE] != ck.EMPTY)
+        used = np.flatnonzero(t.contacts["mode"] != ck.EMPTY)
         n = int(used[-1]) + 1 if used.size else 0
         return (
             State(f.r, f.q, f.v, f.p),
-            mk.Table(f.mat, self.mobility),
-            ck.Touch(
-                t.place[:n],
-                t.index[:n],
-                t.geom[:n],
-                t.law[:n],
-                t.kick[:n],
-                *t.trial,
-                t.extremes[:n],
-            ),
-            mk.Spare(
-                self.scratch,
-                self.work,
-                self.modes,
-                self.sums,
-                self.worst,
-                self.clock,
-                self.todo,
-            ),
+            mk.Constants(f.mat, self.mobility),
+            ck.Touch(t.contacts[:n], t.trial, t.extremes[:n]),
+            mk.Spare(self.scratch, self.work, self.modes, self.sums, self.tally),
         )
 
     def _march(
@@ -433,32 +400,34 @@ class Marcher:
             elif code == mk.PULLS:
                 ik.let_go(state, self.mobility, touch, self.work, farther)
             elif code == mk.CHANGED:
-                now = float(self.clock[mk.NOW])
+                now = float(self.sums[0].time)
                 ik.note_changes(state, touch, self.modes, w, now, self.buffer, self.written)
             else:
                 break
             if self.written[0] > len(self.buffer) // 2:
                 self._keep_events()
         self._keep_events()
-        return int(code), done, int(self.todo[mk.LOST])
+        return int(code), done, int(self.tally[0].lost)
 
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
         """Return the arrays that kernels change in place, and what was seen so far."""
         t, upto = self.touch, self.now.reached + 1
-        self.now.limit = t.limit
-        touch = ("place", "index", "geom", "kick", "given", "extremes")
-        mine = ("v_old", "p_old", "built", "sums", "worst", "overlap")
+        # each interval looks for lost contacts anew
+        self.now.limit, self.tally[0].lost = t.limit, -1
+        mine = ("v_old", "p_old", "built", "sums", "overlap")
         return {
             "progress": StateArray(self.progress, inf=("limit",), within=(0, MOST_WORK)),
             **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
-            **{f"touch_{name}": StateArray(getattr(t, name)) for name in touch},
             # perfect friction has an infinite coefficient
-            "touch_law": StateArray(t.law, inf=(ck.MU,)),
+            "contacts": StateArray(t.contacts, inf=("friction",), within=(ck.EMPTY, MOST_WORK)),
+            "contacts_given": StateArray(t.given),
+            "contacts_extremes": StateArray(t.extremes, within=(0, MOST_WORK)),
+            "tally": StateArray(self.tally, within=(-1, MOST_WORK)),
             **{name: StateArray(getattr(self, name)) for name in mine},
             # two half kicks begin with the forces that the last one ended with
-            "forces": StateArray(self.scratch[: mk.V_OLD]),
+            "forces": StateArray(self.scratch[: mk.SAVED_ROWS]),
             "position": StateArray(self.position, "saved", upto),
             "energy": StateArray(self.energy, "saved", upto),
             "seen_heat": StateArray(self.heat, "saved", upto),
@@ -469,7 +438,7 @@ class Marcher:
                 for name, values in self.contact.items()
             },
             **self.record.state(upto),
-            "events": StateArray(self.events, inf=True, nan=True),
+            "events": StateArray(self.events, inf=True, nan=True, within=(0, MOST_WORK)),
         }
 
     def _resume(self) -> bool:
@@ -486,24 +455,20 @@ class Marcher:
 
     def _check_contacts(self) -> None:
         """Refuse contacts of rods that are not there, or that have other elements."""
-        index, flat = self.touch.index, self.flat
-        for rod, first, count in (
-            (ck.ROD1, ck.FIRST1, ck.COUNT1),
-            (ck.ROD2, ck.FIRST2, ck.COUNT2),
-        ):
-            which = index[:, rod]
-            if which.size:
-                check_count("touch_index", int(which.min()), 0, flat.first.size - 1)
-                check_count("touch_index", int(which.max()), 0, flat.first.size - 1)
-            held = index[:, ck.MODE] != ck.EMPTY
-            same = (index[held, first] == flat.first[which[held]]).all()
-            if not (same and (index[held, count] == flat.count[which[held]]).all()):
-                raise refused("touch_index", "elements of no rod", "those of the rods that touch")
+        contacts, flat = self.touch.contacts, self.flat
+        bodies = contacts["bodies"]
+        if bodies.size:
+            check_count("contacts", int(bodies.min()), 0, flat.first.size - 1)
+            check_count("contacts", int(bodies.max()), 0, flat.first.size - 1)
+        held = contacts["mode"] != ck.EMPTY
+        same = (contacts["first"] == flat.first[bodies])[held].all()
+        if not (same and (contacts["elements"] == flat.count[bodies])[held].all()):
+            raise refused("contacts", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
         """Look for overlaps and new contacts: nodes have moved since the last look."""
         self.built[:] = self.flat.r
-        self._look_for_overlap(float(self.clock[mk.NOW]))
+        self._look_for_overlap(float(self.sums[0].time))
         if self.rods.search is not None:
             self.touch.search(self.flat)
             self.now.searches += 1
@@ -516,29 +481,31 @@ class Marcher:
         if not bad:
             self._look_for_overlap(now)
         if code == mk.NEAR_PARALLEL:
-            self.parallel[:] = self.touch.geom[contact, ck.TANGENCY], now
+            self.parallel[:] = self.touch.contacts[contact].sine, now
 
     # ---- what is seen
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.touch
         self.position[k] = f.r[:, f.nodes].T
-        part, whole = 0.5 if k else 0.0, t.survey(v, p)
-        half = self.sums[:, mk.TOTAL] - part * self.sums[:, mk.LATEST]
+        part, whole, sums = 0.5 if k else 0.0, t.survey(v, p), self.sums[0]
         self.energy[k] = (
-            whole[ok.KINETIC],
-            whole[ok.STORED],
-            *half,
+            whole.kinetic,
+            whole.stored,
+            sums.external - part * sums.external_kick,
+            sums.viscous - part * sums.viscous_kick,
+            sums.impact,
+            sums.algorithmic - part * sums.algorithmic_kick,
         )
-        self.heat[k] = t.kick[:, ck.HEAT] - part * t.kick[:, ck.HEAT_NOW]
-        self.momentum[k] = whole[ok.MOMENTUM :]
+        self.heat[k] = t.contacts["heat"] - part * t.contacts["kick_heat"]
+        self.momentum[k, :3], self.momentum[k, 3:] = whole.momentum, whole.angular_momentum
         now = float(self.save[k])
         self._look_for_overlap(now)
         # the march goes on from the forces of its last kick
         kept = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
-        inner = Inner(*(self._rows(at) for at in (mk.FORCE, mk.TORQUE, mk.SPARE, mk.MOMENT)))
+        inner = Inner(*mk.forces_of(self.scratch), *mk.strains_of(self.scratch))
         touch = t.pushes(self.contact["contact_force"][k])
         self.record.look(k, now, v, p, inner, touch)
         self.scratch[:] = kept
@@ -556,7 +523,7 @@ class Marcher:
     def history(self) -> RodHistory:
         """Return what was seen up to the last saved time that was reached."""
         upto = self.now.reached + 1
-        events = self.events.rows
+        events, tally = self.events.rows, self.tally[0]
         return RodHistory(
             time=self.save[:upto],
             position=self.position[:upto],
@@ -564,8 +531,8 @@ class Marcher:
             heat=self.heat[:upto],
             momentum=self.momentum[:upto],
             contact={name: values[:upto] for name, values in self.contact.items()},
-            events=events[events[:, ik.TIME] <= self.save[upto - 1] * (1.0 + 1e-12)],
-            pairs=self.touch.index[:, [ck.ROD1, ck.ROD2]] + 1,
+            events=events[events["time"] <= self.save[upto - 1] * (1.0 + 1e-12)],
+            pairs=self.touch.contacts["bodies"] + 1,
             first=self.flat.first,
             ds=self.flat.ds,
             stats={
@@ -573,15 +540,15 @@ class Marcher:
                 "step": float(self.h[:-1].max()),
                 "step_limit": min(step_limit(rod) for rod in self.rods.rods),
                 "searches": int(self.now.searches),
-                "most_sweeps": int(self.worst[tk.MOST_SWEEPS]),
+                "most_sweeps": int(tally.most_sweeps),
             },
             status=self.status,
             reason=self.reason,
             checks=(
                 Check(
                     "contacts_solved",
-                    bool(self.worst[tk.STUCK] == 0.0),
-                    float(self.worst[tk.STUCK]),
+                    bool(tally.unconverged == 0),
+                    float(tally.unconverged),
                     0.0,
                     None,
                     "kicks in which the coupled contacts did not converge",
@@ -592,6 +559,6 @@ class Marcher:
             overlap=self.overlap,
             parallel=self.parallel,
             extremes=self.touch.extremes,
-            rolling=float(self.worst[tk.ROLL_SLIP]),
+            rolling=float(tally.rolling_slip),
             state=self.record.variables(upto),
         )

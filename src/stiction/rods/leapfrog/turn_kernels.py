@@ -11,60 +11,32 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import (
-    AT_END,
-    CLOSED_AT,
-    EMPTY,
-    FORCE_C,
-    FOUND,
-    GAP,
-    GRIP,
-    HELD,
     INSIDE,
-    MODE,
-    MU,
-    NOISE,
     NOT_SLID,
-    ONSET,
-    ONSET_PRESS,
-    ONSET_S,
     OPEN,
-    PARTS,
-    PRESS,
-    REACH,
-    RESTITUTION,
     ROLL,
-    SLACK,
     SLID,
     SLIP,
-    SPEED,
-    TOLD_END,
-    UNTOLD,
-    N,
-    P,
+    Contact,
+    Contacts,
     Touch,
-    U,
+    dot,
+    put,
     response,
 )
-from stiction.rods.contact.kernels import WILL as WILL_BE
 from stiction.rods.contact.law_kernels import note_gaps
 from stiction.rods.contact.strike_kernels import strike
-from stiction.rods.contact.touch_kernels import drive_work, locate_all
+from stiction.rods.contact.touch_kernels import drive_work, locate_all, measure
 from stiction.rods.leapfrog.halves_kernels import (
-    KEPT_P,
-    KEPT_Q,
-    KEPT_R,
-    KEPT_V,
-    RATE_V,
     Kept,
+    copy_contacts,
+    copy_state,
     find_law,
     keep,
-    measure_slip,
+    state_kept,
     take_step,
 )
 from stiction.rods.leapfrog.impact_kernels import (
@@ -73,32 +45,25 @@ from stiction.rods.leapfrog.impact_kernels import (
     CLOSES,
     ENDS,
     FALLS,
-    MODE_AFTER,
     OPENS_UP,
-    S_1,
-    S_2,
+    SHORT_HOP,
     SIDES,
     SLIPS,
     STICKS,
+    Event,
     add_event,
     approaching,
 )
 from stiction.rods.leapfrog.march_kernels import (
     CHANGED,
-    EXTERNAL,
-    IMPACT,
-    NOW,
     SPREAD,
     STRUCK,
-    TOTAL,
+    Constants,
     Forcing,
     Spare,
-    Table,
     put_forces,
 )
-from stiction.rods.rod_kernels import State, copy
-
-Ints = npt.NDArray[np.int64]
+from stiction.rods.rod_kernels import State
 
 # of a step: how far behind a root it may be cut
 BEHIND = 0.01
@@ -107,41 +72,32 @@ MOST_TURNS, MOST_TRIES = 64, 24
 CLOSED = 1e-13
 # and one beyond this part was not closed in time, but found
 DEEP = 1e-9
+# what is zero where a contact closes, opens, slips and comes to rest
+GAP, PRESSING, EXCESS, SPEED = range(4)
 
 
 @kernel(borrows=True)
 def go_back(
-    state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
+    state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
     """Take up the state that was kept, its forces and its geometry."""
-    copy(kept.rows[KEPT_R:KEPT_Q], state.r)
-    copy(kept.rows[KEPT_Q:KEPT_V], state.q)
-    copy(kept.rows[KEPT_V:KEPT_P], state.v)
-    copy(kept.rows[KEPT_P:RATE_V], state.p)
-    for c in range(touch.marks.shape[0]):
-        touch.marks[c, MODE] = kept.marks[c, MODE]
-        if kept.marks[c, MODE] == EMPTY:
-            continue
-        for j in range(touch.marks.shape[1]):
-            touch.marks[c, j] = kept.marks[c, j]
-        for j in range(touch.kick.shape[1]):
-            touch.kick[c, j] = kept.kick[c, j]
-        touch.place[c, 0], touch.place[c, 1] = kept.place[c, 0], kept.place[c, 1]
-    for k in range(spare.sums.shape[0]):
-        spare.sums[k, TOTAL] = kept.sums[k]
-    spare.clock[NOW] = kept.sums[spare.sums.shape[0]]
+    copy_state(state_kept(kept.rows), state)
+    copy_contacts(kept.contacts, touch.contacts)
+    spare.sums[0] = kept.sums[0]
     renew(state, table, forcing, touch, spare)
 
 
 @kernel(borrows=True)
-def renew(state: State, table: Table, forcing: Forcing, touch: Touch, spare: Spare) -> None:
+def renew(state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare) -> None:
     """Find geometry and forces of the present state again."""
-    locate_all(state.r, touch.place, touch.marks, touch.geom)
+    contacts = touch.contacts
+    locate_all(state.r, contacts)
     note_gaps(touch)
-    for c in range(touch.marks.shape[0]):
-        if touch.marks[c, MODE] >= ROLL:
-            response(state.q, c, touch.marks, touch.geom, table.mobility)
-    put_forces(state, table.mat, forcing, spare.scratch, spare.clock[NOW])
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL:
+            response(state.q, k, table.mobility)
+    put_forces(state, table.mat, forcing, spare.scratch, spare.sums[0].time)
 
 
 @kernel(borrows=True)
@@ -154,25 +110,28 @@ def part_at(before: float, behind: float) -> float:
 
 @kernel(borrows=True)
 def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
-    """Return by which column of kick contact c changes in a step; -1 where it does not."""
-    was, k = kept.marks[c, MODE], touch.kick[c]
+    """Return what is zero where contact c changes in a step; -1 where it does not change."""
+    was, k = kept.contacts[c].mode, touch.contacts[c]
     if code == STRUCK:
-        deep = -SPREAD * touch.law[c, REACH] - k[SLACK]
-        struck = touch.marks[c, MODE] == OPEN and k[GAP] < deep
-        return GAP if struck and was == OPEN else -1
-    if was < ROLL or touch.marks[c, MODE] < ROLL:
+        deep = -SPREAD * k.reach - k.allowed_depth
+        return GAP if k.mode == OPEN and k.gap < deep and was == OPEN else -1
+    if was < ROLL or k.mode < ROLL:
         return -1
-    if k[WILL_BE] == OPEN:
-        return PRESS
-    if k[WILL_BE] == was and not (was == SLIP and touch.marks[c, MODE] == ROLL):
+    if k.pending_mode == OPEN:
+        return PRESSING
+    if k.pending_mode == was and not (was == SLIP and k.mode == ROLL):
         return -1
-    return GRIP if was == ROLL else SPEED
+    return EXCESS if was == ROLL else SPEED
 
 
 @kernel(borrows=True)
-def value(kind: int, k: Vector) -> float:
+def value(kind: int, k: Contact) -> float:
     """Return what is negative before a change, and not behind it."""
-    return float(k[GRIP]) if kind == GRIP else -float(k[kind])
+    if kind == EXCESS:
+        return k.stick_excess
+    if kind == GAP:
+        return -k.gap
+    return -k.normal_force if kind == PRESSING else -k.slip_speed
 
 
 @kernel(borrows=True)
@@ -181,9 +140,10 @@ def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
 
     A contact that opened just now begins there without a gap: the middle of the way comes first.
     """
-    begins: float = value(kind, kept.low[c])
-    if kind == GAP and kept.kick[c, SLACK] > 0.0 and begins > -CLOSED * touch.law[c, REACH]:
-        return -max(value(kind, touch.kick[c]), float(CLOSED * touch.law[c, REACH]))
+    begins, k = value(kind, kept.low[c]), touch.contacts[c]
+    just_opened = kept.contacts[c].allowed_depth > 0.0
+    if kind == GAP and just_opened and begins > -CLOSED * k.reach:
+        return -max(value(kind, k), CLOSED * k.reach)
     return begins
 
 
@@ -191,31 +151,22 @@ def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
 def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     """Return the part of the way to the first change, and its contact; (1, -1) without any.
 
-    kept.low holds kick at the beginning of the way.
+    kept.low holds contacts at the beginning of the way.
     """
     first, which = 1.0, -1
-    for c in range(touch.marks.shape[0]):
+    for c in range(touch.contacts.shape[0]):
         kind = kind_of(c, code, touch, kept)
         if kind >= 0:
-            part = part_at(starting(kind, c, touch, kept), value(kind, touch.kick[c]))
+            part = part_at(starting(kind, c, touch, kept), value(kind, touch.contacts[c]))
             if part < first or which < 0:
                 first, which = part, c
     return first, which
 
 
 @kernel(borrows=True)
-def note_low(kick: Matrix, marks: Ints, low: Matrix) -> None:
-    """Copy kick into low."""
-    for c in range(marks.shape[0]):
-        if marks[c, MODE] != EMPTY:
-            for j in range(kick.shape[1]):
-                low[c, j] = kick[c, j]
-
-
-@kernel(borrows=True)
 def cut(
     state: State,
-    table: Table,
+    table: Constants,
     forcing: Forcing,
     touch: Touch,
     spare: Spare,
@@ -230,20 +181,20 @@ def cut(
     leaves the state there, behind the change, or a code of `locate_all`.
     """
     low, high, there, same = 0.0, h, True, False
-    note_low(kept.kick, kept.marks, kept.low)
+    copy_contacts(kept.contacts, kept.low)
     part, which = first_root(code, touch, kept)
     kind = kind_of(which, code, touch, kept) if which >= 0 else GAP
     before, behind = 0.0, 0.0
     if which >= 0:
-        before, behind = starting(kind, which, touch, kept), value(kind, touch.kick[which])
+        before, behind = starting(kind, which, touch, kept), value(kind, touch.contacts[which])
     when = part * h
     for _ in range(MOST_TRIES):
         close = 2.0 * BEHIND * h
         if code == STRUCK:
             close = 1e-13 * h
-            if which >= 0 and behind <= CLOSED * touch.law[which, REACH]:
+            if which >= 0 and behind <= CLOSED * touch.contacts[which].reach:
                 break
-            out = which < 0 or kept.kick[which, SLACK] == 0.0
+            out = which < 0 or kept.contacts[which].allowed_depth == 0.0
             if not out and low == 0.0 and high <= BEHIND * h:
                 # it never came out
                 break
@@ -255,9 +206,9 @@ def cut(
         now = take_step(state, table, forcing, touch, spare, kept, whole, trial, 0.0)
         if now == INSIDE:
             low, there = trial, False
-            note_low(touch.kick, touch.marks, kept.low)
-            before = min(value(kind, touch.kick[which]), 0.0)
-            if code == STRUCK and -before <= CLOSED * touch.law[which, REACH]:
+            copy_contacts(touch.contacts, kept.low)
+            before = min(value(kind, touch.contacts[which]), 0.0)
+            if code == STRUCK and -before <= CLOSED * touch.contacts[which].reach:
                 # so near that it has closed
                 return code, trial, trial
             if same:
@@ -270,7 +221,7 @@ def cut(
             if which >= 0:
                 kind = kind_of(which, code, touch, kept)
                 before = starting(kind, which, touch, kept)
-                behind = value(kind, touch.kick[which])
+                behind = value(kind, touch.contacts[which])
         else:
             return now, trial, trial
         when = low + part_at(before, behind) * (high - low)
@@ -283,40 +234,39 @@ def cut(
 @kernel(borrows=True)
 def land(
     state: State,
-    table: Table,
+    table: Constants,
     touch: Touch,
     spare: Spare,
     kept: Kept,
     step: int,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> bool:
     """Let open contacts that have come down strike; return whether any did.
 
-    kept.marks takes the modes before, in which a contact that closes rolls.
+    kept.contacts takes the modes before, in which a contact that closes rolls.
     """
-    q, v, p, index, geom, law = state.q, state.v, state.p, touch.marks, touch.geom, touch.law
-    kick, any_struck = touch.kick, False
-    keep_modes(touch, kept.marks)
-    for c in range(index.shape[0]):
-        if index[c, MODE] != OPEN or kick[c, GAP] > SPREAD * law[c, REACH]:
+    q, v, p, contacts, sums = state.q, state.v, state.p, touch.contacts, spare.sums[0]
+    any_struck = False
+    copy_modes(contacts, kept.contacts)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode != OPEN or k.gap > SPREAD * k.reach:
             continue
-        fast = approaching(q, c, index, geom, v, p)
+        fast = approaching(q, k, v, p)
         if fast <= 0.0:
             continue
-        # a bounce shorter than two steps cannot be resolved: the contact closes
-        plastic = law[c, RESTITUTION] == 0.0 or step - index[c, CLOSED_AT] <= 2
-        lost = strike(q, index, geom, law, table.mobility, v, p, kick, c, plastic)
-        spare.sums[IMPACT, TOTAL] += lost
-        work = drive_work(q, index, geom, table.mobility, v, p, kick)
-        spare.sums[EXTERNAL, TOTAL] += work
-        index[c, CLOSED_AT] = step
-        kind, any_struck, before = BOUNCES, True, index[c, MODE]
+        # a bounce that short cannot be resolved: the contact closes
+        plastic = k.restitution == 0.0 or step < k.bounces_from
+        sums.impact += strike(q, contacts, table.mobility, v, p, c, plastic)
+        sums.external += drive_work(q, contacts, table.mobility, v, p)
+        k.bounces_from = step + SHORT_HOP
+        kind, any_struck, before = BOUNCES, True, k.mode
         if plastic:
-            index[c, MODE], index[c, TOLD_END], kind = ROLL, index[c, AT_END], CLOSES
-            kept.marks[c, MODE], kick[c, PARTS] = ROLL, 0.0
-            kick[c, HELD] = kick[c, GAP] if kick[c, GAP] < -DEEP * law[c, REACH] else 0.0
-        add_event(events, written, spare.clock[NOW], c, before, kind, touch.place, index, fast, 0.0)
+            k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
+            kept.contacts[c].mode, k.parts = ROLL, 0
+            k.held_gap = k.gap if k.gap < -DEEP * k.reach else 0.0
+        add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
         slipping(touch)
     return any_struck
 
@@ -324,90 +274,93 @@ def land(
 @kernel(borrows=True)
 def slipping(touch: Touch) -> None:
     """Take the modes of closed contacts from the impulses of an impact."""
-    index, geom, law, kick = touch.marks, touch.geom, touch.law, touch.kick
-    for c in range(index.shape[0]):
-        if index[c, MODE] < ROLL or law[c, MU] == math.inf:
+    contacts = touch.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode < ROLL or k.friction == math.inf:
             continue
-        g, k = geom[c], kick[c]
-        pn = -(k[P] * g[N] + k[P + 1] * g[N + 1] + k[P + 2] * g[N + 2])
-        tx, ty, tz = k[P] + pn * g[N], k[P + 1] + pn * g[N + 1], k[P + 2] + pn * g[N + 2]
+        n, impulse = k.normal, k.impulse
+        pn = -dot(impulse, n)
+        tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
         if pn > 0.0:
             rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-            index[c, MODE] = SLIP if rub >= law[c, MU] * pn * (1.0 - 1e-9) else ROLL
+            k.mode = SLIP if rub >= k.friction * pn * (1.0 - 1e-9) else ROLL
 
 
 @kernel(borrows=True)
 def measure_speed(state: State, touch: Touch) -> None:
-    """Put u and the speed of slip of closed contacts into kick."""
-    index, geom = touch.marks, touch.geom
-    measure_slip(state.q, touch, state.v, state.p)
-    for c in range(index.shape[0]):
-        if index[c, MODE] >= ROLL:
-            g, k = geom[c], touch.kick[c]
-            un = k[U] * g[N] + k[U + 1] * g[N + 1] + k[U + 2] * g[N + 2]
-            tx, ty, tz = k[U] - un * g[N], k[U + 1] - un * g[N + 1], k[U + 2] - un * g[N + 2]
-            k[SPEED] = math.sqrt(tx * tx + ty * ty + tz * tz) if index[c, MODE] == SLIP else 0.0
+    """Find u and the speed of slip of closed contacts."""
+    contacts = touch.contacts
+    measure(state.q, contacts, state.v, state.p)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL:
+            n, slip = k.normal, k.slip
+            un = dot(slip, n)
+            tx, ty, tz = slip[0] - un * n[0], slip[1] - un * n[1], slip[2] - un * n[2]
+            k.slip_speed = math.sqrt(tx * tx + ty * ty + tz * tz) if k.mode == SLIP else 0.0
 
 
 @kernel(borrows=True)
-def settle(touch: Touch, was: Ints, when: float, events: Matrix, written: Ints) -> bool:
+def settle(
+    contacts: Contacts, was: Contacts, when: float, events: Table[Event], written: Integers
+) -> bool:
     """Give contacts the modes that their forces belong to, with an event for each that changes.
 
-    A slip from rest is told as soon as a step, whole or cut, has ended with it. Impulses that leave
-    no slip at the end of its first step make it none.
+    A slip from rest is reported as soon as a step, whole or cut, has ended with it. Impulses that
+    leave no slip at the end of its first step make it none.
     """
-    place, index, changed = touch.place, touch.marks, False
+    changed = False
     rolls, slips = ROLL, SLIPS
-    for c in range(index.shape[0]):
-        k, old = touch.kick[c], was[c, MODE]
-        slides = index[c, MODE] == SLIP and k[SPEED] > 0.0
-        if slides and k[UNTOLD] == NOT_SLID:
-            k[UNTOLD] = SLID
-        if k[UNTOLD] == SLID:
-            add_event(events, written, k[ONSET], c, rolls, slips, place, index, k[ONSET_PRESS], 0.0)
-            row = events[written[0] - 1]
-            row[MODE_AFTER], row[S_1], row[S_2] = SLIP, k[ONSET_S], k[ONSET_S + 1]
-            k[UNTOLD] = 0.0
-        if index[c, MODE] >= ROLL:
-            index[c, MODE] = int(k[WILL_BE])
-        new = index[c, MODE]
+    for c in range(contacts.shape[0]):
+        k, old = contacts[c], was[c].mode
+        if k.mode == SLIP and k.slip_speed > 0.0 and k.unreported_slip == NOT_SLID:
+            k.unreported_slip = SLID
+        if k.unreported_slip == SLID:
+            add_event(events, written, k.onset_time, c, rolls, slips, k, k.onset_force, 0.0)
+            event = events[written[0] - 1]
+            event.after, event.place[0], event.place[1] = SLIP, k.onset_place[0], k.onset_place[1]
+            k.unreported_slip = 0
+        if k.mode >= ROLL:
+            k.mode = k.pending_mode
+        new = k.mode
         if old >= ROLL and new != old:
             changed = True
-            press, slip = max(k[PRESS], 0.0), max(k[SPEED], 0.0)
+            press, speed = max(k.normal_force, 0.0), max(k.slip_speed, 0.0)
             kind = SLIPS if new == SLIP else OPENS_UP
             if new == ROLL:
                 kind = STICKS
-            elif kind == OPENS_UP and index[c, TOLD_END] >= CAME:
+            elif kind == OPENS_UP and k.reported_end >= CAME:
                 kind = FALLS
-            if kind == SLIPS and slip == 0.0:
-                k[UNTOLD], k[ONSET], k[ONSET_PRESS] = NOT_SLID, when, press
-                k[ONSET_S], k[ONSET_S + 1] = place[c, 0], place[c, 1]
+            if kind == SLIPS and speed == 0.0:
+                k.unreported_slip, k.onset_time, k.onset_force = NOT_SLID, when, press
+                k.onset_place[0], k.onset_place[1] = k.place[0], k.place[1]
             else:
-                rolled = k[UNTOLD] == NOT_SLID
-                k[UNTOLD] = 0.0
+                rolled = k.unreported_slip == NOT_SLID
+                k.unreported_slip = 0
                 if not rolled:
-                    add_event(events, written, when, c, old, kind, place, index, press, slip)
+                    add_event(events, written, when, c, old, kind, k, press, speed)
                 elif kind != STICKS:
-                    add_event(events, written, when, c, rolls, kind, place, index, press, slip)
-        told, here = index[c, TOLD_END] & 3, index[c, AT_END]
-        if new >= ROLL and here != told:
-            kind = ENDS if here & ~told else SIDES
-            index[c, TOLD_END] = here + (CAME if here > 0 else 0)
-            add_event(events, written, when, c, new, kind, place, index, 0.0, 0.0)
+                    add_event(events, written, when, c, rolls, kind, k, press, speed)
+        reported, here = k.reported_end & 3, k.at_end
+        if new >= ROLL and here != reported:
+            kind = ENDS if here & ~reported else SIDES
+            k.reported_end = here + (CAME if here > 0 else 0)
+            add_event(events, written, when, c, new, kind, k, 0.0, 0.0)
     return changed
 
 
 @kernel(borrows=True)
-def keep_modes(touch: Touch, marks: Ints) -> None:
+def copy_modes(contacts: Contacts, to: Contacts) -> None:
     """Copy the modes of all contacts."""
-    for c in range(touch.marks.shape[0]):
-        marks[c, MODE] = touch.marks[c, MODE]
+    for c in range(contacts.shape[0]):
+        to[c].mode = contacts[c].mode
 
 
 @kernel(borrows=True)
 def turn(
     state: State,
-    table: Table,
+    table: Constants,
     forcing: Forcing,
     touch: Touch,
     spare: Spare,
@@ -416,8 +369,8 @@ def turn(
     h: float,
     code: int,
     step: int,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> int:
     """Cut a step of h that came to `code` wherever contacts change, and finish it.
 
@@ -431,17 +384,17 @@ def turn(
             code, end, when = cut(state, table, forcing, touch, spare, kept, whole, left, code)
         if code != STRUCK and code != CHANGED:
             return code
-        begin = float(kept.sums[spare.sums.shape[0]])
+        begin = kept.sums[0].time
         if code == STRUCK:
             go_back(state, table, forcing, touch, spare, kept)
             code = take_step(state, table, forcing, touch, spare, kept, whole, end, 1.0)
             if code != INSIDE and code != CHANGED:
                 return code
-            settle(touch, kept.marks, float(begin + end), events, written)
+            settle(touch.contacts, kept.contacts, begin + end, events, written)
             if land(state, table, touch, spare, kept, step, events, written):
                 after_impact(state, table, forcing, touch, spare, kept, step, events, written)
         else:
-            settle(touch, kept.marks, float(begin + when), events, written)
+            settle(touch.contacts, kept.contacts, begin + when, events, written)
         left -= end
         if left <= 1e-9 * h:
             return INSIDE
@@ -455,14 +408,14 @@ def turn(
 @kernel(borrows=True)
 def after_impact(
     state: State,
-    table: Table,
+    table: Constants,
     forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
     step: int,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> None:
     """Find the forces behind an impact, and the modes that they leave.
 
@@ -470,41 +423,44 @@ def after_impact(
     """
     measure_speed(state, touch)
     find_law(state, table, forcing, touch, spare, kept)
-    for c in range(touch.marks.shape[0]):
-        fresh = touch.marks[c, MODE] >= ROLL and touch.marks[c, CLOSED_AT] == step
-        if fresh and touch.kick[c, WILL_BE] == OPEN:
-            touch.kick[c, WILL_BE] = touch.marks[c, MODE]
-    settle(touch, kept.marks, spare.clock[NOW], events, written)
+    for c in range(touch.contacts.shape[0]):
+        k = touch.contacts[c]
+        fresh = k.mode >= ROLL and k.bounces_from == step + SHORT_HOP
+        if fresh and k.pending_mode == OPEN:
+            k.pending_mode = k.mode
+    settle(touch.contacts, kept.contacts, spare.sums[0].time, events, written)
 
 
 @kernel(borrows=True)
 def begin(
     state: State,
-    table: Table,
+    table: Constants,
     forcing: Forcing,
     touch: Touch,
     spare: Spare,
     kept: Kept,
     still: float,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> None:
     """Find forces and modes at the start of a run; slip slower than `still` is none."""
     renew(state, table, forcing, touch, spare)
-    keep_modes(touch, kept.marks)
-    for c in range(touch.marks.shape[0]):
-        if touch.marks[c, MODE] >= ROLL and touch.law[c, MU] < math.inf:
-            touch.marks[c, MODE] = SLIP
+    copy_modes(touch.contacts, kept.contacts)
+    for c in range(touch.contacts.shape[0]):
+        k = touch.contacts[c]
+        if k.mode >= ROLL and k.friction < math.inf:
+            k.mode = SLIP
     measure_speed(state, touch)
-    for c in range(touch.marks.shape[0]):
-        if touch.marks[c, MODE] == SLIP and touch.kick[c, SPEED] <= still:
-            touch.marks[c, MODE], touch.kick[c, SPEED] = ROLL, 0.0
+    for c in range(touch.contacts.shape[0]):
+        k = touch.contacts[c]
+        if k.mode == SLIP and k.slip_speed <= still:
+            k.mode, k.slip_speed = ROLL, 0.0
     find_law(state, table, forcing, touch, spare, kept)
-    for c in range(touch.marks.shape[0]):
-        idle = touch.marks[c, MODE] >= ROLL and touch.kick[c, PRESS] <= touch.law[c, NOISE]
-        if idle and touch.marks[c, FOUND] == 1:
+    for c in range(touch.contacts.shape[0]):
+        k = touch.contacts[c]
+        idle = k.mode >= ROLL and k.normal_force <= k.noise
+        if idle and k.from_search == 1:
             # surfaces that a search found touch without a force: open, and no event opens them
-            touch.marks[c, MODE] = kept.marks[c, MODE] = OPEN
-            for a in range(3):
-                touch.kick[c, FORCE_C + a] = 0.0
-    settle(touch, kept.marks, spare.clock[NOW], events, written)
+            k.mode = kept.contacts[c].mode = OPEN
+            put(k.force, 0.0, 0.0, 0.0)
+    settle(touch.contacts, kept.contacts, spare.sums[0].time, events, written)

@@ -15,26 +15,14 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import axis_point
 from stiction.rods.contact.kernels import (
-    COUNT1,
-    COUNT2,
     CROSSING,
     CURVE,
-    DISTANCE,
     EMPTY,
-    FIRST1,
-    FIRST2,
-    FOUND,
-    KIND,
     LINE,
     LINE_BELOW,
-    MODE,
     OPEN,
-    REACH,
-    ROD1,
-    ROD2,
-    RULE,
-    SHAPE,
-    TANGENCY,
+    Contact,
+    Contacts,
     Touch,
 )
 
@@ -58,23 +46,24 @@ def beside(r: Matrix, touch: Touch, near: float) -> bool:
 
     near : gap below which that counts [m]; the search must find what is there
     """
-    index, geom, place = touch.marks, touch.geom, touch.place
-    for c in range(index.shape[0]):
-        if index[c, MODE] < OPEN or index[c, SHAPE] != CURVE or index[c, FOUND] == 0:
+    contacts = touch.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode < OPEN or k.shape != CURVE or k.from_search == 0:
             continue
-        if geom[c, TANGENCY + 1] < SHALLOW or geom[c, DISTANCE] > NEAR * touch.law[c, REACH]:
+        if k.determinant < SHALLOW or k.distance > NEAR * k.reach:
             continue
-        small, line = FALLS * touch.law[c, REACH], index[c, KIND] == LINE
+        small, line = FALLS * k.reach, k.kind == LINE
         for way in (-1.0, 1.0):
-            s1 = place[c, 0] + way * NEXT_TO
-            s2, falls, least = place[c, 1], False, s1
-            before = geom[c, DISTANCE] - touch.law[c, REACH]
-            alone = last_one(touch, c, way)
-            while abs(s1 - place[c, 0]) <= FAR and 0.0 <= s1 <= index[c, COUNT1]:
-                s2, gap, sine2 = nearest(r, c, touch, s1, s2)
-                if falls and gap > before and unknown(touch, c, least, line):
+            s1 = k.place[0] + way * NEXT_TO
+            s2, falls, least = k.place[1], False, s1
+            before = k.distance - k.reach
+            alone = last_one(contacts, k, way)
+            while abs(s1 - k.place[0]) <= FAR and 0.0 <= s1 <= k.elements[0]:
+                s2, gap, sine2 = nearest(r, k, s1, s2)
+                if falls and gap > before and unknown(contacts, c, least, line):
                     return True
-                falls = 0.0 < s2 < index[c, COUNT2] and gap < min(near, before - small)
+                falls = 0.0 < s2 < k.elements[1] and gap < min(near, before - small)
                 if falls and alone:
                     return True
                 falls = falls and sine2 > LINE_BELOW * LINE_BELOW
@@ -87,16 +76,15 @@ def beside(r: Matrix, touch: Touch, near: float) -> bool:
 
 
 @kernel(borrows=True)
-def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[float, float, float]:
+def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, float]:
     """Return the place on the second rod nearest to one on the first, the gap and sine squared.
 
     From a place a quarter of an element off: one step of Newton's method, and the parabola there.
     """
-    index, rule = touch.marks, touch.marks[c, RULE]
     dd, f2, t11, t12, t22, c2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
-        x1, u1, _ = axis_point(r, index[c, FIRST1], index[c, COUNT1], s1, a, rule)
-        x2, u2, b2 = axis_point(r, index[c, FIRST2], index[c, COUNT2], s2, a, rule)
+        x1, u1, _ = axis_point(r, k.first[0], k.elements[0], s1, a, k.rule)
+        x2, u2, b2 = axis_point(r, k.first[1], k.elements[1], s2, a, k.rule)
         dd += (x2 - x1) * (x2 - x1)
         f2 += (x2 - x1) * u2
         t11 += u1 * u1
@@ -105,34 +93,41 @@ def nearest(r: Matrix, c: int, touch: Touch, s1: float, s2: float) -> tuple[floa
         c2 += (x2 - x1) * b2
     bend = t22 + c2
     bend = bend if bend > 0.1 * t22 else t22
-    to = min(max(s2 + min(max(-f2 / bend, -1.0), 1.0), 0.0), float(index[c, COUNT2]))
+    to = min(max(s2 + min(max(-f2 / bend, -1.0), 1.0), 0.0), float(k.elements[1]))
     move = to - s2
     dd = max(dd + move * (2.0 * f2 + move * bend), 0.0)
-    return to, math.sqrt(dd) - touch.law[c, REACH], 1.0 - t12 * t12 / (t11 * t22)
+    return to, math.sqrt(dd) - k.reach, 1.0 - t12 * t12 / (t11 * t22)
 
 
 @kernel(borrows=True)
-def last_one(touch: Touch, c: int, way: float) -> bool:
+def same_bodies(one: Contact, other: Contact) -> bool:
+    """Return whether two contacts are between the same bodies."""
+    a, b = one.bodies, other.bodies
+    return bool(a[0] == b[0] and a[1] == b[1])
+
+
+@kernel(borrows=True)
+def last_one(contacts: Contacts, k: Contact, way: float) -> bool:
     """Return whether no other contact of the two rods is farther along the first one."""
-    index, place = touch.marks, touch.place
-    for k in range(index.shape[0]):
-        same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
-        if k != c and same and index[k, MODE] >= OPEN and way * (place[k, 0] - place[c, 0]) > 0.0:
+    for c in range(contacts.shape[0]):
+        other = contacts[c]
+        farther = way * (other.place[0] - k.place[0]) > 0.0
+        if farther and other.mode >= OPEN and same_bodies(k, other):
             return False
     return True
 
 
 @kernel(borrows=True)
-def unknown(touch: Touch, c: int, s1: float, line: bool) -> bool:
+def unknown(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     """Return whether no contact of the two rods is near a place on the first one.
 
     With `line` contact c is none: it is the point of a row, beside which there may be a crossing.
     """
-    index = touch.marks
-    for k in range(index.shape[0]):
-        same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
-        same = same and index[k, MODE] >= OPEN and not (k == c and line)
-        if same and abs(touch.place[k, 0] - s1) < KNOWN:
+    for i in range(contacts.shape[0]):
+        other = contacts[i]
+        if other.mode < OPEN or (i == c and line) or not same_bodies(contacts[c], other):
+            continue
+        if abs(other.place[0] - s1) < KNOWN:
             return False
     return True
 
@@ -140,17 +135,18 @@ def unknown(touch: Touch, c: int, s1: float, line: bool) -> bool:
 @kernel(borrows=True)
 def drop_doubles(touch: Touch) -> None:
     """Let go of contacts that have run onto the place of another one: one nearest point is left."""
-    index, place = touch.marks, touch.place
-    for c in range(index.shape[0]):
-        if index[c, MODE] < OPEN or index[c, KIND] != CROSSING or index[c, FOUND] == 0:
+    contacts = touch.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode < OPEN or k.kind != CROSSING or k.from_search == 0:
             continue
-        for k in range(c + 1, index.shape[0]):
-            if index[k, MODE] < OPEN or index[k, KIND] != CROSSING or index[k, FOUND] == 0:
+        for i in range(c + 1, contacts.shape[0]):
+            other = contacts[i]
+            if other.mode < OPEN or other.kind != CROSSING or other.from_search == 0:
                 continue
-            same = index[k, ROD1] == index[c, ROD1] and index[k, ROD2] == index[c, ROD2]
-            far = max(abs(place[k, 0] - place[c, 0]), abs(place[k, 1] - place[c, 1]))
-            if same and far < SAME:
-                if index[k, MODE] > index[c, MODE]:
-                    index[c, MODE] = EMPTY
+            a, b = k.place, other.place
+            if same_bodies(k, other) and max(abs(b[0] - a[0]), abs(b[1] - a[1])) < SAME:
+                if other.mode > k.mode:
+                    k.mode = EMPTY
                     break
-                index[k, MODE] = EMPTY
+                other.mode = EMPTY

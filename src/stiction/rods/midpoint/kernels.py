@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from stiction.numerics import elementwise as every
 from stiction.numerics import rows
-from stiction.numerics.arrays import Matrix
+from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import B1, E1, ELEM1, NODE1, OUTER, RULE, D
+from stiction.rods.contact.kernels import ROLL, Contacts
 from stiction.rods.driving_kernels import Switches
-from stiction.rods.rod_kernels import DS, FREE, INERTIA, MASS, RETARD, TURNS, axis_of, copy, elastic
+from stiction.rods.rod_kernels import axis_of, copy, elastic, material_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -54,12 +54,33 @@ def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
         out[3, i] = c * z0 + x * y0 - y * x0 + z * w0
 
 
+@kernel(borrows=True)
+def nudge_of(mat: Floats, i: int, k: int) -> float:
+    """Return by how much unknown k of a slot is changed for a difference."""
+    rod = material_of(mat)
+    return _NUDGE * (rod.length[max(i - 1, 0)] + rod.length[i] if k < 3 else 1.0)
+
+
+@kernel(borrows=True)
+def is_held(mat: Floats, i: int, k: int) -> bool:
+    """Return whether something holds unknown k of a slot."""
+    rod = material_of(mat)
+    return bool((rod.free[i] if k < 3 else rod.turns[i]) == 0.0)
+
+
+@kernel(borrows=True)
+def inertia_of(mat: Floats, i: int, k: int) -> float:
+    """Return the mass of a node, or the inertia of an element."""
+    rod = material_of(mat)
+    return float(rod.mass[i] if k < 3 else rod.inertia[i])
+
+
 @kernel
 def difference_forces(
     r: Matrix,
     q: Matrix,
-    mat: Matrix,
-    drag: Matrix,
+    mat: Floats,
+    retard: Vector,
     flags: Switches,
     unknown: Floats,
     h: float,
@@ -82,7 +103,7 @@ def difference_forces(
         for k in range(6):
             for sign in (1.0, -1.0):
                 for i in range(colour, size, 3):
-                    nudge = _NUDGE * (mat[DS, max(i - 1, 0)] + mat[DS, i] if k < 3 else 1.0)
+                    nudge = nudge_of(mat, i, k)
                     change[i, k] += sign * nudge
                 for a in range(3):
                     for i in range(size):
@@ -93,7 +114,7 @@ def difference_forces(
                     copy(f, plus[0:3])
                     copy(t, plus[3:6])
                 for i in range(colour, size, 3):
-                    nudge = _NUDGE * (mat[DS, max(i - 1, 0)] + mat[DS, i] if k < 3 else 1.0)
+                    nudge = nudge_of(mat, i, k)
                     change[i, k] -= sign * nudge
                     if sign > 0.0:
                         continue
@@ -104,7 +125,7 @@ def difference_forces(
                         # damping acts on the rate of strain, twice the strain over a step
                         late = 1.0
                         if flags.retarded:
-                            late += 2.0 * drag[RETARD, min(i, other)] / h
+                            late += 2.0 * retard[min(i, other)] / h
                         for a in range(3):
                             table[i, k, j, a] = late * (plus[a, other] - f[a, other]) / (2 * nudge)
                             table[i, k, j, 3 + a] = (
@@ -114,62 +135,68 @@ def difference_forces(
 
 
 @kernel
-def banded(table: Floats, mat: Matrix, q: Matrix, h: float) -> Floats:
+def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
     """Return the matrix of Newton's method in diagonal form, (23, 6 slots).
 
     Held unknowns have one on the diagonal.
     """
-    size = table.shape[0]
+    size, diagonal = table.shape[0], BAND
     out = np.zeros((2 * BAND + 1, 6 * size))
     for i in range(size):
         for k in range(6):
             column = 6 * i + k
-            held = mat[FREE if k < 3 else TURNS, i] == 0.0
-            if held:
-                out[BAND, column] = 1.0
+            if is_held(mat, i, k):
+                out[diagonal, column] = 1.0
                 continue
             for j in range(3):
                 other = i - 1 + j
                 if other < 0 or other >= size:
                     continue
                 for a in range(6):
-                    if mat[FREE if a < 3 else TURNS, other] == 0.0:
+                    if is_held(mat, other, a):
                         continue
                     row = 6 * other + a
                     if abs(row - column) <= BAND:
-                        out[BAND + row - column, column] -= table[i, k, j, a]
+                        out[diagonal + row - column, column] -= table[i, k, j, a]
+            inertia = inertia_of(mat, i, k)
             if k < 3:
-                out[BAND, column] += 2.0 * mat[MASS, i] / (h * h)
+                out[diagonal, column] += 2.0 * inertia / (h * h)
             else:
                 axis = axis_of(q, i)
                 for a in range(3):
                     w = axis[a] * axis[k - 3] + (1.0 if a == k - 3 else 0.0)
-                    out[BAND + a + 3 - k, column] += 2.0 * mat[INERTIA, i] * w / (h * h)
+                    out[diagonal + a + 3 - k, column] += 2.0 * inertia * w / (h * h)
     return out
 
 
-@kernel
-def constraint_rows(c: int, index: Ints, geom: Matrix, rows: Matrix) -> None:
-    """Put J of one contact into rows (3, unknowns): slip per displacement and rotation."""
-    g = geom[c]
-    dx, dy, dz = g[D], g[D + 1], g[D + 2]
-    for side in range(2):
-        sign = 1.0 - 2.0 * side
-        for j in range(4):
-            column = 6 * (index[c, NODE1 + side] + j)
-            for a in range(3):
-                rows[a, column + a] += sign * g[B1 + 4 * side + j]
-            e = g[E1 + 4 * side + j]
-            column = 6 * (index[c, ELEM1 + side] + j) + 3
-            # w x D as a matrix on w
-            rows[0, column + 1] += e * dz
-            rows[0, column + 2] -= e * dy
-            rows[1, column] -= e * dz
-            rows[1, column + 2] += e * dx
-            rows[2, column] += e * dy
-            rows[2, column + 1] -= e * dx
-        for j in range(2 if index[c, RULE] == FITTED else 0):
-            b, column = sign * g[OUTER + 2 * side + j], 6 * (index[c, NODE1 + side] + 5 * j - 1)
-            if b != 0.0:
+@kernel(borrows=True)
+def constraint_rows(contacts: Contacts, rows: Matrix) -> None:
+    """Put J of the closed contacts into rows (3 contacts, unknowns), three for each.
+
+    It is the slip per displacement and rotation.
+    """
+    for c in range(contacts.shape[0]):
+        k, x = contacts[c], 3 * c
+        if k.mode < ROLL:
+            continue
+        y, z, d = x + 1, x + 2, k.separation
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            for j in range(4):
+                column = 6 * (k.nodes[side] + j)
                 for a in range(3):
-                    rows[a, column + a] += b
+                    rows[x + a, column + a] += sign * k.node_weights[side, j]
+                e = k.frame_weights[side, j]
+                column = 6 * (k.frames[side] + j) + 3
+                # w x D as a matrix on w
+                rows[x, column + 1] += e * d[2]
+                rows[x, column + 2] -= e * d[1]
+                rows[y, column] -= e * d[2]
+                rows[y, column + 2] += e * d[0]
+                rows[z, column] += e * d[1]
+                rows[z, column + 1] -= e * d[0]
+            for j in range(2 if k.rule == FITTED else 0):
+                b, column = sign * k.outer_weights[side, j], 6 * (k.nodes[side] + 5 * j - 1)
+                if b != 0.0:
+                    for a in range(3):
+                        rows[x + a, column + a] += b

@@ -27,13 +27,6 @@ from stiction.rods.leapfrog.run import Marcher
 from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
-    DRAG,
-    FREE,
-    INERTIA,
-    MASS,
-    RETARD,
-    TURN_DRAG,
-    TURNS,
     elastic,
 )
 
@@ -118,21 +111,19 @@ class _Midpoint(Marcher):
                 self.reason = f"Newton's method did not converge at t = {now:.9g} s"
                 return False
             self.now.steps += 1
-            code, contact = locate_all(
-                self.flat.r, self.touch.place, self.touch.index, self.touch.geom
-            )
+            code, contact = locate_all(self.flat.r, self.touch.contacts)
             if code != ck.INSIDE:
                 self._stop(code, contact, now + h)
                 return False
             self._note_extremes(1.0 / h, now + h)
-            self.clock[mk.NOW] = now + h
+            self.sums[0].time = now + h
             if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
                 self._search()
             if j % 64 == 63:
                 yield self._within(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
-        self.sums[:, mk.LATEST] = 0.0
-        self.touch.kick[:, ck.HEAT_NOW] = 0.0
+        self._forget_kick()
+        self.touch.contacts["kick_heat"] = 0.0
         return True
 
     def _damped_over(self, k: int) -> float:
@@ -149,7 +140,7 @@ class _Midpoint(Marcher):
             before = clamp_energy(f.q, f.v, f.p, f.mat, f.driven)
             follow_clamps(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now, h)
             gained = clamp_energy(f.q, f.v, f.p, f.mat, f.driven) - before
-            self.sums[mk.EXTERNAL, mk.TOTAL] += gained
+            self.sums[0].external += gained
         unknown = self.change
         spin = self._spin(f.p, f.q)
         # the first guess: everything goes on as it is
@@ -184,27 +175,27 @@ class _Midpoint(Marcher):
 
     def _place_forces(self, r: Floats, q: Floats, now: float) -> None:
         """Put elastic forces and loads at a place into their rows, and loads alone."""
-        f, force, torque = self.flat, self._rows(mk.FORCE), self._rows(mk.TORQUE)
-        elastic(r, q, f.mat, self._rows(mk.SPARE), self._rows(mk.MOMENT), force, torque)
+        f, (force, torque) = self.flat, mk.forces_of(self.scratch)
+        elastic(r, q, f.mat, *mk.strains_of(self.scratch), force, torque)
         if self.flags.loaded:
-            fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+            fe, te = mk.loads_of(self.scratch)
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
 
     def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
         """Return forces and torques at the middle state [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
-        force, torque = self._rows(mk.FORCE), self._rows(mk.TORQUE)
+        force, torque = mk.forces_of(self.scratch)
         self._place_forces(r, q, now + 0.5 * h)
         on = self.flags
         if on.retarded:
-            internal_damping(r, q, v, p, f.mat, f.drag[RETARD], self.work[:3], self.work[3:6])
+            internal_damping(r, q, v, p, f.mat, f.drags.retardation, self.work[:3], self.work[3:6])
             force += self.work[:3]
             torque += self.work[3:6]
         if on.damped:
             # what is held has no drag
-            force -= np.where(f.mat[FREE] > 0.0, f.drag[DRAG], 0.0) * v
-            torque -= np.where(f.mat[TURNS] > 0.0, f.drag[TURN_DRAG], 0.0) * self._spin(p, q)
+            force -= np.where(f.material.free > 0.0, f.drags.node, 0.0) * v
+            torque -= np.where(f.material.turns > 0.0, f.drags.element, 0.0) * self._spin(p, q)
         return force, torque
 
     def _residual(self, unknown: Floats, h: float, now: float) -> tuple[Floats, float]:
@@ -221,28 +212,28 @@ class _Midpoint(Marcher):
         axis = third_directors(q)
         p[:] = spin + (spin * axis).sum(axis=0) * axis
         force, torque = self._forces(h, now)
-        mass, inertia = f.mat[MASS], f.mat[INERTIA]
+        rod = f.material
+        mass, inertia = rod.mass, rod.inertia
         out = np.empty_like(change)
-        free, turns = f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
+        free, turns = rod.free > 0.0, rod.turns > 0.0
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
-        locate_all(r, self.touch.place, self.touch.index, self.touch.geom)
+        locate_all(r, self.touch.contacts)
         rows = self._slip_rows()
         pull = (self.lam @ rows).reshape(-1, 6)
         out[:, :3] = np.where(free, push - force, 0.0).T
         out[:, 3:] = np.where(turns, twist - torque, 0.0).T
         held = np.column_stack([np.repeat(free[:, None], 3, 1), np.repeat(turns[:, None], 3, 1)])
         out -= np.where(held, pull, 0.0)
-        scale = float(np.abs(push).max() + np.abs(self._rows(mk.SPARE)).max() + np.abs(pull).max())
+        elastic_force, _ = mk.strains_of(self.scratch)
+        scale = float(np.abs(push).max() + np.abs(elastic_force).max() + np.abs(pull).max())
         return out.ravel(), scale
 
     def _slip_rows(self) -> Floats:
         """Return J at the middle state, three rows per contact that rolls."""
         t = self.touch
         rows = np.zeros((3 * t.size, self.change.size))
-        for c in range(t.size):
-            if t.index[c, ck.MODE] >= ck.ROLL:
-                constraint_rows(c, t.index, t.geom, rows[3 * c : 3 * c + 3])
+        constraint_rows(t.contacts, rows)
         return rows
 
     def _correct(
@@ -253,10 +244,10 @@ class _Midpoint(Marcher):
 
         f = self.flat
         table = difference_forces(
-            f.r, f.q, f.mat, f.drag, self.flags, unknown, h, self.scratch, self.work
+            f.r, f.q, f.mat, f.drags.retardation, self.flags, unknown, h, self.scratch, self.work
         )
         matrix = banded(table, f.mat, self.middle[1], h)
-        free = np.repeat(f.mat[FREE : TURNS + 1] > 0.0, 3, axis=0).T.ravel()
+        free = np.repeat(np.array([f.material.free, f.material.turns]) > 0.0, 3, axis=0).T.ravel()
         allowed = rows * free
         right = np.column_stack([-residual, allowed.T])
         found = solve_banded((BAND, BAND), matrix, right, check_finite=False)
@@ -273,23 +264,24 @@ class _Midpoint(Marcher):
         """Make the end of the step the state."""
         f = self.flat
         _, _, v, p = self.middle
-        on, free, turns = self.flags, f.mat[FREE] > 0.0, f.mat[TURNS] > 0.0
-        fe, te = self._rows(mk.LOAD), self._rows(mk.LOAD_T)
+        on, free, turns = self.flags, f.material.free > 0.0, f.material.turns > 0.0
+        fe, te = mk.loads_of(self.scratch)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
-            self.sums[mk.EXTERNAL, mk.TOTAL] += h * float((fe * v).sum() + (te * spin).sum())
+            self.sums[0].external += h * float((fe * v).sum() + (te * spin).sum())
         if on.retarded:
             power = float((self.work[:3] * v).sum() + (self.work[3:6] * spin).sum())
-            self.sums[mk.VISCOUS, mk.TOTAL] -= h * power
+            self.sums[0].viscous -= h * power
         if on.damped:
-            power = float((f.drag[DRAG] * v**2)[:, free].sum())
-            power += float((f.drag[TURN_DRAG] * spin**2)[:, turns].sum())
-            self.sums[mk.VISCOUS, mk.TOTAL] += h * power
+            power = float((f.drags.node * v**2)[:, free].sum())
+            power += float((f.drags.element * spin**2)[:, turns].sum())
+            self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
-            force, torque = self._rows(mk.FORCE) + pull[:3], self._rows(mk.TORQUE) + pull[3:]
+            force, torque = mk.forces_of(self.scratch)
+            force, torque = force + pull[:3], torque + pull[3:]
             done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
-            self.sums[mk.EXTERNAL, mk.TOTAL] -= h * done
+            self.sums[0].external -= h * done
         change: Any = self.change.reshape(-1, 6)
         f.r[:] += change[:, :3].T
         turned(f.q.copy(), change, 1.0, f.q)

@@ -6,10 +6,8 @@ and turn no frame, so that they are known at once; with them given, friction is 
 that block Gauss-Seidel solves, with the exact solution of Coulomb's law at each node.
 
 Symbols: n normal, b1, b2 tangents, a radius, P impulses (normal, two tangents), x slip of nodes
-without the frames' part, z = a n x w of elements, m = n x d3.
-
-`work` (rows below, slots) numbers of nodes and elements, `marks` (rows below, nodes) their modes,
-`par` what stays the same, `tally` times and sums.
+without the frames' part, z = a n x w of elements, m = n x d3. A node is an element of `Node`; what
+belongs to the element behind it stands there too.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -17,72 +15,21 @@ Source: formulas sheet of the rods paper, sections 4 and 6.
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.rods.rod_kernels import FREE, TURNS, axis_of
+from stiction.rods.rod_kernels import axis_of, material_of
 
-Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 # modes of a node
 OPEN, ROLL, SLIP = 0, 1, 2
 # why the march paused
 DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
-
-# rows of marks: mode; whether the impulses found last are those of slip, whether a node is held
-# by impulses, whether it arrives in an impact (0 or 1)
-MODE, BRANCH, HOLD, ARRIVE = range(4)
-MARK_ROWS = 4
-
-# rows of work, of nodes unless said otherwise; vectors over tangents, or n and tangents, take as
-# many rows as "(2)" or "(3)" says
-UN = 0  # normal velocity [m/s]
-GAP = 1  # [m]
-BOUND = 2  # largest tangential impulse [N s]
-BACK, KEPT = 3, 4  # parts of the normal and the tangential velocity that come back
-HEAT = 5  # of friction [J]
-HIT = 6  # time of the last impact [s]
-MU = 7  # Coulomb's coefficient
-BEFORE = 8  # (3) velocity before the impulses [m/s]
-P = 11  # (3) impulse [N s]
-X = 14  # (2) slip without the frames' part [m/s]
-Z = 16  # (2) of elements: a n x w [m/s]
-M = 18  # (2) of elements: n x d3
-G11, G12, G22 = 20, 21, 22  # slip per tangential impulse [1/kg]
-BIAS = 23  # (2) added to the slip that the law sees [m/s]
-PRESS = 25  # (3) mean force of the last step [N]
-OLD_P, OLD_HEAT = 28, 31  # (3) and (1) impulse and heat before a half kick that may be repeated
-LAST_HEAT = 32  # heat at the end of the last step [J]
-WORK_ROWS = 33
-
-# entries of par: radius [m]; largest mu; parts of the normal and the slip velocity that come back
-# after an impact; longest step [s]
-RADIUS, MU_MOST, RESTITUTION, TANGENTIAL, STEP = range(5)
-# (3) each: n, b1, b2, a point of the plane [m]
-NORMAL, TANGENT, TANGENT_2, ORIGIN = 5, 8, 11, 14
-PAR_ENTRIES = 17
-
-# entries of tally: time [s], length of the last drift [s], 1 where impulses must be found afresh
-NOW, LAST, FRESH = range(3)
-# work of loads, energy lost in impacts, and to the scheme [J]
-EXTERNAL, IMPACT, ALGORITHMIC = range(3, 6)
-# most sweeps, kicks that did not converge, deepest gap [m], shortest step [s]
-SWEEPS, STUCK, DEPTH, SHORTEST = range(6, 10)
-# 1 where the march only tries a kick, much shorter than a step
-TRIAL = 10
-# of all steps: largest friction beyond mu times the normal force, and when [s]; largest normal
-# force [N]; heat that friction gave back, in all, and when first; largest energy that the scheme
-# cost so far [J]
-OVER, OVER_AT, MOST_N, GAVE, GAVE_AT, COST = range(11, 17)
-TALLY_ENTRIES = 17
-
-# columns of an event; numbers are those of nodes, `normal` a force [N], or a velocity [m/s] when
-# the node closes, `slip` a speed [m/s]
-TIME, NODE, MODE_BEFORE, MODE_AFTER, KIND, FORCE_N, SPEED_T = range(7)
-EVENT_COLUMNS = 7
 
 # Numba compiles a kernel once more for every integer constant that it is called with, but not for
 # every real one: what only names a case is therefore a real number.
@@ -99,10 +46,131 @@ _ROUNDING = 2e-15
 SHALLOW = 1e-7
 
 
+class Node(Struct):
+    """A node, and the element behind it.
+
+    mode : OPEN, ROLL or SLIP
+    slips : 1 where the impulses found last are those of slip
+    held, arrives : 1 where impulses hold the node, and where it arrives in an impact
+    normal_velocity, gap : [m/s], [m]
+    bound : largest tangential impulse [N s]
+    returned, kept : parts of the normal and of the tangential velocity that come back
+    heat, last_heat, old_heat : of friction, at the end of the last step, and before a half kick
+        that may be repeated [J]
+    last_impact : its time [s]
+    friction : Coulomb's coefficient
+    before : velocity before the impulses, along n and both tangents [m/s]
+    impulse, old_impulse : along n and both tangents, and before a half kick that may be repeated
+    x : slip without the frames' part [m/s]
+    z, m : of the element, a n x w [m/s] and n x d3, along both tangents
+    g11, g12, g22 : slip per tangential impulse [1/kg]
+    bias : added to the slip that the law sees [m/s]
+    force : mean of the last step, along n and both tangents [N]
+    """
+
+    mode: int
+    slips: int
+    held: int
+    arrives: int
+    normal_velocity: float
+    gap: float
+    bound: float
+    returned: float
+    kept: float
+    heat: float
+    last_heat: float
+    old_heat: float
+    last_impact: float
+    friction: float
+    before: Annotated[Vector, 3]
+    impulse: Annotated[Vector, 3]
+    old_impulse: Annotated[Vector, 3]
+    x: Annotated[Vector, 2]
+    z: Annotated[Vector, 2]
+    m: Annotated[Vector, 2]
+    g11: float
+    g12: float
+    g22: float
+    bias: Annotated[Vector, 2]
+    force: Annotated[Vector, 3]
+
+
+Nodes = Table[Node]
+
+
+class Plane(Struct):
+    """What stays the same, in one element.
+
+    radius, friction : of the rod [m], and the largest coefficient
+    restitution, tangential_restitution : parts of velocities that come back after an impact
+    step : the longest [s]
+    normal, tangents, origin : n, b1 and b2, a point of the plane [m]
+    """
+
+    radius: float
+    friction: float
+    restitution: float
+    tangential_restitution: float
+    step: float
+    normal: Annotated[Vector, 3]
+    tangents: Annotated[Matrix, 2, 3]
+    origin: Annotated[Vector, 3]
+
+
+class Tally(Struct):
+    """Where a run stands, and what its steps came to, in one element.
+
+    time, last : [s], and length of the last drift [s]
+    fresh, trial : 1 where impulses must be found afresh, and where the march only tries a kick,
+        much shorter than a step
+    external, impact, algorithmic : work of loads, lost in impacts, and to the scheme [J]
+    sweeps, unconverged : most sweeps, and kicks that did not converge
+    depth, shortest : deepest gap [m], shortest step [s]
+    excess, excess_time : largest friction beyond mu times the normal force [N], and when [s]
+    normal_force : largest [N]
+    given, given_time : heat that friction gave back, in all [J], and when first [s]
+    cost : largest energy that the scheme cost so far [J]
+    """
+
+    time: float
+    last: float
+    fresh: int
+    trial: int
+    external: float
+    impact: float
+    algorithmic: float
+    sweeps: int
+    unconverged: int
+    depth: float
+    shortest: float
+    excess: float
+    excess_time: float
+    normal_force: float
+    given: float
+    given_time: float
+    cost: float
+
+
+class Event(Struct):
+    """A change at node number `node`, from 0; `normal` is a velocity [m/s] when it closes.
+
+    before, after, kind : modes, and one of the kinds above
+    normal, slip_speed : force [N], and [m/s]
+    """
+
+    time: float
+    node: int
+    before: int
+    after: int
+    kind: float
+    normal: float
+    slip_speed: float
+
+
 # loops instead of array expressions: they compile ten times faster
 
 
-@kernel
+@kernel(borrows=True)
 def put(to: Matrix, values: Matrix, factor: float) -> None:
     """Copy `values` times `factor`."""
     for c in range(to.shape[0]):
@@ -110,99 +178,87 @@ def put(to: Matrix, values: Matrix, factor: float) -> None:
             to[c, k] = factor * values[c, k]
 
 
-@kernel
-def put_row(to: Vector, values: Vector) -> None:
-    """Copy a row of values."""
-    for k in range(to.shape[0]):
-        to[k] = values[k]
-
-
-@kernel
-def fill(to: Vector, value: float) -> None:
-    """Fill a row."""
-    for k in range(to.shape[0]):
-        to[k] = value
-
-
-@kernel
-def hold_touching(marks: Ints) -> None:
+@kernel(borrows=True)
+def hold_touching(nodes: Nodes) -> None:
     """Hold the nodes that touch."""
-    for k in range(marks.shape[1]):
-        marks[HOLD, k] = 0 if marks[MODE, k] == OPEN else 1
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        node.held = 0 if node.mode == OPEN else 1
 
 
-@kernel
-def slips(q: Matrix, v: Matrix, p: Matrix, par: Vector, work: Matrix) -> None:
-    """Put normal velocities into work[UN], tangential parts into work[X] and work[Z]."""
-    a, size = par[RADIUS], work.shape[1]
+@kernel(borrows=True)
+def slips(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
+    """Find normal velocities, and the tangential parts of nodes and elements."""
+    a, size, n, b = plane.radius, nodes.shape[0], plane.normal, plane.tangents
     for k in range(size):
-        work[UN, k] = par[NORMAL] * v[0, k] + par[NORMAL + 1] * v[1, k] + par[NORMAL + 2] * v[2, k]
+        node = nodes[k]
+        node.normal_velocity = n[0] * v[0, k] + n[1] * v[1, k] + n[2] * v[2, k]
         for c in range(2):
-            b = TANGENT + 3 * c
-            work[X + c, k] = par[b] * v[0, k] + par[b + 1] * v[1, k] + par[b + 2] * v[2, k]
-            work[Z + c, k] = 0.0
+            node.x[c] = b[c, 0] * v[0, k] + b[c, 1] * v[1, k] + b[c, 2] * v[2, k]
+            node.z[c] = 0.0
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
         half = 0.5 * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
         wx, wy, wz = p[0, e] - half * ax, p[1, e] - half * ay, p[2, e] - half * az
         # b1, b2, n right-handed: n x b1 = b2
-        work[Z, e] = -a * (par[TANGENT_2] * wx + par[TANGENT_2 + 1] * wy + par[TANGENT_2 + 2] * wz)
-        work[Z + 1, e] = a * (par[TANGENT] * wx + par[TANGENT + 1] * wy + par[TANGENT + 2] * wz)
+        nodes[e].z[0] = -a * (b[1, 0] * wx + b[1, 1] * wy + b[1, 2] * wz)
+        nodes[e].z[1] = a * (b[0, 0] * wx + b[0, 1] * wy + b[0, 2] * wz)
 
 
-@kernel
-def slip_at(k: int, work: Matrix) -> tuple[float, float]:
+@kernel(borrows=True)
+def slip_at(k: int, nodes: Nodes) -> tuple[float, float]:
     """Return the slip velocity of node k along both tangents."""
-    x1, x2 = work[X, k], work[X + 1, k]
+    x, z, before = nodes[k].x, nodes[k].z, nodes[max(k - 1, 0)].z
     if k == 0:
-        return x1 + work[Z, 0], x2 + work[Z + 1, 0]
-    if k == work.shape[1] - 1:
-        return x1 + work[Z, k - 1], x2 + work[Z + 1, k - 1]
-    z1, z2 = work[Z, k - 1] + work[Z, k], work[Z + 1, k - 1] + work[Z + 1, k]
-    return x1 + 0.5 * z1, x2 + 0.5 * z2
+        return x[0] + z[0], x[1] + z[1]
+    if k == nodes.shape[0] - 1:
+        return x[0] + before[0], x[1] + before[1]
+    return x[0] + 0.5 * (before[0] + z[0]), x[1] + 0.5 * (before[1] + z[1])
 
 
-@kernel
+@kernel(borrows=True)
 def weight(k: int, size: int) -> float:
     """Return the share of an element beside node k in the angular velocity of the node."""
     return 1.0 if k == 0 or k == size - 1 else 0.5
 
 
-@kernel
-def turn_table(q: Matrix, par: Vector, mat: Matrix, work: Matrix) -> None:
-    """Fill work[M], n x d3 along the tangents, and G, the slip per impulse at each node."""
-    a, size = par[RADIUS], work.shape[1]
+@kernel(borrows=True)
+def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
+    """Find m, n x d3 along the tangents, and G, the slip per impulse at each node."""
+    a, size, b, rod = plane.radius, nodes.shape[0], plane.tangents, material_of(mat)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
-        work[M, e] = -(par[TANGENT_2] * ax + par[TANGENT_2 + 1] * ay + par[TANGENT_2 + 2] * az)
-        work[M + 1, e] = par[TANGENT] * ax + par[TANGENT + 1] * ay + par[TANGENT + 2] * az
+        nodes[e].m[0] = -(b[1, 0] * ax + b[1, 1] * ay + b[1, 2] * az)
+        nodes[e].m[1] = b[0, 0] * ax + b[0, 1] * ay + b[0, 2] * az
     for k in range(size):
-        g11, g12, g22 = mat[FREE, k], 0.0, mat[FREE, k]
+        g11, g12, g22 = rod.free[k], 0.0, rod.free[k]
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
-            m1, m2 = work[M, e], work[M + 1, e]
+            m1, m2 = nodes[e].m[0], nodes[e].m[1]
             arm = weight(k, size) * a
-            s = arm * arm * mat[TURNS, e]
+            s = arm * arm * rod.turns[e]
             g11 += s * (1.0 - 0.5 * m1 * m1)
             g12 -= s * 0.5 * m1 * m2
             g22 += s * (1.0 - 0.5 * m2 * m2)
-        work[G11, k], work[G12, k], work[G22, k] = g11, g12, g22
+        node = nodes[k]
+        node.g11, node.g12, node.g22 = g11, g12, g22
 
 
-@kernel
-def push(k: int, dx: float, dy: float, par: Vector, mat: Matrix, work: Matrix) -> None:
+@kernel(borrows=True)
+def push(k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes) -> None:
     """Let a tangential impulse act on node k: change x and z."""
-    a, size = par[RADIUS], work.shape[1]
-    work[X, k] += mat[FREE, k] * dx
-    work[X + 1, k] += mat[FREE, k] * dy
+    a, size, x, rod = plane.radius, nodes.shape[0], nodes[k].x, material_of(mat)
+    x[0] += rod.free[k] * dx
+    x[1] += rod.free[k] * dy
     for e in range(max(k - 1, 0), min(k + 1, size - 1)):
-        m1, m2 = work[M, e], work[M + 1, e]
-        s = weight(k, size) * a * a * mat[TURNS, e]
+        m, z = nodes[e].m, nodes[e].z
+        m1, m2 = m[0], m[1]
+        s = weight(k, size) * a * a * rod.turns[e]
         along = 0.5 * (m1 * dx + m2 * dy)
-        work[Z, e] += s * (dx - along * m1)
-        work[Z + 1, e] += s * (dy - along * m2)
+        z[0] += s * (dx - along * m1)
+        z[1] += s * (dy - along * m2)
 
 
-@kernel
+@kernel(borrows=True)
 def coulomb(
     g0: float,
     g1: float,
@@ -239,57 +295,61 @@ def coulomb(
     return px * scale, py * scale, True
 
 
-@kernel
-def first_guess(par: Vector, mat: Matrix, marks: Ints, work: Matrix) -> None:
+@kernel(borrows=True)
+def first_guess(plane: Plane, mat: Floats, nodes: Nodes) -> None:
     """Let the tangential impulses of the last time act, cut to the bounds of this one."""
-    for k in range(work.shape[1]):
-        bound, couples = work[BOUND, k], work[G11, k] * work[G22, k] > work[G12, k] * work[G12, k]
-        if marks[HOLD, k] and bound > 0.0 and couples:
-            p1, p2 = work[P + 1, k], work[P + 2, k]
+    rod = material_of(mat)
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        bound, impulse = node.bound, node.impulse
+        couples = node.g11 * node.g22 > node.g12 * node.g12
+        if node.held and bound > 0.0 and couples:
+            p1, p2 = impulse[1], impulse[2]
             length = math.sqrt(p1 * p1 + p2 * p2)
             if length > bound:
-                work[P + 1, k] *= bound / length
-                work[P + 2, k] *= bound / length
-            push(k, work[P + 1, k], work[P + 2, k], par, mat, work)
+                impulse[1] *= bound / length
+                impulse[2] *= bound / length
+            push(k, impulse[1], impulse[2], plane, mat, nodes)
         else:
-            work[P + 1, k] = 0.0
-            work[P + 2, k] = 0.0
-        marks[BRANCH, k] = 1 if marks[HOLD, k] and mat[FREE, k] > 0.0 else 0
+            impulse[1], impulse[2] = 0.0, 0.0
+        node.slips = 1 if node.held and rod.free[k] > 0.0 else 0
 
 
-@kernel
-def friction(par: Vector, mat: Matrix, marks: Ints, work: Matrix) -> int:
+@kernel(borrows=True)
+def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     """Find tangential impulses of the held nodes; return the sweeps, negative if too many.
 
     The law acts on u + kept * before + bias. x, z come in without, and leave with, impulses;
-    P come in as a first guess. BRANCH is 1 where a node slips.
+    P come in as a first guess.
     """
-    largest, speed, size = 0.0, 0.0, work.shape[1]
+    largest, speed, size = 0.0, 0.0, nodes.shape[0]
     for k in range(size):
+        node = nodes[k]
         for c in range(2):
-            here = abs(work[BEFORE + 1 + c, k])
-            speed = max(speed, abs(work[X + c, k]), abs(work[Z + c, k]), here)
-    first_guess(par, mat, marks, work)
+            here = abs(node.before[1 + c])
+            speed = max(speed, abs(node.x[c]), abs(node.z[c]), here)
+    first_guess(plane, mat, nodes)
     for sweep in range(MOST_SWEEPS):
         change = 0.0
         for j in range(size):
             k = j if sweep % 2 == 0 else size - 1 - j
-            bound, kept = work[BOUND, k], work[KEPT, k]
-            if not marks[HOLD, k] or bound <= 0.0:
+            node = nodes[k]
+            bound, kept = node.bound, node.kept
+            if not node.held or bound <= 0.0:
                 continue
-            g0, g1, g2 = work[G11, k], work[G12, k], work[G22, k]
+            g0, g1, g2 = node.g11, node.g12, node.g22
             if g0 * g2 <= g1 * g1:
                 continue
-            ux, uy = slip_at(k, work)
-            p1, p2 = work[P + 1, k], work[P + 2, k]
-            bx = ux + kept * work[BEFORE + 1, k] + work[BIAS, k] - g0 * p1 - g1 * p2
-            by = uy + kept * work[BEFORE + 2, k] + work[BIAS + 1, k] - g1 * p1 - g2 * p2
+            impulse, before, bias = node.impulse, node.before, node.bias
+            ux, uy = slip_at(k, nodes)
+            p1, p2 = impulse[1], impulse[2]
+            bx = ux + kept * before[1] + bias[0] - g0 * p1 - g1 * p2
+            by = uy + kept * before[2] + bias[1] - g1 * p1 - g2 * p2
             px, py, slid = coulomb(g0, g1, g2, bx, by, bound)
             dx, dy = px - p1, py - p2
-            push(k, dx, dy, par, mat, work)
-            work[P + 1, k] = px
-            work[P + 2, k] = py
-            marks[BRANCH, k] = 1 if slid else 0
+            push(k, dx, dy, plane, mat, nodes)
+            impulse[1], impulse[2] = px, py
+            node.slips = 1 if slid else 0
             largest = max(largest, g0 * abs(px) + g2 * abs(py))
             change = max(change, g0 * abs(dx) + g2 * abs(dy))
         if change <= _CONVERGED * largest + _ROUNDING * speed:
@@ -297,68 +357,66 @@ def friction(par: Vector, mat: Matrix, marks: Ints, work: Matrix) -> int:
     return -MOST_SWEEPS
 
 
-@kernel
-def act(par: Vector, mat: Matrix, work: Matrix, v: Matrix, p: Matrix) -> None:
+@kernel(borrows=True)
+def act(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
     """Let impulses P act on velocities and spins."""
-    a, size = par[RADIUS], work.shape[1]
+    a, size, rod = plane.radius, nodes.shape[0], material_of(mat)
+    n, b = plane.normal, plane.tangents
     for k in range(size):
-        pn, p1, p2 = work[P, k], work[P + 1, k], work[P + 2, k]
+        impulse = nodes[k].impulse
+        pn, p1, p2 = impulse[0], impulse[1], impulse[2]
         for i in range(3):
-            push_i = par[NORMAL + i] * pn + par[TANGENT + i] * p1 + par[TANGENT_2 + i] * p2
-            v[i, k] += mat[FREE, k] * push_i
+            push_i = n[i] * pn + b[0, i] * p1 + b[1, i] * p2
+            v[i, k] += rod.free[k] * push_i
         for e in range(max(k - 1, 0), min(k + 1, size - 1)):
-            s = weight(k, size) * a * mat[TURNS, e]
+            s = weight(k, size) * a * rod.turns[e]
             # torque -a n x P
             for i in range(3):
-                p[i, e] += s * (par[TANGENT + i] * p2 - par[TANGENT_2 + i] * p1)
+                p[i, e] += s * (b[0, i] * p2 - b[1, i] * p1)
 
 
-@kernel
+@kernel(borrows=True)
 def impulses(
-    q: Matrix,
-    v: Matrix,
-    p: Matrix,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
-    work: Matrix,
-    grip: float,
+    q: Matrix, v: Matrix, p: Matrix, plane: Plane, mat: Floats, nodes: Nodes, grip: float
 ) -> int:
     """Find and apply the impulses of held nodes; return the sweeps.
 
-    In: v, p without impulses; BEFORE, velocities before; BACK, the part of the normal one that
-    returns; `grip`, whether held nodes cannot slip even without a normal impulse. Out: UN, X, Z
+    In: v, p without impulses; velocities before; the part of the normal one that returns; `grip`,
+    whether held nodes cannot slip even without a normal impulse. Out: normal velocities, x and z
     belong to the new velocities.
     """
-    slips(q, v, p, par, work)
-    for k in range(work.shape[1]):
-        free, pn = mat[FREE, k], 0.0
-        if marks[HOLD, k] and free > 0.0:
-            pn = max(0.0, -(work[UN, k] + work[BACK, k] * work[BEFORE, k]) / free)
-            work[UN, k] += free * pn
-        work[P, k] = pn
-        work[BOUND, k] = work[MU, k] * pn if pn > 0.0 else 0.0
-        if grip > 0.0 and marks[HOLD, k]:
-            work[BOUND, k] = math.inf
-    sweeps = friction(par, mat, marks, work)
-    act(par, mat, work, v, p)
+    rod = material_of(mat)
+    slips(q, v, p, plane, nodes)
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        free, pn = rod.free[k], 0.0
+        if node.held and free > 0.0:
+            pn = max(0.0, -(node.normal_velocity + node.returned * node.before[0]) / free)
+            node.normal_velocity += free * pn
+        node.impulse[0] = pn
+        node.bound = node.friction * pn if pn > 0.0 else 0.0
+        if grip > 0.0 and node.held:
+            node.bound = math.inf
+    sweeps = friction(plane, mat, nodes)
+    act(plane, mat, nodes, v, p)
     return sweeps
 
 
-@kernel
-def contact_work(work: Matrix, half: float) -> float:
-    """Add friction heat to work[HEAT]; return the remaining energy that the impulses took out.
+@kernel(borrows=True)
+def contact_work(nodes: Nodes, half: float) -> float:
+    """Add friction heat of the nodes; return the remaining energy that the impulses took out.
 
     Heat is impulse times slip at the synchronous end of the half kick, which for a law obeyed
     there is never negative. What is left cancels between two halves with the same impulses; a
     half that stands alone and slows the slip counts all of its work.
     """
     rest = 0.0
-    for k in range(work.shape[1]):
-        ux, uy = slip_at(k, work)
-        bn, b1, b2 = work[BEFORE, k], work[BEFORE + 1, k], work[BEFORE + 2, k]
-        pn, p1, p2 = work[P, k], work[P + 1, k], work[P + 2, k]
-        done = 0.5 * pn * (bn + work[UN, k])
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        ux, uy = slip_at(k, nodes)
+        bn, b1, b2 = node.before[0], node.before[1], node.before[2]
+        pn, p1, p2 = node.impulse[0], node.impulse[1], node.impulse[2]
+        done = 0.5 * pn * (bn + node.normal_velocity)
         done += 0.5 * (p1 * (b1 + ux) + p2 * (b2 + uy))
         there = p1 * ux + p2 * uy
         if half != END:
@@ -367,45 +425,59 @@ def contact_work(work: Matrix, half: float) -> float:
             if half == ALONE and slower:
                 there = 0.5 * (there + p1 * ux + p2 * uy)
         lost = max(0.0, -there)
-        work[HEAT, k] += lost
+        node.heat += lost
         rest -= done + lost
     return rest
 
 
-@kernel
-def drifting_slip(q: Matrix, p: Matrix, par: Vector, w: float, work: Matrix) -> None:
-    """Put w times the rate of slip during free motion into work[BIAS]: frames turn, p stays."""
-    a, size = par[RADIUS], work.shape[1]
-    for c in range(2):
-        for k in range(size):
-            work[BIAS + c, k] = 0.0
+@kernel(borrows=True)
+def drifting_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
+    """Let the bias be w times the rate of slip during free motion: frames turn, p stays."""
+    a, size, b = plane.radius, nodes.shape[0], plane.tangents
+    forget_bias(nodes)
     for e in range(size - 1):
         ax, ay, az = axis_of(q, e)
         along = -0.5 * w * (p[0, e] * ax + p[1, e] * ay + p[2, e] * az)
         dx = along * (p[1, e] * az - p[2, e] * ay)
         dy = along * (p[2, e] * ax - p[0, e] * az)
         dz = along * (p[0, e] * ay - p[1, e] * ax)
-        z0 = -a * (par[TANGENT_2] * dx + par[TANGENT_2 + 1] * dy + par[TANGENT_2 + 2] * dz)
-        z1 = a * (par[TANGENT] * dx + par[TANGENT + 1] * dy + par[TANGENT + 2] * dz)
+        z0 = -a * (b[1, 0] * dx + b[1, 1] * dy + b[1, 2] * dz)
+        z1 = a * (b[0, 0] * dx + b[0, 1] * dy + b[0, 2] * dz)
         for k in range(e, e + 2):
-            work[BIAS, k] += weight(k, size) * z0
-            work[BIAS + 1, k] += weight(k, size) * z1
+            bias = nodes[k].bias
+            bias[0] += weight(k, size) * z0
+            bias[1] += weight(k, size) * z1
 
 
-@kernel
-def gaps(r: Matrix, par: Vector, work: Matrix) -> None:
-    """Put gaps of all nodes into work[GAP]."""
-    for k in range(work.shape[1]):
-        g = -par[RADIUS]
+@kernel(borrows=True)
+def forget_bias(nodes: Nodes) -> None:
+    """Let the law see the slip itself."""
+    for k in range(nodes.shape[0]):
+        nodes[k].bias[0], nodes[k].bias[1] = 0.0, 0.0
+
+
+@kernel(borrows=True)
+def scale_impulses(nodes: Nodes, factor: float) -> None:
+    """Multiply all impulses."""
+    for k in range(nodes.shape[0]):
+        for c in range(3):
+            nodes[k].impulse[c] *= factor
+
+
+@kernel(borrows=True)
+def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
+    """Find the gaps of all nodes."""
+    for k in range(nodes.shape[0]):
+        g = -plane.radius
         for i in range(3):
-            g += par[NORMAL + i] * (r[i, k] - par[ORIGIN + i])
-        work[GAP, k] = g
+            g += plane.normal[i] * (r[i, k] - plane.origin[i])
+        nodes[k].gap = g
 
 
-@kernel
+@kernel(borrows=True)
 def note(
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
     now: float,
     k: int,
     old: int,
@@ -417,15 +489,17 @@ def note(
     """Write one event if there is room."""
     count = written[0]
     if count < events.shape[0]:
-        row = events[count]
-        row[TIME], row[NODE], row[MODE_BEFORE], row[MODE_AFTER] = now, k, old, new
-        row[KIND], row[FORCE_N], row[SPEED_T] = kind, normal, slip
+        event = events[count]
+        event.time, event.node, event.before, event.after = now, k, old, new
+        event.kind, event.normal, event.slip_speed = kind, normal, slip
         written[0] = count + 1
 
 
-@kernel
-def remember(work: Matrix) -> None:
-    """Copy the present velocities at the contacts into work[BEFORE]."""
-    for k in range(work.shape[1]):
-        work[BEFORE, k] = work[UN, k]
-        work[BEFORE + 1, k], work[BEFORE + 2, k] = slip_at(k, work)
+@kernel(borrows=True)
+def remember(nodes: Nodes) -> None:
+    """Let the present velocities at the contacts be those before the impulses."""
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        before = node.before
+        before[0] = node.normal_velocity
+        before[1], before[2] = slip_at(k, nodes)

@@ -1,6 +1,6 @@
 """Steps of a rod on a plane: half kick, drift up to an impact, half kick, impact.
 
-Arrays are those of `kernels`. `scratch` (rows below, slots) holds forces and copies.
+Arrays are those of `kernels`. `scratch` (rows, slots) holds forces and copies.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -13,76 +13,40 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Matrix, Vector
+from stiction.numerics.arrays import Integers, Matrix, Table
 from stiction.numerics.jit import kernel
-from stiction.rods.driving_kernels import add_loads, power
+from stiction.rods.driving_kernels import Load, add_loads, power
 from stiction.rods.plane.kernels import (
     AGAIN,
-    ALGORITHMIC,
     ALONE,
-    ARRIVE,
-    BACK,
-    BEFORE,
-    BIAS,
     BOUNCES,
-    BRANCH,
     CLOSES,
-    COST,
-    DEPTH,
     DONE,
     END,
     EVENTS_FULL,
-    EXTERNAL,
-    FRESH,
-    GAP,
-    GAVE,
-    GAVE_AT,
-    HEAT,
-    HIT,
-    HOLD,
-    IMPACT,
-    KEPT,
-    LAST,
-    LAST_HEAT,
-    MODE,
-    MOST_N,
-    MU,
-    MU_MOST,
     NOT_FINITE,
-    NOW,
-    OLD_HEAT,
-    OLD_P,
     OPEN,
     OPENS_UP,
-    OVER,
-    OVER_AT,
-    PRESS,
-    RADIUS,
-    RESTITUTION,
     ROLL,
     SHALLOW,
-    SHORTEST,
     SLIP,
     SLIPS,
-    STEP,
     STICKS,
-    STUCK,
-    SWEEPS,
-    TANGENTIAL,
     TOO_MANY_STEPS,
-    TRIAL,
-    UN,
-    P,
+    Event,
+    Nodes,
+    Plane,
+    Tally,
     contact_work,
     drifting_slip,
-    fill,
+    forget_bias,
     gaps,
     hold_touching,
     impulses,
     note,
     put,
-    put_row,
     remember,
+    scale_impulses,
     slip_at,
     slips,
     turn_table,
@@ -90,12 +54,8 @@ from stiction.rods.plane.kernels import (
 from stiction.rods.rod_kernels import drift, elastic, kick, kinetic_energy, stored_energy
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
-# first of three rows of scratch each: two of scratch for elastic forces, all forces and torques,
-# those of loads alone [N], [N m]; velocities before the last half kick, and before this one
-SPARE, MOMENT, FORCE, TORQUE, LOAD, TWIST = 0, 3, 6, 9, 12, 15
-BEFORE_V, BEFORE_P, KEEP_V, KEEP_P = 18, 21, 24, 27
+# rows of scratch, which the kernels below divide
 SCRATCH_ROWS = 30
 
 # a node that bounces again within this many steps stays down
@@ -120,39 +80,63 @@ class Forcing(NamedTuple):
     """Dead loads, as `add_loads` takes them."""
 
     constant: Floats
-    loads: Floats
+    loads: Table[Load]
     times: Floats
     factors: Floats
 
 
-@kernel
-def judge(sweeps: int, tally: Vector) -> None:
+@kernel(views=True)
+def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for all forces and torques [N], [N m]."""
+    return scratch[6:9], scratch[9:12]
+
+
+@kernel(views=True)
+def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for forces and torques of loads alone [N], [N m]."""
+    return scratch[12:15], scratch[15:18]
+
+
+@kernel(views=True)
+def velocities_before(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for v and p before the last half kick."""
+    return scratch[18:21], scratch[21:24]
+
+
+@kernel(views=True)
+def velocities_kept(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return rows for v and p that a kick or an impact may go back to."""
+    return scratch[24:27], scratch[27:30]
+
+
+@kernel(borrows=True)
+def judge(sweeps: int, tally: Tally) -> None:
     """Keep the largest number of sweeps, and count what did not converge."""
-    tally[SWEEPS] = max(tally[SWEEPS], float(abs(sweeps)))
+    tally.sweeps = max(tally.sweeps, abs(sweeps))
     if sweeps < 0:
-        tally[STUCK] += 1.0
+        tally.unconverged += 1
 
 
-@kernel
+@kernel(borrows=True)
 def forces(
-    r: Matrix, q: Matrix, mat: Matrix, forcing: Forcing, now: float, scratch: Matrix
+    r: Matrix, q: Matrix, mat: Floats, forcing: Forcing, now: float, scratch: Floats
 ) -> None:
     """Put all forces and torques, and loads alone, into their rows of scratch."""
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    elastic(r, q, mat, scratch[SPARE:MOMENT], scratch[MOMENT:FORCE], f, t)
-    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
+    f, t = forces_of(scratch)
+    elastic(r, q, mat, scratch[0:3], scratch[3:6], f, t)
+    fe, te = loads_of(scratch)
     add_loads(f, t, forcing.constant, forcing.loads, forcing.times, forcing.factors, now, fe, te)
 
 
-@kernel
+@kernel(borrows=True)
 def strike(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
-    work: Matrix,
+    plane: Plane,
+    mat: Floats,
+    nodes: Nodes,
+    scratch: Floats,
     grip: float,
 ) -> tuple[int, float]:
     """Find the impulses of an impact; return the sweeps and the energy lost [J].
@@ -161,334 +145,347 @@ def strike(
     velocities never can.
     """
     start = kinetic_energy(q, v, p, mat)
-    before_v, before_p = np.empty_like(v), np.empty_like(p)
+    before_v, before_p = velocities_kept(scratch)
     put(before_v, v, 1.0)
     put(before_p, p, 1.0)
     sweeps, lost = 0, 0.0
     for attempt in range(2):
-        put(work[P : P + 3], work[P : P + 3], 0.0)
+        scale_impulses(nodes, 0.0)
         if attempt == 1:
             put(v, before_v, 1.0)
             put(p, before_p, 1.0)
-            fill(work[KEPT], 1.0)
-        sweeps = impulses(q, v, p, par, mat, marks, work, grip)
+            for k in range(nodes.shape[0]):
+                nodes[k].kept = 1.0
+        sweeps = impulses(q, v, p, plane, mat, nodes, grip)
         lost = start - kinetic_energy(q, v, p, mat)
         if lost >= -1e-14 * start:
             break
     return sweeps, lost
 
 
-@kernel
+@kernel(borrows=True)
 def collide(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
-    work: Matrix,
-    tally: Vector,
+    plane: Plane,
+    mat: Floats,
+    nodes: Nodes,
+    scratch: Floats,
+    tally: Tally,
     first: float,
-    events: Matrix,
-    written: Ints,
+    events: Table[Event],
+    written: Integers,
 ) -> None:
     """Let the arriving nodes strike; `first` is 1 at the start of a run, where nothing bounces."""
-    slips(q, v, p, par, work)
-    remember(work)
-    turn_table(q, par, mat, work)
-    put(work[BIAS : BIAS + 2], work[BIAS : BIAS + 2], 0.0)
-    rigid, now = math.isinf(par[MU_MOST]), tally[NOW]
-    hold_touching(marks)
-    for k in range(marks.shape[1]):
-        soon = now - work[HIT, k] <= _SHORT_HOP * par[STEP]
-        work[BACK, k] = 0.0 if soon or first > 0.0 else par[RESTITUTION]
-        work[KEPT, k] = par[TANGENTIAL]
-        if marks[ARRIVE, k]:
-            marks[HOLD, k] = 1
+    slips(q, v, p, plane, nodes)
+    remember(nodes)
+    turn_table(q, plane, mat, nodes)
+    forget_bias(nodes)
+    rigid, now = math.isinf(plane.friction), tally.time
+    hold_touching(nodes)
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        soon = now - node.last_impact <= _SHORT_HOP * plane.step
+        node.returned = 0.0 if soon or first > 0.0 else plane.restitution
+        node.kept = plane.tangential_restitution
+        if node.arrives:
+            node.held = 1
         else:
-            work[BACK, k] = 0.0
-    sweeps, lost = strike(q, v, p, par, mat, marks, work, first if rigid else 0.0)
+            node.returned = 0.0
+    sweeps, lost = strike(q, v, p, plane, mat, nodes, scratch, first if rigid else 0.0)
     judge(sweeps, tally)
-    tally[IMPACT] += lost
-    for k in range(marks.shape[1]):
-        if marks[ARRIVE, k]:
-            work[HIT, k] = now
-            ux, uy = work[BEFORE + 1, k], work[BEFORE + 2, k]
+    tally.impact += lost
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        if node.arrives:
+            node.last_impact = now
+            ux, uy = node.before[1], node.before[2]
             slip = math.sqrt(ux * ux + uy * uy)
-            old, kind = marks[MODE, k], BOUNCES
-            if work[BACK, k] == 0.0:
+            old, kind = node.mode, BOUNCES
+            if node.returned == 0.0:
                 kind = CLOSES
-                marks[MODE, k] = SLIP if marks[BRANCH, k] == 1 and not rigid else ROLL
-            new = marks[MODE, k]
-            note(events, written, now, k, old, new, kind, work[BEFORE, k], slip)
+                node.mode = SLIP if node.slips == 1 and not rigid else ROLL
+            note(events, written, now, k, old, node.mode, kind, node.before[0], slip)
 
 
-@kernel
+@kernel(borrows=True)
 def half_kick(
     q: Matrix,
     v: Matrix,
     p: Matrix,
     w: float,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
+    plane: Plane,
+    mat: Floats,
     half: float,
-    scratch: Matrix,
-    work: Matrix,
-    tally: Vector,
+    scratch: Floats,
+    nodes: Nodes,
+    tally: Tally,
 ) -> None:
     """Kick for w with impulses of the held nodes, and account for their work.
 
     At the start of a step (`half` ALONE) the law holds for the rate of slip, else for the slip.
     """
-    f, t = scratch[FORCE:TORQUE], scratch[TORQUE:LOAD]
-    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
-    slips(q, v, p, par, work)
-    remember(work)
+    f, t = forces_of(scratch)
+    fe, te = loads_of(scratch)
+    slips(q, v, p, plane, nodes)
+    remember(nodes)
     if half == ALONE:
-        drifting_slip(q, p, par, w, work)
+        drifting_slip(q, p, plane, w, nodes)
     else:
-        put(work[BIAS : BIAS + 2], work[BIAS : BIAS + 2], 0.0)
-    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
+        forget_bias(nodes)
+    tally.external += 0.5 * w * power(q, v, p, fe, te)
     kick(v, p, f, t, mat, w)
-    fill(work[BACK], 0.0)
-    fill(work[KEPT], 0.0)
-    judge(impulses(q, v, p, par, mat, marks, work, 0.0), tally)
-    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    tally[ALGORITHMIC] += contact_work(work, half)
+    for k in range(nodes.shape[0]):
+        nodes[k].returned, nodes[k].kept = 0.0, 0.0
+    judge(impulses(q, v, p, plane, mat, nodes, 0.0), tally)
+    tally.external += 0.5 * w * power(q, v, p, fe, te)
+    tally.algorithmic += contact_work(nodes, half)
 
 
-@kernel
+@kernel(borrows=True)
 def repeat_kick(
     q: Matrix,
     v: Matrix,
     p: Matrix,
     ratio: float,
     w: float,
-    par: Vector,
-    scratch: Matrix,
-    work: Matrix,
-    tally: Vector,
+    plane: Plane,
+    scratch: Floats,
+    nodes: Nodes,
+    tally: Tally,
 ) -> None:
     """Kick as the half kick before did, times `ratio`: both halves share one set of impulses."""
-    fe, te = scratch[LOAD:TWIST], scratch[TWIST:BEFORE_V]
-    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    slips(q, v, p, par, work)
-    remember(work)
+    fe, te = loads_of(scratch)
+    before_v, before_p = velocities_before(scratch)
+    tally.external += 0.5 * w * power(q, v, p, fe, te)
+    slips(q, v, p, plane, nodes)
+    remember(nodes)
     for i in range(3):
-        for k in range(work.shape[1]):
-            v[i, k] += ratio * (v[i, k] - scratch[BEFORE_V + i, k])
-            p[i, k] += ratio * (p[i, k] - scratch[BEFORE_P + i, k])
-    put(work[P : P + 3], work[P : P + 3], ratio)
-    slips(q, v, p, par, work)
-    tally[EXTERNAL] += 0.5 * w * power(q, v, p, fe, te)
-    tally[ALGORITHMIC] += contact_work(work, AGAIN)
+        for k in range(nodes.shape[0]):
+            v[i, k] += ratio * (v[i, k] - before_v[i, k])
+            p[i, k] += ratio * (p[i, k] - before_p[i, k])
+    scale_impulses(nodes, ratio)
+    slips(q, v, p, plane, nodes)
+    tally.external += 0.5 * w * power(q, v, p, fe, te)
+    tally.algorithmic += contact_work(nodes, AGAIN)
 
 
-@kernel
-def reach_time(marks: Ints, work: Matrix, h: float, a: float) -> float:
+@kernel(borrows=True)
+def reach_time(nodes: Nodes, h: float, a: float) -> float:
     """Return when the first open node reaches the plane [s]; h if none does."""
     found = h
-    for k in range(marks.shape[1]):
-        gap, un = work[GAP, k], work[UN, k]
-        if marks[MODE, k] == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        gap, un = node.gap, node.normal_velocity
+        if node.mode == OPEN and un < 0.0 and gap + h * un < -SHALLOW * a:
             found = min(found, max(0.0, -gap / un))
     return found
 
 
-@kernel
+@kernel(borrows=True)
 def kick_out(
     q: Matrix,
     v: Matrix,
     p: Matrix,
     h: float,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
-    scratch: Matrix,
-    work: Matrix,
-    tally: Vector,
+    plane: Plane,
+    mat: Floats,
+    scratch: Floats,
+    nodes: Nodes,
+    tally: Tally,
 ) -> float:
     """Take the half kick at the start of a step; return its length, up to the next impact."""
-    hold_touching(marks)
-    keep_v, keep_p = scratch[KEEP_V:KEEP_P], scratch[KEEP_P:SCRATCH_ROWS]
-    external, impact, algorithmic = tally[EXTERNAL], tally[IMPACT], tally[ALGORITHMIC]
+    hold_touching(nodes)
+    keep_v, keep_p = velocities_kept(scratch)
+    external, impact, algorithmic = tally.external, tally.impact, tally.algorithmic
     put(keep_v, v, 1.0)
     put(keep_p, p, 1.0)
-    put(work[OLD_P : OLD_P + 3], work[P : P + 3], 1.0)
-    put_row(work[OLD_HEAT], work[HEAT])
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        node.old_heat = node.heat
+        for c in range(3):
+            node.old_impulse[c] = node.impulse[c]
     target = h
     for attempt in range(_TRIES):
-        ratio = target / tally[LAST] if tally[LAST] > 0.0 else 2.0
-        if tally[FRESH] > 0.0 or ratio > 1.5:
-            half_kick(q, v, p, 0.5 * target, par, mat, marks, ALONE, scratch, work, tally)
+        ratio = target / tally.last if tally.last > 0.0 else 2.0
+        if tally.fresh == 1 or ratio > 1.5:
+            half_kick(q, v, p, 0.5 * target, plane, mat, ALONE, scratch, nodes, tally)
         else:
-            repeat_kick(q, v, p, ratio, 0.5 * target, par, scratch, work, tally)
-        reach = max(reach_time(marks, work, h, par[RADIUS]), 1e-6 * h)
+            repeat_kick(q, v, p, ratio, 0.5 * target, plane, scratch, nodes, tally)
+        reach = max(reach_time(nodes, h, plane.radius), 1e-6 * h)
         if abs(reach - target) <= 1e-12 * h or attempt == _TRIES - 1:
             break
         target = reach
         put(v, keep_v, 1.0)
         put(p, keep_p, 1.0)
-        put(work[P : P + 3], work[OLD_P : OLD_P + 3], 1.0)
-        put_row(work[HEAT], work[OLD_HEAT])
-        tally[EXTERNAL], tally[IMPACT], tally[ALGORITHMIC] = external, impact, algorithmic
+        for k in range(nodes.shape[0]):
+            node = nodes[k]
+            node.heat = node.old_heat
+            for c in range(3):
+                node.impulse[c] = node.old_impulse[c]
+        tally.external, tally.impact, tally.algorithmic = external, impact, algorithmic
     return target
 
 
-@kernel
+@kernel(borrows=True)
 def settle(
-    w: float, rigid: bool, marks: Ints, work: Matrix, tally: Vector, events: Matrix, written: Ints
+    w: float, rigid: bool, nodes: Nodes, now: float, events: Table[Event], written: Integers
 ) -> bool:
     """Take the modes from the impulses of a kick of length w; return whether any changed."""
     changed = False
-    for k in range(marks.shape[1]):
-        old = marks[MODE, k]
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        old, pn = node.mode, node.impulse[0]
         if old == OPEN:
             continue
-        if work[P, k] <= 0.0 and work[UN, k] > 0.0:
-            marks[MODE, k] = OPEN
-        elif marks[BRANCH, k] == 1 and not rigid:
-            marks[MODE, k] = SLIP
+        if pn <= 0.0 and node.normal_velocity > 0.0:
+            node.mode = OPEN
+        elif node.slips == 1 and not rigid:
+            node.mode = SLIP
         else:
-            marks[MODE, k] = ROLL
-        new = marks[MODE, k]
+            node.mode = ROLL
+        new = node.mode
         if new != old:
             changed = True
             kind = OPENS_UP
             if new != OPEN:
                 kind = SLIPS if new == SLIP else STICKS
-            ux, uy = slip_at(k, work)
+            ux, uy = slip_at(k, nodes)
             slip = math.sqrt(ux * ux + uy * uy)
-            note(events, written, tally[NOW], k, old, new, kind, work[P, k] / w, slip)
+            note(events, written, now, k, old, new, kind, pn / w, slip)
     return changed
 
 
-@kernel
-def leave(marks: Ints, work: Matrix, tally: Vector, events: Matrix, written: Ints) -> None:
+@kernel(borrows=True)
+def leave(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> None:
     """Open what leaves in the first half of a step; the next half must not ask it to stay."""
-    for k in range(marks.shape[1]):
-        old = marks[MODE, k]
-        if old != OPEN and work[P, k] <= 0.0 and work[UN, k] > 0.0:
-            marks[MODE, k] = OPEN
-            new = marks[MODE, k]
-            note(events, written, tally[NOW], k, old, new, OPENS_UP, 0.0, work[UN, k])
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        old, un = node.mode, node.normal_velocity
+        if old != OPEN and node.impulse[0] <= 0.0 and un > 0.0:
+            node.mode = OPEN
+            note(events, written, now, k, old, node.mode, OPENS_UP, 0.0, un)
 
 
-@kernel
+@kernel(borrows=True)
 def close(
     q: Matrix,
     v: Matrix,
     p: Matrix,
-    par: Vector,
-    mat: Matrix,
-    marks: Ints,
-    work: Matrix,
-    tally: Vector,
-    events: Matrix,
-    written: Ints,
+    plane: Plane,
+    mat: Floats,
+    scratch: Floats,
+    nodes: Nodes,
+    tally: Tally,
+    events: Table[Event],
+    written: Integers,
 ) -> bool:
     """Let everything strike that has come down; return whether anything has."""
     strikes = False
-    for k in range(marks.shape[1]):
-        low = work[GAP, k] <= SHALLOW * par[RADIUS]
-        arrives = marks[MODE, k] == OPEN and low and work[UN, k] < 0.0
-        marks[ARRIVE, k] = 1 if arrives else 0
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        low = node.gap <= SHALLOW * plane.radius
+        arrives = node.mode == OPEN and low and node.normal_velocity < 0.0
+        node.arrives = 1 if arrives else 0
         strikes = strikes or arrives
-        tally[DEPTH] = min(tally[DEPTH], work[GAP, k])
+        tally.depth = min(tally.depth, node.gap)
     if strikes:
-        collide(q, v, p, par, mat, marks, work, tally, 0.0, events, written)
+        collide(q, v, p, plane, mat, nodes, scratch, tally, 0.0, events, written)
     return strikes
 
 
-@kernel
-def survey(motion: Motion, par: Vector, mat: Matrix, work: Matrix, slip: Matrix) -> Energies:
-    """Return kinetic and elastic energy [J]; put normal velocities into work, slips into slip."""
+@kernel(borrows=True)
+def survey(motion: Motion, plane: Plane, mat: Floats, nodes: Nodes, slip: Matrix) -> Energies:
+    """Return kinetic and elastic energy [J]; put slips into slip, find normal velocities."""
     q, v, p = motion.q, motion.v, motion.p
-    slips(q, v, p, par, work)
+    slips(q, v, p, plane, nodes)
     for k in range(slip.shape[0]):
-        slip[k, 0], slip[k, 1] = slip_at(k, work)
+        slip[k, 0], slip[k, 1] = slip_at(k, nodes)
     return kinetic_energy(q, v, p, mat), stored_energy(motion.r, q, mat)
 
 
-@kernel
-def note_worst(rigid: bool, work: Matrix, tally: Vector) -> None:
+@kernel(borrows=True)
+def note_worst(rigid: bool, nodes: Nodes, tally: Tally) -> None:
     """Keep the worst of what the audit looks at, at the end of a step.
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
     """
-    for k in range(work.shape[1]):
-        gave = work[LAST_HEAT, k] - work[HEAT, k]
+    for k in range(nodes.shape[0]):
+        node = nodes[k]
+        gave = node.last_heat - node.heat
         if gave > 0.0:
-            tally[GAVE_AT] = tally[NOW] if tally[GAVE] == 0.0 else tally[GAVE_AT]
-            tally[GAVE] += gave
-        work[LAST_HEAT, k] = work[HEAT, k]
-        normal, x, y = work[PRESS, k], work[PRESS + 1, k], work[PRESS + 2, k]
-        tally[MOST_N] = max(tally[MOST_N], normal)
+            tally.given_time = tally.time if tally.given == 0.0 else tally.given_time
+            tally.given += gave
+        node.last_heat = node.heat
+        normal, x, y = node.force[0], node.force[1], node.force[2]
+        tally.normal_force = max(tally.normal_force, normal)
         if not rigid:
-            over = math.sqrt(x * x + y * y) - work[MU, k] * normal
-            if over > tally[OVER]:
-                tally[OVER], tally[OVER_AT] = over, tally[NOW]
-    tally[COST] = max(tally[COST], abs(tally[ALGORITHMIC]))
+            over = math.sqrt(x * x + y * y) - node.friction * normal
+            if over > tally.excess:
+                tally.excess, tally.excess_time = over, tally.time
+    tally.cost = max(tally.cost, abs(tally.algorithmic))
 
 
-@kernel
+@kernel(borrows=True)
 def march(
     motion: Motion,
     end: float,
     most: int,
-    par: Vector,
-    mat: Matrix,
+    planes: Table[Plane],
+    mat: Floats,
     forcing: Forcing,
-    marks: Ints,
-    scratch: Matrix,
-    work: Matrix,
-    tally: Vector,
-    events: Matrix,
-    written: Ints,
+    scratch: Floats,
+    nodes: Nodes,
+    tallies: Table[Tally],
+    events: Table[Event],
+    written: Integers,
 ) -> tuple[int, int]:
     """Go on to `end`; return why it paused and the steps taken; count events in `written`."""
     r, q, v, p = motion.r, motion.q, motion.v, motion.p
-    before_v, before_p = scratch[BEFORE_V:BEFORE_P], scratch[BEFORE_P:KEEP_V]
-    size, longest = marks.shape[1], par[STEP]
-    rigid = math.isinf(par[MU_MOST])
+    before_v, before_p = velocities_before(scratch)
+    plane, tally = planes[0], tallies[0]
+    size, longest = nodes.shape[0], plane.step
+    rigid = math.isinf(plane.friction)
     written[0] = 0
     steps = 0
-    if tally[TRIAL] > 0.0:
-        forces(r, q, mat, forcing, tally[NOW], scratch)
-        turn_table(q, par, mat, work)
-        hold_touching(marks)
-        half_kick(q, v, p, TRIAL_PART * longest, par, mat, marks, ALONE, scratch, work, tally)
+    if tally.trial == 1:
+        forces(r, q, mat, forcing, tally.time, scratch)
+        turn_table(q, plane, mat, nodes)
+        hold_touching(nodes)
+        half_kick(q, v, p, TRIAL_PART * longest, plane, mat, ALONE, scratch, nodes, tally)
         return DONE, steps
-    while end - tally[NOW] > 1e-12 * longest:
+    while end - tally.time > 1e-12 * longest:
         if steps >= most:
             return TOO_MANY_STEPS, steps
         if written[0] > events.shape[0] - 3 * size:
             return EVENTS_FULL, steps
-        left = end - tally[NOW]
+        left = end - tally.time
         h = left / max(math.ceil(left / longest - 1e-9), 1)
-        if tally[FRESH] > 0.0:
-            turn_table(q, par, mat, work)
-        gaps(r, par, work)
-        length = kick_out(q, v, p, h, par, mat, marks, scratch, work, tally)
-        leave(marks, work, tally, events, written)
+        if tally.fresh == 1:
+            turn_table(q, plane, mat, nodes)
+        gaps(r, plane, nodes)
+        length = kick_out(q, v, p, h, plane, mat, scratch, nodes, tally)
+        leave(nodes, tally.time, events, written)
         drift(r, q, v, p, length)
-        tally[NOW] = end if left - length <= 1e-12 * longest else tally[NOW] + length
-        tally[LAST] = length
-        tally[SHORTEST] = min(tally[SHORTEST], length)
+        tally.time = end if left - length <= 1e-12 * longest else tally.time + length
+        tally.last = length
+        tally.shortest = min(tally.shortest, length)
         steps += 1
-        forces(r, q, mat, forcing, tally[NOW], scratch)
-        gaps(r, par, work)
-        turn_table(q, par, mat, work)
+        forces(r, q, mat, forcing, tally.time, scratch)
+        gaps(r, plane, nodes)
+        turn_table(q, plane, mat, nodes)
         put(before_v, v, 1.0)
         put(before_p, p, 1.0)
-        hold_touching(marks)
-        half_kick(q, v, p, 0.5 * length, par, mat, marks, END, scratch, work, tally)
-        put(work[PRESS : PRESS + 3], work[P : P + 3], 2.0 / length)
-        changed = settle(0.5 * length, rigid, marks, work, tally, events, written)
-        note_worst(rigid, work, tally)
-        strikes = close(q, v, p, par, mat, marks, work, tally, events, written)
-        tally[FRESH] = 1.0 if changed or strikes else 0.0
+        hold_touching(nodes)
+        half_kick(q, v, p, 0.5 * length, plane, mat, END, scratch, nodes, tally)
+        for k in range(size):
+            for c in range(3):
+                nodes[k].force[c] = 2.0 / length * nodes[k].impulse[c]
+        changed = settle(0.5 * length, rigid, nodes, tally.time, events, written)
+        note_worst(rigid, nodes, tally)
+        strikes = close(q, v, p, plane, mat, scratch, nodes, tally, events, written)
+        tally.fresh = 1 if changed or strikes else 0
         if not math.isfinite(v[0, 0] + v[1, 0] + v[2, 0] + p[0, 0] + r[0, size // 2]):
             return NOT_FINITE, steps
     return DONE, steps

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.audit import Check, Kind
-from stiction.core.checkpoint import Log, StateArray, check_count, refused, restore
+from stiction.core.checkpoint import Log, StateArray, check_count, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import ModelError, Status
-from stiction.numerics.arrays import Struct
+from stiction.numerics.arrays import Struct, Table
+from stiction.numerics.checks import MOST_WORK
 from stiction.numerics.shown import counted
 from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
@@ -23,7 +24,7 @@ from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
 from stiction.rods.plane import march_kernels as mk
 from stiction.rods.plane.model import RodOnPlane
-from stiction.rods.rod_kernels import MASS, elastic
+from stiction.rods.rod_kernels import elastic
 from stiction.rods.stability import step_limit
 from stiction.rods.state.record import Inner, StateRecord
 
@@ -38,6 +39,7 @@ Floats = npt.NDArray[np.float64]
 _NODE_STEPS_PER_CALL = 1_000_000
 
 _KINDS = ("close", "open", "slip", "stick", "bounce")
+_MAY_BE_INFINITE = ("last_impact", "friction", "bound")
 _MODES = ("open", "roll", "slip")
 _REASONS = {
     pk.NOT_FINITE: (Status.NOT_FINITE, "the state left the range of finite numbers"),
@@ -96,25 +98,24 @@ class _Walk:
         size = self.flat.r.shape[1]
         self.size = size
         self.basis = _basis(np.asarray(system.normal))
-        self.par = self._parameters()
-        self.marks = np.zeros((pk.MARK_ROWS, size), dtype=np.int64)
-        self.work = np.zeros((pk.WORK_ROWS, size))
-        self.work[pk.HIT] = -np.inf
-        self.work[pk.MU] = np.inf
+        self.contacts = pk.Node.table(size)
+        self.contacts["last_impact"], self.contacts["friction"] = -np.inf, np.inf
         if system.friction is not None:
             mu = np.array(system.friction.table(self.nodes.size).mu_static)
-            self.work[pk.MU], self.work[pk.MU, self.nodes] = mu.max(), mu
-        self.par[pk.MU_MOST] = self.work[pk.MU].max()
+            self.contacts["friction"] = mu.max()
+            self.contacts["friction"][self.nodes] = mu
+        self.planes = self._planes()
+        self.plane = self.planes[0]
         self.scratch = np.zeros((mk.SCRATCH_ROWS, size))
         # before the first step the velocities before its half kick are those of the start
-        self.scratch[mk.BEFORE_V : mk.BEFORE_V + 3] = self.flat.v
-        self.scratch[mk.BEFORE_P : mk.BEFORE_P + 3] = self.flat.p
-        self.tally = np.zeros(pk.TALLY_ENTRIES)
-        self.tally[pk.NOW], self.tally[pk.FRESH] = request.t_start, 1.0
-        self.tally[pk.SHORTEST] = np.inf
-        self.buffer = np.zeros((max(4096, 8 * size), pk.EVENT_COLUMNS))
+        before_v, before_p = mk.velocities_before(self.scratch)
+        before_v[:], before_p[:] = self.flat.v, self.flat.p
+        self.tallies = pk.Tally.table()
+        self.tally = self.tallies[0]
+        self.tally.time, self.tally.fresh, self.tally.shortest = request.t_start, 1, np.inf
+        self.buffer = pk.Event.table(max(4096, 8 * size))
         self.written = np.zeros(1, dtype=np.int64)
-        self.events = Log(np.zeros((0, pk.EVENT_COLUMNS)))
+        self.events = Log(pk.Event.table(0))
         self.progress = Progress.table()
         self.now = self.progress[0]
         self.status, self.reason = Status.SOLVED, "the end time was reached"
@@ -129,17 +130,17 @@ class _Walk:
         self.mode = np.zeros((count, size), dtype=np.int8)
         self.momentum = np.zeros((count, 3))
 
-    def _parameters(self) -> Floats:
-        """Return what stays the same, as the kernels name it; the largest mu follows."""
-        system, par = self.system, np.zeros(pk.PAR_ENTRIES)
-        par[pk.RADIUS] = system.rod.section.radius
-        par[pk.RESTITUTION] = system.restitution
-        par[pk.TANGENTIAL] = system.tangential_restitution
-        par[pk.STEP] = self.step
-        for at, direction in zip((pk.NORMAL, pk.TANGENT, pk.TANGENT_2), self.basis, strict=True):
-            par[at : at + 3] = direction
-        par[pk.ORIGIN : pk.ORIGIN + 3] = system.point
-        return par
+    def _planes(self) -> Table[pk.Plane]:
+        """Return what stays the same, as the kernels name it, in one element."""
+        system, planes = self.system, pk.Plane.table()
+        plane = planes[0]
+        plane.radius, plane.step = system.rod.section.radius, self.step
+        plane.friction = self.contacts["friction"].max()
+        plane.restitution = system.restitution
+        plane.tangential_restitution = system.tangential_restitution
+        plane.normal, plane.tangents = self.basis[0], self.basis[1:]
+        plane.origin = np.asarray(system.point)
+        return planes
 
     def go(self) -> None:
         """March to the end, or to where it stops."""
@@ -162,13 +163,12 @@ class _Walk:
                     motion,
                     float(save[k]),
                     min(at_once, left),
-                    self.par,
+                    self.planes,
                     f.mat,
                     forcing,
-                    self.marks,
                     self.scratch,
-                    self.work,
-                    self.tally,
+                    self.contacts,
+                    self.tallies,
                     self.buffer,
                     self.written,
                 )
@@ -177,12 +177,12 @@ class _Walk:
                 if code == pk.TOO_MANY_STEPS and done < left:
                     code = pk.EVENTS_FULL
                 if code == pk.EVENTS_FULL:
-                    part = (float(self.tally[pk.NOW]) - save[k - 1]) / (save[k] - save[k - 1])
+                    part = (float(self.tally.time) - save[k - 1]) / (save[k] - save[k - 1])
                     done, note = (k - 1 + part) / (len(save) - 1), f"{self.now.steps} steps"
                     yield Pause(done, note, self._state)
             if code in _REASONS:
                 self.status, what = _REASONS[code]
-                self.reason = f"{what} at t = {self.tally[pk.NOW]:.9g} s"
+                self.reason = f"{what} at t = {self.tally.time:.9g} s"
                 return
             self.now.reached = k
             self._observe(k)
@@ -196,11 +196,10 @@ class _Walk:
         return {
             "progress": StateArray(self.progress, within=(0, self.method.max_steps)),
             **{name: StateArray(getattr(self.flat, name)) for name in "rqvp"},
-            "marks": StateArray(self.marks, within=modes),
-            # impacts that never were, and mu where contacts cannot slip, are infinite
-            "work": StateArray(self.work, inf=True),
+            # impacts that never were, mu and bounds where contacts cannot slip are infinite
+            "contacts": StateArray(self.contacts, inf=_MAY_BE_INFINITE, within=modes),
             "scratch": StateArray(self.scratch),
-            "tally": StateArray(self.tally, inf=(pk.SHORTEST,)),
+            "tally": StateArray(self.tallies, inf=("shortest",), within=(0, MOST_WORK)),
             **{f"seen_{name}": StateArray(getattr(self, name), "saved", upto) for name in names},
             "seen_mode": StateArray(self.mode, "saved", upto, within=modes),
             **self.record.state(upto),
@@ -214,16 +213,14 @@ class _Walk:
             return False
         sizes = restore(self._state(), kept)
         check_count("progress", self.now.reached + 1, sizes["saved"], sizes["saved"])
-        if not np.isfinite(np.delete(self.work, [pk.HIT, pk.MU], axis=0)).all():
-            raise refused("work", "infinity", "finite numbers")
         return True
 
     def _begin(self) -> None:
         """Close what touches at the start, with an impact if it comes down or must not slip."""
-        f, mode = self.flat, self.marks[pk.MODE]
+        f, mode = self.flat, self.contacts["mode"]
         _, un, slip = self._survey()
-        rigid, small = bool(np.isinf(self.par[pk.MU_MOST])), 1e-12 * float(np.abs(f.v).max())
-        low = self.system.gaps(f.r.T) <= pk.SHALLOW * self.par[pk.RADIUS]
+        rigid, small = bool(np.isinf(self.plane.friction)), 1e-12 * float(np.abs(f.v).max())
+        low = self.system.gaps(f.r.T) <= pk.SHALLOW * self.plane.radius
         touches = low & (un <= small)
         speed = np.linalg.norm(slip, axis=1)
         mode[touches] = pk.ROLL
@@ -231,15 +228,15 @@ class _Walk:
             mode[touches & (speed > small)] = pk.SLIP
         arrive = touches if rigid else touches & (un < -small)
         if arrive.any() and ((rigid and speed[touches].max() > small) or un[arrive].min() < -small):
-            self.marks[pk.ARRIVE] = arrive
+            self.contacts["arrives"] = arrive
             mk.collide(
                 f.q,
                 f.v,
                 f.p,
-                self.par,
+                self.plane,
                 f.mat,
-                self.marks,
-                self.work,
+                self.contacts,
+                self.scratch,
                 self.tally,
                 1.0,
                 self.buffer,
@@ -249,48 +246,47 @@ class _Walk:
 
     def _survey(self) -> tuple[tuple[float, float], Floats, Floats]:
         """Return energies, normal velocities (nodes,) and slip velocities (nodes, 2)."""
-        f, work, slip = self.flat, self.work.copy(), np.empty((self.size, 2))
-        energies = mk.survey(mk.Motion(f.r, f.q, f.v, f.p), self.par, f.mat, work, slip)
-        return energies, work[pk.UN], slip
+        f, contacts, slip = self.flat, self.contacts.copy(), np.empty((self.size, 2))
+        energies = mk.survey(mk.Motion(f.r, f.q, f.v, f.p), self.plane, f.mat, contacts, slip)
+        return energies, contacts["normal_velocity"], slip
 
     def _first_forces(self, forcing: mk.Forcing) -> None:
         """Find the contact forces at the start, on copies of what a kick changes."""
         f, w = self.flat, mk.TRIAL_PART * self.step
-        marks, work, tally = self.marks.copy(), self.work.copy(), self.tally.copy()
-        tally[pk.TRIAL] = 1.0
+        contacts, tallies = self.contacts.copy(), self.tallies.copy()
+        tallies["trial"] = 1
         mk.march(
             mk.Motion(f.r, f.q, f.v.copy(), f.p.copy()),
-            float(tally[pk.NOW]),
+            float(self.tally.time),
             0,
-            self.par,
+            self.planes,
             f.mat,
             forcing,
-            marks,
             self.scratch,
-            work,
-            tally,
+            contacts,
+            tallies,
             self.buffer,
             self.written,
         )
-        self.work[pk.PRESS : pk.PRESS + 3] = work[pk.P : pk.P + 3] / w
+        self.contacts["force"] = contacts["impulse"] / w
         self.force[0] = self._force()
-        self.mode[0] = self.marks[pk.MODE, self.nodes]
+        self.mode[0] = self.contacts["mode"][self.nodes]
         self._look(0)
 
     def _force(self) -> Floats:
         """Return (nodes, 3) the contact forces of the last step [N]."""
-        return np.asarray(self.work[pk.PRESS : pk.PRESS + 3, self.nodes].T @ self.basis)
+        return np.asarray(self.contacts["force"][self.nodes] @ self.basis)
 
     def _observe(self, k: int) -> None:
         f, nodes = self.flat, self.nodes
         self.position[k] = f.r[:, nodes].T
         energies, _, slip = self._survey()
         self.slip[k] = slip[nodes]
-        sums = self.tally[[pk.EXTERNAL, pk.IMPACT, pk.ALGORITHMIC]]
-        self.energy[k] = (*energies, *sums)
-        self.heat[k] = self.work[pk.HEAT, nodes]
-        self.momentum[k] = f.v @ f.mat[MASS]
-        self.mode[k] = self.marks[pk.MODE, nodes]
+        tally = self.tally
+        self.energy[k] = (*energies, tally.external, tally.impact, tally.algorithmic)
+        self.heat[k] = self.contacts["heat"][nodes]
+        self.momentum[k] = f.v @ f.material.mass
+        self.mode[k] = self.contacts["mode"][nodes]
         self.force[k] = self._force()
         self.gap[k] = self.system.gaps(self.position[k])
         self._look(k)
@@ -304,7 +300,7 @@ class _Walk:
         push, twist = np.zeros((2, 3, self.size))
         push[:, self.nodes] = self.force[k].T
         # one radius below each node, on the frames beside it
-        turn = self.par[pk.RADIUS] * np.cross(push.T, self.basis[0]).T
+        turn = self.plane.radius * np.cross(push.T, self.basis[0]).T
         turn[:, 1:-1] *= 0.5
         twist[:, :-1] += turn[:, :-1]
         twist[:, :-1] += turn[:, 1:]
@@ -343,8 +339,8 @@ class _Walk:
                 "events": len(self.events),
                 "steps": int(self.now.steps),
                 "step": self.step,
-                "shortest_step": float(self.tally[pk.SHORTEST]) if self.now.steps else self.step,
-                "most_sweeps": int(self.tally[pk.SWEEPS]),
+                "shortest_step": float(self.tally.shortest) if self.now.steps else self.step,
+                "most_sweeps": int(self.tally.sweeps),
             },
             citations=("strings",),
             size=counted(self.nodes.size, "node"),
@@ -352,12 +348,12 @@ class _Walk:
 
     def _variables(self, upto: int) -> dict[str, Variable]:
         size, each = self.nodes.size, ("time", "contact")
-        number, radius = np.ones(size, dtype=np.int64), np.full(size, self.par[pk.RADIUS])
+        number, radius = np.ones(size, dtype=np.int64), np.full(size, self.plane.radius)
         normal = self.force[:upto] @ self.basis[0]
         along = self.force[:upto] - normal[:, :, None] * self.basis[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(normal > 0.0, np.linalg.norm(along, axis=2) / normal, np.nan)
-        place = self.position[:upto] - self.par[pk.RADIUS] * self.basis[0]
+        place = self.position[:upto] - self.plane.radius * self.basis[0]
         speed = np.linalg.norm(self.slip[:upto], axis=2)
         over = self.slip[:upto] @ self.basis[1:]
         nodes = ("time", "node", "axis")
@@ -380,35 +376,35 @@ class _Walk:
         }
 
     def _event_log(self) -> EventLog:
-        rows = self.events.rows
-        closes = np.isin(rows[:, pk.KIND], (pk.CLOSES, pk.BOUNCES))
+        events = self.events.rows
+        closes, normal = np.isin(events["kind"], (pk.CLOSES, pk.BOUNCES)), events["normal"]
         return EventLog(
-            rows[:, pk.TIME].copy(),
-            rows[:, pk.NODE].astype(np.int64) + 1 - int(self.nodes[0]),
-            [_MODES[int(v)] for v in rows[:, pk.MODE_BEFORE]],
-            [_MODES[int(v)] for v in rows[:, pk.MODE_AFTER]],
-            [_KINDS[int(v)] for v in rows[:, pk.KIND]],
+            events["time"].copy(),
+            events["node"] + 1 - int(self.nodes[0]),
+            [_MODES[mode] for mode in events["before"].tolist()],
+            [_MODES[mode] for mode in events["after"].tolist()],
+            [_KINDS[int(kind)] for kind in events["kind"].tolist()],
             {
-                "normal": np.where(closes, np.nan, rows[:, pk.FORCE_N]),
-                "closing_speed": np.where(closes, -rows[:, pk.FORCE_N], np.nan),
-                "slip_speed": rows[:, pk.SPEED_T].copy(),
+                "normal": np.where(closes, np.nan, normal),
+                "closing_speed": np.where(closes, -normal, np.nan),
+                "slip_speed": events["slip_speed"].copy(),
             },
             {"normal": "N", "closing_speed": "m/s", "slip_speed": "m/s"},
         )
 
     def _checks(self, energy: Ledger) -> tuple[Check, ...]:
         rod, tally = self.system.rod, self.tally
-        most = max(float(tally[pk.MOST_N]), 1e-290)
+        most = max(float(tally.normal_force), 1e-290)
         # strains and places are known to rounding, and energies of a rod at rest are made of it
         pressed = float(np.linalg.norm(self.force, axis=2).sum(axis=1).max(initial=0.0))
         noise = (1e-26 * rod.section.axial_stiffness + 2.2e-16 * pressed) * rod.rest_length
         rests = energy.scale <= noise
         scale = np.inf if rests else max(energy.scale, 1e-290)
-        gained, scheme = float(tally[pk.GAVE]) / scale, float(tally[pk.COST]) / scale
-        over = float(tally[pk.OVER]) / most
-        stuck = float(self.tally[pk.STUCK])
-        deep = float(max(0.0, -self.tally[pk.DEPTH])) / float(self.par[pk.RADIUS])
-        closed, mu = 0.0 if rests else energy.imbalance_rel, float(self.par[pk.MU_MOST])
+        gained, scheme = float(tally.given) / scale, float(tally.cost) / scale
+        over = float(tally.excess) / most
+        stuck = float(self.tally.unconverged)
+        deep = float(max(0.0, -self.tally.depth)) / float(self.plane.radius)
+        closed, mu = 0.0 if rests else energy.imbalance_rel, float(self.plane.friction)
         return (
             Check(
                 "ledger_closes",
@@ -424,7 +420,7 @@ class _Walk:
                 bool(gained <= 1e-14),
                 gained,
                 1e-14,
-                float(tally[pk.GAVE_AT]) if gained > 0.0 else None,
+                float(tally.given_time) if gained > 0.0 else None,
                 "heat that friction gave back in all steps, over the energy",
             ),
             Check(
@@ -457,7 +453,7 @@ class _Walk:
                 bool(over <= 1e-9),
                 over,
                 1e-9,
-                float(tally[pk.OVER_AT]) if over > 0.0 else None,
+                float(tally.excess_time) if over > 0.0 else None,
                 f"friction beyond mu N, mu = {mu:.6g}",
             ),
         )

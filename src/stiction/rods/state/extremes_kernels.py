@@ -7,109 +7,111 @@ from __future__ import annotations
 
 import math
 
-from stiction.numerics.arrays import Matrix
+from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import (
-    AT_END,
-    B1,
-    CROSSING,
-    DISTANCE,
-    EMPTY,
-    FORCE_C,
-    KIND,
-    MODE,
-    NODE1,
-    NOISE,
-    OUTER,
-    REACH,
-    ROD1,
-    ROLL,
-    RULE,
-    SLOW,
-    TANGENCY,
-    N,
-    P,
-    Touch,
-)
+from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Touch
 from stiction.rods.contact.observe_kernels import contact_rates
-from stiction.rods.driving_kernels import SLIDES, SLOT, SPIN
+from stiction.rods.driving_kernels import Drive
 
-# columns of the extremes of a contact, each with the time [s] after it: normal force, pulling > 0
-# [N]; interpenetration [m]; minus the sine of the angle at a single point; speed along a rod over
-# that of its shear waves, and the number of the rod behind its time; tangential over normal force;
-# part of the force that an end which slides ignores, and the number of the rod behind its time
-PULL, DEPTH, PARALLEL, FAST, FAST_ROD, RUB, IGNORED, IGNORED_ROD = 0, 2, 4, 6, 8, 9, 11, 13
-EXTREMES = 14
 # less than any value
 NEVER = -1e300
 
 
+class Extreme(Struct):
+    """The worst of a contact, each with the time [s].
+
+    pull : normal force, pulling > 0 [N]
+    depth : interpenetration [m]
+    parallel : minus the sine of the angle at a single point
+    wave_ratio, wave_body : speed along a rod over that of its shear waves, and on which
+    friction : tangential over normal force
+    ignored, ignored_body : part of the force that an end which slides ignores, and of which rod
+    """
+
+    pull: float
+    pull_time: float
+    depth: float
+    depth_time: float
+    parallel: float
+    parallel_time: float
+    wave_ratio: float
+    wave_ratio_time: float
+    wave_body: int
+    friction: float
+    friction_time: float
+    ignored: float
+    ignored_time: float
+    ignored_body: int
+
+
 @kernel(borrows=True)
-def end_weight(touch: Touch, c: int, side: int, node: int) -> float:
-    """Return the weight of a node in the point of contact c on one of its rods."""
-    g, first = touch.geom[c], touch.marks[c, NODE1 + side]
+def end_weight(k: Contact, side: int, node: int) -> float:
+    """Return the weight of a node in the point of a contact on one of its rods."""
+    first = k.nodes[side]
     if first <= node < first + 4:
-        return float(g[B1 + 4 * side + node - first])
-    if touch.marks[c, RULE] == FITTED and node == first - 1:
-        return float(g[OUTER + 2 * side])
-    if touch.marks[c, RULE] == FITTED and node == first + 4:
-        return float(g[OUTER + 2 * side + 1])
+        return float(k.node_weights[side, node - first])
+    if k.rule == FITTED and node == first - 1:
+        return float(k.outer_weights[side, 0])
+    if k.rule == FITTED and node == first + 4:
+        return float(k.outer_weights[side, 1])
     return 0.0
 
 
 @kernel(borrows=True)
-def note_extremes(touch: Touch, v: Matrix, driven: Matrix, rate: float, now: float) -> None:
+def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, now: float) -> None:
     """Keep the worst of every contact at the end of a step.
 
     Parameters
     ----------
     v : velocities of nodes [m/s]
     driven : clamps that move, as `driving_kernels` has them
-    rate : what makes a force of the impulses of the step [1/s]; 0 where kick holds forces
+    rate : what makes a force of the impulses of the step [1/s]; 0 where contacts hold forces
     now : time [s]
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
     """
-    index, geom, law = touch.marks, touch.geom, touch.law
-    for c in range(index.shape[0]):
-        if index[c, MODE] == EMPTY:
+    contacts = touch.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode == EMPTY:
             continue
-        g, k, most = geom[c], touch.kick[c], touch.extremes[c]
-        depth = law[c, REACH] - g[DISTANCE]
-        if depth > most[DEPTH]:
-            most[DEPTH], most[DEPTH + 1] = depth, now
-        if index[c, KIND] == CROSSING and index[c, AT_END] == 0:
-            sine = min(1.0, g[TANGENCY])
-            if -sine > most[PARALLEL]:
-                most[PARALLEL], most[PARALLEL + 1] = -sine, now
-        if index[c, MODE] < ROLL:
+        most = touch.extremes[c]
+        depth = k.reach - k.distance
+        if depth > most.depth:
+            most.depth, most.depth_time = depth, now
+        if k.kind == CROSSING and k.at_end == 0:
+            sine = min(1.0, k.sine)
+            if -sine > most.parallel:
+                most.parallel, most.parallel_time = -sine, now
+        if k.mode < ROLL:
             continue
-        fx, fy, fz = k[FORCE_C], k[FORCE_C + 1], k[FORCE_C + 2]
+        fx, fy, fz = k.force[0], k.force[1], k.force[2]
         if rate > 0.0:
-            fx, fy, fz = rate * k[P], rate * k[P + 1], rate * k[P + 2]
-        along = fx * g[N] + fy * g[N + 1] + fz * g[N + 2]
-        tx, ty, tz = fx - along * g[N], fy - along * g[N + 1], fz - along * g[N + 2]
-        if along > most[PULL]:
-            most[PULL], most[PULL + 1] = along, now
+            fx, fy, fz = rate * k.impulse[0], rate * k.impulse[1], rate * k.impulse[2]
+        n = k.normal
+        along = fx * n[0] + fy * n[1] + fz * n[2]
+        tx, ty, tz = fx - along * n[0], fy - along * n[1], fz - along * n[2]
+        if along > most.pull:
+            most.pull, most.pull_time = along, now
         # forces that are rounding have no direction
         rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-        ratio = rub / abs(along) if abs(along) > law[c, NOISE] else 0.0
-        if ratio > most[RUB]:
-            most[RUB], most[RUB + 1] = ratio, now
-        first, second = contact_rates(v, c, touch.place, index, geom)
+        ratio = rub / abs(along) if abs(along) > k.noise else 0.0
+        if ratio > most.friction:
+            most.friction, most.friction_time = ratio, now
+        first, second = contact_rates(v, k)
         for side in range(2):
-            speed = law[c, SLOW + side] * (abs(first) if side == 0 else abs(second))
-            if speed > most[FAST]:
-                most[FAST], most[FAST + 1] = speed, now
-                most[FAST_ROD] = index[c, ROD1 + side]
+            speed = k.wave_times[side] * (abs(first) if side == 0 else abs(second))
+            if speed > most.wave_ratio:
+                most.wave_ratio, most.wave_ratio_time = speed, now
+                most.wave_body = k.bodies[side]
         size = math.sqrt(along * along + rub * rub)
         for d in range(driven.shape[0] if size > 0.0 else 0):
-            if driven[d, SLIDES] == 1.0:
-                row = driven[d]
-                part = abs(fx * row[SPIN] + fy * row[SPIN + 1] + fz * row[SPIN + 2]) / size
+            drive = driven[d]
+            if drive.slides == 1:
+                part = abs(fx * drive.spin[0] + fy * drive.spin[1] + fz * drive.spin[2]) / size
                 for side in range(2):
-                    weight = abs(end_weight(touch, c, side, int(row[SLOT])))
-                    if weight != 0.0 and weight * part > most[IGNORED]:
-                        most[IGNORED], most[IGNORED + 1] = weight * part, now
-                        most[IGNORED_ROD] = index[c, ROD1 + side]
+                    weight = abs(end_weight(k, side, drive.slot))
+                    if weight != 0.0 and weight * part > most.ignored:
+                        most.ignored, most.ignored_time = weight * part, now
+                        most.ignored_body = k.bodies[side]

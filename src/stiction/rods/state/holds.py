@@ -8,20 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.rods.assembly import Flat, holds_section, third_directors
-from stiction.rods.driving_kernels import (
-    IS_FRAME,
-    RISE,
-    SINCE,
-    SLIDES,
-    SLOT,
-    SPIN,
-    TOLD_FROM,
-    TOLD_UPTO,
-    VELOCITY,
-)
+from stiction.rods.driving_kernels import Drive
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, Driven, Pinned, Turned
-from stiction.rods.rod_kernels import INERTIA, MASS
 
 __all__ = ["PIN", "Hold", "holds_of", "reactions"]
 
@@ -88,22 +77,22 @@ def reactions(
     ends = np.array([hold.node for hold in holds])[owner]
     part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
     part += _of_moving(flat, slots, arm, now)
-    for row in flat.driven[flat.driven[:, SLIDES] == 1.0]:
-        # nothing holds the end along its way
-        axis, here = row[SPIN : SPIN + 3], slots == int(row[SLOT])
+    for drive in flat.driven[flat.driven["slides"] == 1]:
+        # nothing holds the end along its axis
+        axis, here = drive.spin, slots == drive.slot
         part[here] -= np.outer(part[here] @ axis, axis)
     np.add.at(pull, owner, part)
     np.add.at(turn, owner, np.cross(arm, part))
     for k, slot in frames:
         turn[k] -= torque[:, slot]
     owners = {slot: k for k, slot in frames}
-    for row in flat.driven:
-        slot = int(row[SLOT])
-        if row[IS_FRAME] and slot in owners:
-            _, (spin, rate) = _rates(row, now)
+    for drive in flat.driven:
+        slot = drive.slot
+        if drive.is_frame and slot in owners:
+            _, (spin, rate) = _rates(drive, now)
             axis = third_directors(flat.q[:, slot : slot + 1])[:, 0]
             more = rate + (rate @ axis) * axis + (spin @ axis) * np.cross(spin, axis)
-            turn[owners[slot]] += flat.mat[INERTIA, slot] * more
+            turn[owners[slot]] += flat.material.inertia[slot] * more
     return pull, turn
 
 
@@ -111,24 +100,24 @@ def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
     """Return (slots, 3) mass times acceleration of nodes that are driven; 0 of those that stay."""
     found = np.zeros((len(slots), 3))
     where = {int(slot): j for j, slot in enumerate(slots)}
-    for row in flat.driven:
-        j = where.get(int(row[SLOT]), -1)
-        if row[IS_FRAME] or row[SLIDES] or j < 0:
+    for drive in flat.driven:
+        j = where.get(drive.slot, -1)
+        if drive.is_frame or drive.slides or j < 0:
             continue
-        (_, faster), (spin, rate) = _rates(row, now)
+        (_, faster), (spin, rate) = _rates(drive, now)
         faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
-        found[j] = flat.mat[MASS, int(row[SLOT])] * faster
+        found[j] = flat.material.mass[drive.slot] * faster
     return found
 
 
-def _rates(row: Floats, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+def _rates(drive: Drive, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """Return velocity and angular velocity of a moving clamp, each with its rate."""
-    if row[TOLD_UPTO] > row[TOLD_FROM]:
+    if drive.last > drive.first:
         # the frame of a section has no inertia
         still = np.zeros(3)
         return (still, still), (still, still)
-    late, rise = now - row[SINCE], row[RISE]
+    late, rise = now - drive.since, drive.rise
     part = 1.0 if late >= rise else late / rise
     grows = 0.0 if late >= rise else 1.0 / rise
-    velocity, spin = row[VELOCITY : VELOCITY + 3], row[SPIN : SPIN + 3]
+    velocity, spin = np.asarray(drive.velocity), np.asarray(drive.spin)
     return (part * velocity, grows * velocity), (part * spin, grows * spin)

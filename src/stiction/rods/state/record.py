@@ -9,21 +9,8 @@ from stiction.core.checkpoint import StateArray
 from stiction.core.run import Variable
 from stiction.rods.assembly import Flat, third_directors
 from stiction.rods.contact.kernels import PLANE, SPHERE
-from stiction.rods.driving_kernels import IS_MOMENT, add_loads
+from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
-from stiction.rods.rod_kernels import (
-    AXIAL,
-    BEND,
-    DRAG,
-    DS,
-    INERTIA,
-    MASS,
-    PHI1,
-    RETARD,
-    SHEAR,
-    TURN_DRAG,
-    TWIST,
-)
 from stiction.rods.state.holds import PIN, holds_of, reactions
 
 __all__ = ["Inner", "StateRecord"]
@@ -83,8 +70,8 @@ class StateRecord:
         starts = zip(flat.first, counts, strict=False)
         self.elements = np.concatenate([np.arange(i, i + n) for i, n in starts])
         self.holds = holds_of(rods, flat)
-        self.varying = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] == 0.0).any())
-        self.turned = bool(flat.loads.size) and bool((flat.loads[:, IS_MOMENT] > 0.0).any())
+        self.varying = bool((flat.loads["is_moment"] == 0).any())
+        self.turned = bool((flat.loads["is_moment"] == 1).any())
         parts = {
             "node": flat.nodes.size,
             "element": self.elements.size,
@@ -124,8 +111,8 @@ class StateRecord:
             seen["clamp_frame"][k] = f.q[:, frames].T
             seen["clamp_angular_velocity"][k] = spin[:, frames].T
             # what is held has no drag
-            force = inner.force + touch[0] + f.drag[DRAG] * v
-            torque = inner.torque + touch[1] + f.drag[TURN_DRAG] * spin
+            force = inner.force + touch[0] + f.drags.node * v
+            torque = inner.torque + touch[1] + f.drags.element * spin
             found = reactions(f, self.holds, force, torque, now)
             seen["clamp_force"][k], seen["clamp_moment"][k] = found
         if self.varying or self.turned:
@@ -188,7 +175,7 @@ class StateRecord:
         }
 
     def _constants(self) -> dict[str, Variable]:
-        f, nodes, elements, mat = self.flat, self.flat.nodes, self.elements, self.flat.mat
+        f, nodes, elements, rod = self.flat, self.flat.nodes, self.elements, self.flat.material
         gravity = np.asarray(self.rods.gravity, dtype=np.float64)
         numbers = np.arange(1, nodes.size + 1)[np.isin(nodes, elements)]
         joined = np.column_stack([numbers, numbers + 1])
@@ -198,37 +185,45 @@ class StateRecord:
             ),
             "gravity": Variable(gravity, ("axis",), "m/s^2", "acceleration of every rod"),
         }
-        rows: tuple[tuple[str, int, str, str, str], ...] = (
-            ("mass_of_node", MASS, "node", "kg", "mass of a node"),
+        angle = "moment over the angle of"
+        rows: tuple[tuple[str, Floats, str, str, str], ...] = (
+            ("mass_of_node", rod.mass, "node", "kg", "mass of a node"),
             (
                 "inertia_of_element",
-                INERTIA,
+                rod.inertia,
                 "element",
                 "kg m^2",
                 "about a diameter",
             ),
-            ("length_of_element", DS, "element", "m", "rest length"),
-            ("shear_stiffness", SHEAR, "element", "N", "force over shear strain"),
-            ("axial_stiffness", AXIAL, "element", "N", "force over stretch"),
-            ("bending_of_joint", BEND, "node", "N m", "moment over the angle of bending at a node"),
-            ("twist_of_joint", TWIST, "node", "N m", "moment over the angle of twist at a node"),
+            ("length_of_element", rod.length, "element", "m", "rest length"),
+            ("shear_stiffness", rod.shear, "element", "N", "force over shear strain"),
+            ("axial_stiffness", rod.axial, "element", "N", "force over stretch"),
+            ("bending_of_joint", rod.bend, "node", "N m", f"{angle} bending at a node"),
+            ("twist_of_joint", rod.twist, "node", "N m", f"{angle} twist at a node"),
         )
         of = {"node": nodes, "element": elements}
         for name, row, part, unit, meaning in rows:
-            found[name] = Variable(mat[row, of[part]].copy(), (part,), unit, meaning)
-        angle = mat[PHI1 : PHI1 + 3, nodes].T.copy()
+            found[name] = Variable(row[of[part]].copy(), (part,), unit, meaning)
         meaning = "angle between the frames beside a node of the unloaded rod"
-        found["natural_angle"] = Variable(angle, ("node", "axis"), "rad", meaning)
-        drags: tuple[tuple[str, int, str, str, str], ...] = (
-            ("drag_of_node", DRAG, "node", "N s/m", "damping force over velocity"),
-            ("drag_of_element", TURN_DRAG, "element", "N m s", "moment over angular velocity"),
-            ("retardation_of_element", RETARD, "element", "s", "time of internal damping"),
+        natural = rod.angle[:, nodes].T.copy()
+        found["natural_angle"] = Variable(natural, ("node", "axis"), "rad", meaning)
+        drag = f.drags
+        drags: tuple[tuple[str, Floats, str, str, str], ...] = (
+            ("drag_of_node", drag.node, "node", "N s/m", "damping force over velocity"),
+            ("drag_of_element", drag.element, "element", "N m s", "moment over angular velocity"),
+            (
+                "retardation_of_element",
+                drag.retardation,
+                "element",
+                "s",
+                "time of internal damping",
+            ),
         )
         for name, row, part, unit, meaning in drags:
-            values = f.drag[row, of[part]].copy()
+            values = row[of[part]].copy()
             if values.any():
                 found[name] = Variable(values, (part,), unit, meaning)
-        constant = f.constant[:, nodes].T - mat[MASS, nodes][:, None] * gravity
+        constant = f.constant[:, nodes].T - f.material.mass[nodes][:, None] * gravity
         if np.abs(constant).max(initial=0.0) > 1e-14 * np.abs(f.constant).max(initial=0.0):
             meaning = "constant loads besides gravity"
             found["constant_force"] = Variable(constant, ("node", "axis"), "N", meaning)

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from scipy.interpolate import BSpline
 
 from stiction.core.audit import Check
-from stiction.rods.state import extremes_kernels as xk
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
@@ -42,11 +41,12 @@ def end_weights(places: Floats, elements: int, curve: str) -> Floats:
 
 def lost_by_slides(history: RodHistory) -> Check:
     """Return the check of what ends that slide should take of contacts."""
-    c = int(np.argmax(history.extremes[:, xk.IGNORED]))
-    value, when = history.extremes[c, xk.IGNORED : xk.IGNORED + 2].tolist()
+    c = int(np.argmax(history.extremes["ignored"]))
+    worst = history.extremes[c]
+    value, when = float(worst.ignored), float(worst.ignored_time)
     note = _NOTE
     if value > 0.0:
-        rod = int(history.extremes[c, xk.IGNORED_ROD]) + 1
+        rod = worst.ignored_body + 1
         note += f"; contact {c + 1} on rod {rod}"
     value, time = max(value, 0.0), (when if value > 0.0 else None)
     return Check("slides_feel_contacts", value <= _LIMIT, value, _LIMIT, time, note)

@@ -51,6 +51,7 @@ KINDS = [
     Array(types.float64, 3, "C", readonly=True),
     RECORD,
     Array(RECORD, 1, "C"),
+    from_dtype(np.dtype([("nodes", "i8", (2,)), ("time", "f8"), ("weights", "f8", (2, 4))])),
     types.NamedTuple((RECORD, Array(RECORD, 1, "A")), Pair),
     types.NamedTuple((types.int64, Array(types.float64, 1, "C")), Pair),
     types.NamedUniTuple(types.float64, 2, Pair),

@@ -62,21 +62,20 @@ def test_the_curve_reaches_the_end_nodes_and_its_weights_are_those_of_the_curve(
     found = np.array([axis_point(r, 0, n, s, a, rule) for a in range(3)])
     expected = [curve(s), curve.derivative()(s), curve.derivative(2)(s)]
     assert_allclose(found.T, expected, rtol=0.0, atol=1e-12)
-    index = np.zeros((1, ck.INDEX_COLUMNS), dtype=np.int64)
-    index[0, [ck.COUNT1, ck.COUNT2]], index[0, ck.RULE] = n, rule
-    geom, place = np.zeros((1, ck.GEOM_COLUMNS)), np.array([[s, s]])
+    contact = ck.Contact.table()[0]
+    contact.elements, contact.rule, contact.place = n, rule, s
     # weights of elements hold the lever
-    geom[0, ck.LEVER : ck.LEVER + 2] = 1.0
-    ck.weigh(0, int(rng.integers(2)), place, index, geom)
-    ck.weigh(0, 0, place, index, geom)
-    weights, start = geom[0, ck.B1 : ck.B1 + 4], index[0, ck.NODE1]
+    contact.levers = 1.0
+    ck.weigh(contact, int(rng.integers(2)))
+    ck.weigh(contact, 0)
+    weights, start = contact.node_weights[0], contact.nodes[0]
     seen = weights @ given[start : start + 4]
-    for outer, node in zip(geom[0, ck.OUTER : ck.OUTER + 2], (start - 1, start + 4), strict=True):
+    for outer, node in zip(contact.outer_weights[0], (start - 1, start + 4), strict=True):
         assert 0 <= node <= n or outer == 0.0
         seen += outer * given[min(max(node, 0), n)]
     assert_allclose(seen, curve(s), rtol=0.0, atol=1e-12)
     # what turns evenly is seen without an error up to the ends
-    weights, start = geom[0, ck.E1 : ck.E1 + 4], index[0, ck.ELEM1]
+    weights, start = contact.frame_weights[0], contact.frames[0]
     assert weights.sum() == pytest.approx(1.0, abs=1e-14)
     assert 0 <= start <= n - 4
     assert weights @ (start + np.arange(4) + 0.5) == pytest.approx(s, abs=1e-12)

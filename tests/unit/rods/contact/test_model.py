@@ -21,7 +21,7 @@ from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Free
-from stiction.rods.rod_kernels import INERTIA, TURN_DRAG, drift
+from stiction.rods.rod_kernels import drift
 
 
 class Bent:
@@ -43,18 +43,18 @@ class Bent:
         f.v[:] = random.standard_normal(f.v.shape)
         f.p[:] = random.standard_normal(f.p.shape)
         self.state = ContactState(rods, f)
+        self.contact = self.state.contacts[0]
         self.mobility = f.mobility(0.0)
         self.locate()
 
     def locate(self):
         """Find the contact again."""
-        s = self.state
-        assert ck.locate(self.flat.r, 0, s.place, s.index, s.geom) == ck.INSIDE
+        assert ck.locate(self.flat.r, self.contact) == ck.INSIDE
 
     def slip(self):
         """Return the slip velocity."""
-        f, s = self.flat, self.state
-        return np.array(ck.slip_velocity(f.q, 0, s.index, s.geom, f.v, f.p))
+        f = self.flat
+        return np.array(ck.slip_velocity(f.q, self.contact, f.v, f.p))
 
     def moved(self, time):
         """Return a copy that moved freely for a time."""
@@ -88,19 +88,17 @@ def test_a_projected_contact_moves_the_whole_second_rod(lift):
     second = slice(flat.first[1], flat.first[1] + 21)
     assert_allclose(flat.r[:, second], before[:, second] - lift * UP[:, None], atol=1e-12)
     assert np.array_equal(flat.r[:, : flat.first[1]], before[:, : flat.first[1]])
-    assert state.geom[0, ck.DISTANCE] == pytest.approx(2.0 * SECTION.radius, rel=1e-12)
+    assert state.contacts[0].distance == pytest.approx(2.0 * SECTION.radius, rel=1e-12)
 
 
 @BENT
 def test_place_obeys_tangency(curve):
     bent = Bent(**curve)
-    f, s = bent.flat, bent.state
+    f, contact = bent.flat, bent.contact
     ends = [
         np.array(
             [
-                axis_point(
-                    f.r, *s.index[0, [ck.FIRST1 + k, ck.COUNT1 + k]], s.place[0, k], a, f.rule
-                )
+                axis_point(f.r, contact.first[k], contact.elements[k], contact.place[k], a, f.rule)
                 for a in range(3)
             ]
         )
@@ -109,24 +107,24 @@ def test_place_obeys_tangency(curve):
     apart = ends[1][:, 0] - ends[0][:, 0]
     for end in ends:
         assert abs(apart @ end[:, 1]) <= 1e-14
-    assert s.geom[0, ck.DISTANCE] == pytest.approx(np.linalg.norm(apart), rel=1e-12)
+    assert contact.distance == pytest.approx(np.linalg.norm(apart), rel=1e-12)
 
 
 @pytest.mark.parametrize("turn_drag", [0.0, 5.0])
 @BENT
 def test_response_is_the_slip_that_a_push_gives(turn_drag, curve):
     bent = Bent(**curve)
-    f, s = bent.flat, bent.state
+    f, contact = bent.flat, bent.contact
     # drag on turning takes more of a turn across the axis, whose inertia is half of that along it
-    f.drag[TURN_DRAG] = turn_drag * f.mat[INERTIA].max()
+    f.drags.element[:] = turn_drag * f.material.inertia.max()
     bent.mobility = f.mobility(1.0)
     assert (turn_drag == 0.0) == np.allclose(2.0 * bent.mobility[2], bent.mobility[1], rtol=1e-9)
-    ck.response(f.q, 0, s.index, s.geom, bent.mobility)
-    given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
+    ck.response(f.q, contact, bent.mobility)
+    given = contact.delassus
     seen, start = np.zeros((3, 3)), bent.slip()
     for k in range(3):
         f.v[:] = f.p[:] = 0.0
-        ck.push(f.q, 0, s.index, s.geom, *np.eye(3)[k], bent.mobility, f.v, f.p)
+        ck.push(f.q, contact, *np.eye(3)[k], bent.mobility, f.v, f.p)
         seen[:, k] = bent.slip()
     assert_allclose(seen, given, rtol=1e-12, atol=1e-12 * np.abs(given).max())
     assert_allclose(given, given.T, rtol=0, atol=1e-13 * np.abs(given).max())
@@ -139,17 +137,18 @@ def test_response_is_the_slip_that_a_push_gives(turn_drag, curve):
 def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(normal, across, seed):
     # u_n+ = -e_n u_n-, u_t+ = -e_t u_t- where the bound of friction is not met
     bent = Bent(seed)
-    f, s = bent.flat, bent.state
-    n = s.geom[0, ck.N : ck.N + 3].copy()
+    f, contact = bent.flat, bent.contact
+    n = contact.normal.copy()
     before = bent.slip()
     if before @ n < 0.0:
         # the first rod has to come nearer to the second
         f.v[:] *= -1.0
         f.p[:] *= -1.0
         before = bent.slip()
-    s.index[0, ck.MODE] = ck.OPEN
-    s.law[0, [ck.MU, ck.RESTITUTION, ck.TANGENTIAL]] = 1e3, normal, across
-    strike(f.q, s.index, s.geom, s.law, bent.mobility, f.v, f.p, s.kick, 0, False)
+    contact.mode = ck.OPEN
+    contact.friction, contact.restitution = 1e3, normal
+    contact.tangential_restitution = across
+    strike(f.q, bent.state.contacts, bent.mobility, f.v, f.p, 0, False)
     expected = -across * before - (normal - across) * (before @ n) * n
     assert_allclose(bent.slip(), expected, rtol=0.0, atol=1e-10 * np.linalg.norm(before))
 
@@ -157,53 +156,52 @@ def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(norma
 @pytest.mark.parametrize(("along", "mode"), [(0.3, ck.OPEN), (-0.3, ck.ROLL)])
 def test_a_contact_that_would_pull_is_let_go_as_if_it_had_done_nothing(along, mode):
     bent = Bent()
-    f, s = bent.flat, bent.state
-    s.index[0, ck.MODE], s.index[0, ck.OPENS] = ck.ROLL, 1
+    f, contact = bent.flat, bent.contact
+    contact.mode, contact.may_open = ck.ROLL, 1
     # an impulse along n on the first rod draws it to the second
-    impulse = along * s.geom[0, ck.N : ck.N + 3] + 0.1 * np.cross(s.geom[0, ck.N : ck.N + 3], ALONG)
+    impulse = along * contact.normal + 0.1 * np.cross(contact.normal, ALONG)
     before = np.concatenate([f.v.ravel(), f.p.ravel()])
-    ck.push(f.q, 0, s.index, s.geom, *impulse, bent.mobility, f.v, f.p)
-    s.kick[0, ck.P : ck.P + 3] = impulse
+    ck.push(f.q, contact, *impulse, bent.mobility, f.v, f.p)
+    contact.impulse = impulse
     pushed = np.concatenate([f.v.ravel(), f.p.ravel()])
-    release(f.q, s.index, s.geom, bent.mobility, f.v, f.p, s.kick)
+    release(f.q, bent.state.contacts, bent.mobility, f.v, f.p)
     after = np.concatenate([f.v.ravel(), f.p.ravel()])
-    assert s.index[0, ck.MODE] == mode
+    assert contact.mode == mode
     assert np.abs(pushed - before).max() > 1e-3
     if mode == ck.OPEN:
         assert_allclose(after, before, rtol=0.0, atol=1e-12 * np.abs(pushed).max())
-        assert not s.kick[0, ck.P : ck.P + 3].any()
+        assert not contact.impulse.any()
     else:
         assert np.array_equal(after, pushed)
-        assert np.array_equal(s.kick[0, ck.P : ck.P + 3], impulse)
+        assert np.array_equal(contact.impulse, impulse)
 
 
 @BENT
 def test_normal_and_tangential_response_do_not_couple(curve):
     bent = Bent(**curve)
-    f, s = bent.flat, bent.state
-    ck.response(f.q, 0, s.index, s.geom, bent.mobility)
-    given = s.geom[0, ck.G : ck.G + 9].reshape(3, 3)
-    normal = s.geom[0, ck.N : ck.N + 3]
+    f, contact = bent.flat, bent.contact
+    ck.response(f.q, contact, bent.mobility)
+    given = contact.delassus
+    normal = contact.normal
     assert np.linalg.norm(np.cross(given @ normal, normal)) <= 1e-13 * np.linalg.norm(given)
 
 
 @BENT
 def test_rates_are_those_of_the_located_places(curve):
     bent = Bent(**curve)
-    s = bent.state
-    rates = contact_rates(bent.flat.v, 0, s.place, s.index, s.geom)
+    rates = contact_rates(bent.flat.v, bent.contact)
     eps = 1e-6
-    change = (bent.moved(eps).state.place - bent.moved(-eps).state.place)[0] / (2.0 * eps)
+    change = (bent.moved(eps).contact.place - bent.moved(-eps).contact.place) / (2.0 * eps)
     assert_allclose(rates, change, rtol=1e-7, atol=1e-7)
 
 
 @BENT
 def test_drift_of_slip_is_its_rate_along_the_free_motion(curve):
     bent = Bent(**curve)
-    f, s = bent.flat, bent.state
+    f, contact = bent.flat, bent.contact
     out = np.zeros(10)
-    rates = contact_rates(f.v, 0, s.place, s.index, s.geom)
-    slip_drift(f.q, 0, s.place, s.index, s.geom, f.v, f.p, *rates, out)
+    rates = contact_rates(f.v, contact)
+    slip_drift(f.q, contact, f.v, f.p, *rates, out)
     eps = 1e-6
     change = (bent.moved(eps).slip() - bent.moved(-eps).slip()) / (2.0 * eps)
     assert_allclose(out[:3], change, rtol=1e-6, atol=1e-7 * np.abs(change).max())
@@ -212,8 +210,8 @@ def test_drift_of_slip_is_its_rate_along_the_free_motion(curve):
 @BENT
 def test_the_approach_is_the_rate_of_the_gap(curve):
     bent = Bent(**curve)
-    eps, normal = 1e-6, bent.state.geom[0, ck.N : ck.N + 3]
-    later, sooner = (bent.moved(t).state.geom[0, ck.DISTANCE] for t in (eps, -eps))
+    eps, normal = 1e-6, bent.contact.normal
+    later, sooner = (bent.moved(t).contact.distance for t in (eps, -eps))
     assert bent.slip() @ normal == pytest.approx(-(later - sooner) / (2.0 * eps), rel=1e-7)
 
 

@@ -7,7 +7,7 @@ from scipy.optimize import brentq, root
 
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE
 from stiction.rods.contact.pairs import group_pieces, near_pieces, wrap_pieces
-from stiction.rods.contact.search_kernels import find_candidates
+from stiction.rods.contact.search_kernels import Candidate, find_candidates
 
 LINE_BELOW = np.sin(np.deg2rad(20.0))
 CROSSING, LINE = 0, 1
@@ -35,9 +35,10 @@ def search(rods, radius, margin, separation=None, capacity=4096, rule=SPLINE):
     ds = np.array([np.linalg.norm(np.diff(x, axis=0), axis=1).mean() for x in rods])
     separation = count + 1 if separation is None else np.full(len(rods), separation, dtype=np.int64)
     r = np.ascontiguousarray(np.concatenate(rods).T)
-    rows = np.zeros((capacity, 7))
+    rows = Candidate.table(capacity)
     found = find_candidates(r, first, count, radius, ds, margin, separation, rule, rows)
-    return rows[:found] if found <= capacity else found
+    fields = [rows[name] for name in ("bodies", "place", "distance", "sine", "kind")]
+    return np.column_stack(fields)[:found] if found <= capacity else found
 
 
 def looked_at(rods, radius, margin):
@@ -47,10 +48,10 @@ def looked_at(rods, radius, margin):
     first = np.concatenate([[0], np.cumsum(count + 1)[:-1]]).astype(np.int64)
     r = np.ascontiguousarray(np.concatenate(rods).T)
     ds = np.array([np.linalg.norm(np.diff(x, axis=0), axis=1).mean() for x in rods])
-    pieces, balls, _ = wrap_pieces(r, first, count, radius, margin, SPLINE)
-    groups, spheres = group_pieces(pieces, balls, radius, ds, margin)
-    _, near, tests = near_pieces(pieces, balls, groups, spheres, count + 1)
-    return tests, near, len(pieces)
+    pieces, spheres = wrap_pieces(r, first, count, radius, margin, SPLINE)
+    groups, around = group_pieces(pieces, spheres, radius, ds, margin)
+    _, near, tests = near_pieces(pieces, spheres, groups, around, count + 1)
+    return tests, near, len(pieces.rod)
 
 
 # ---- the same by brute force
@@ -330,6 +331,6 @@ def test_broken_or_shrunken_rods_end_the_search():
     assert np.all(np.isfinite(search([one, one.copy()], 0.02, 0.01)))
     count = np.array([20, 20], dtype=np.int64)
     r = np.ascontiguousarray(np.concatenate([one, point]).T)
-    rows, first = np.zeros((8, 7)), np.array([0, 21], dtype=np.int64)
+    rows, first = Candidate.table(8), np.array([0, 21], dtype=np.int64)
     sizes = (np.full(2, 0.02), np.full(2, 0.05))
     assert find_candidates(r, first, count, *sizes, 0.01, count + 1, SPLINE, rows) == 0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from memories import Memory
 
 import stiction as st
 from stiction.errors import ModelError, Status
@@ -160,6 +161,22 @@ def test_members_may_have_their_own_friction():
     pressing = np.isfinite(ratio)
     assert pressing.any()
     assert (ratio[pressing] <= mu[pressing] * (1.0 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("friction", [None, st.Coulomb(0.3)], ids=["rolls", "slips"])
+def test_it_goes_on_from_any_checkpoint(friction):
+    falling = RodOnPlane(rod(0.01, 0.03), friction=friction)
+
+    def solved(checkpoint):
+        return st.solve(falling, PlaneLeapfrog(), (0.0, 0.12), save=7, checkpoint=checkpoint)
+
+    kept = Memory()
+    whole = solved(kept)
+    assert (whole.data.contact_mode.values > 0.0).any()
+    for page in kept.pages:
+        again = solved(Memory(page))
+        for name, variable in whole.variables.items():
+            assert np.array_equal(variable.values, again.variables[name].values, equal_nan=True)
 
 
 def test_it_can_be_saved_and_drawn(tmp_path):

@@ -22,13 +22,13 @@ SPLINE, FITTED = 0, 1
 
 
 @kernel(borrows=True)
-def weights(x: float, out: Vector, at: int) -> None:
-    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out[at:]."""
+def weights(x: float, out: Vector) -> None:
+    """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out."""
     y = 1.0 - x
-    out[at] = y * y * y / 6.0
-    out[at + 1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
-    out[at + 2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
-    out[at + 3] = x * x * x / 6.0
+    out[0] = y * y * y / 6.0
+    out[1] = 2.0 / 3.0 - 0.5 * x * x * (2.0 - x)
+    out[2] = 2.0 / 3.0 - 0.5 * y * y * (2.0 - y)
+    out[3] = x * x * x / 6.0
 
 
 @kernel(borrows=True)
