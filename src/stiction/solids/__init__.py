@@ -1,24 +1,17 @@
 """Deformable bodies at finite strain, with adhesion and friction that acts under tension.
 
-Where things are, from the description of a problem to its run:
+The packages from the lowest to the highest; each imports only what stands before it:
 
-``mesh``, ``elements``, ``splines``
-    shapes, what displacements are made of, and the curves on contact boundaries;
-``materials``, ``partners``, ``contact``, ``conditions``
-    what bodies are made of, what they touch and how, what is done to them;
-``model``, ``presets``
-    a solid in its parts, and the examples of the literature as ready ones;
-``continuation``
-    the method that follows equilibria around limit points; `stiction.methods.Quasistatic` goes
-    from load step to load step;
-``arrays``, ``assembly``
-    what kernels read, and the matrix that values are added to in place;
-``outcome``
-    from what was recorded to a `Run`.
-
-Private modules hold the compiled kernels (``*_kernels``), the equations (``_problem``), Newton's
-method (``_newton``), the two marches (``*_run``) and what they keep (``_history``,
-``_readings``, ``_pictures``, ``_checkpoint``). May import laws, methods, results and numerics.
+``arrays``, ``dimensions``, ``material_laws``, ``materials``, ``stress_points``
+    what kernels read, and what bodies are made of;
+``shape_functions``, ``mesh``, ``contact``
+    what displacements are made of; partners, laws and curves of contact boundaries;
+``elements``, ``conditions``, ``constraints``, ``loads``, ``membranes``, ``space``
+    energies, forces and stiffness; what is done to bodies; shells, and solids in space;
+``many``, ``model``, ``equilibria``
+    contact among many bodies; a solid in its parts; equations, Newton's method, load steps, arcs;
+``presets``, ``outcome``, ``motion``, ``run``, ``methods``
+    examples of the literature, the `Run`, solids with mass, and the methods that solve them.
 """
 
 from __future__ import annotations
