@@ -37,7 +37,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 U = TypeVar("U")
 
-_MOST_CORRECTIONS = 12
+_MOST_CORRECTIONS = 20
 _CONVERGED = 1e-12
 _NOISE = 1e-7
 _SHORTEST = 2.0**-12
@@ -105,10 +105,9 @@ class Dense(NamedTuple):
 
 
 class Place(NamedTuple, Generic[U]):
-    """A point of a curve, with its derivatives and the unit tangent in scaled unknowns."""
+    """A point of a curve, and the unit tangent there in scaled unknowns."""
 
     u: U
-    linear: Linear
     tangent: Floats
 
 
@@ -140,14 +139,13 @@ def bordered(both: Floats, row: Floats, corner: float, wanted: float) -> tuple[F
 
 def place_at(problem: Problem[U], u: U, before: Floats | None = None) -> Place[U]:
     """Return the place at a solution, its tangent on the side of `before`."""
-    linear = problem.linearised(u)
-    return Place(u, linear, linear.tangent(before))
+    return Place(u, problem.linearised(u).tangent(before))
 
 
 def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) -> Step[U] | None:
     """Return the solution a step away that keeps row . step of the guess; None if there is none.
 
-    Newton's method with the derivatives of a nearby place, renewed when it is slow.
+    Newton's method.
 
     Parameters
     ----------
@@ -155,8 +153,7 @@ def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) 
     guess : (q + 1,) scaled step to begin with
     """
     step, wanted = guess.copy(), float(row @ guess)
-    u, linear = problem.moved(place.u, step), place.linear
-    before, fresh = np.inf, False
+    u, before = problem.moved(place.u, step), np.inf
     try:
         for iteration in range(_MOST_CORRECTIONS):
             residual = problem.residual(u)
@@ -164,15 +161,13 @@ def corrected(problem: Problem[U], place: Place[U], row: Floats, guess: Floats) 
                 return None
             if iteration > 0 and float(np.abs(residual).max()) <= problem.tolerance(u):
                 return Step(u, step, iteration)
+            linear = problem.linearised(u)
             move = linear.solve(row, np.append(-residual, wanted - float(row @ step)))
             u, step = problem.moved(u, move), step + move
             size = float(np.abs(move).max())
-            slow = size > 0.1 * before
             # what shrinks no more is as exact as the derivatives in G allow
-            if size <= _CONVERGED or (slow and fresh and size <= _NOISE):
+            if size <= _CONVERGED or 0.1 * before < size <= _NOISE:
                 return Step(u, step, iteration + 1)
-            if slow:
-                linear, fresh = problem.linearised(u), True
             before = size
     except (ModelError, np.linalg.LinAlgError):
         return None
@@ -255,7 +250,7 @@ def solved_nearby(problem: VectorProblem, guess: Floats) -> Floats | None:
     """Return a solution near `guess` by Newton steps of least norm; None if there is none."""
     u = guess.copy()
     try:
-        for _ in range(3 * _MOST_CORRECTIONS):
+        for _ in range(2 * _MOST_CORRECTIONS):
             residual = problem.residual(u)
             if not np.isfinite(residual).all():
                 return None

@@ -252,8 +252,8 @@ def follow_path(
             if rises[0] * rises[1] < 0.0:
                 rise = functools.partial(curve.rise, tangent=before.tangent)
                 limit = located(curve, before, step.step, rise, rises)
-                if limit is not None:
-                    losses.append(curve.limit_point(limit[1]))
+                # where none is found between, the last one before is as near as it is known
+                losses.append(curve.limit_point(before.u if limit is None else limit[1]))
 
     run_to_end(arcs(), checkpoint=checkpoint)
     return Path(tuple(states), tuple(losses))

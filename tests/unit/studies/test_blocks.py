@@ -9,6 +9,7 @@ import pytest
 import stiction as st
 from stiction.chains.blocks import motions
 from stiction.chains.methods import EventDriven
+from stiction.core.audit import Line
 from stiction.core.method import Method
 from stiction.numerics.jit import mode
 from stiction.studies import Paired
@@ -116,7 +117,11 @@ def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch
     from stiction.chains.replay import compare
 
     monkeypatch.setattr(compare, "_LIMIT", -1.0)
-    monkeypatch.setattr(motions.Told, "checks", lambda told: ({}, told.stop > 1e9))
+
+    def lines(told):
+        return [Line("replay_agrees", np.ones(told.stop.size), -1.0)]
+
+    monkeypatch.setattr(motions.Told, "lines", lines)
     sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), keep="final.x")
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
     check_same(blocks, alone)
