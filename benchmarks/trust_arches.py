@@ -1,9 +1,5 @@
 """Arches that snap or lean to a side, alone and on a floor: every method, and a second method.
 
-::
-
-    python benchmarks/trust_arches.py [20 400]
-
 A circular arch of thickness 1 and span 40 is built in at both ends, of a compressible neo-Hookean
 material in plane strain, and its upper side carries a dead load, even along its length. A low arch
 snaps at a limit point, a high one leans to a side before. On a floor, 0.2 below its crown, a high
@@ -19,12 +15,12 @@ the modes that are not symmetric is zero. Degrees 16 and 28 agree to 1e-6, on th
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from scipy.optimize import brentq, minimize_scalar
+from tally import Tally
 
 import stiction as st
 from stiction.laws import Frictionless, LennardJones
@@ -330,20 +326,22 @@ def cases() -> dict[str, Case]:
     }
 
 
-def main() -> None:
-    """Print a line for each arch and number of steps."""
-    counts = [int(word) for word in sys.argv[1:]] or [20, 400]
+def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
+    """Print a line for each arch and number of steps; loads must agree within 0.1 %."""
+    tally = Tally()
     print(f"| arch | second method [E] | steps | {' | '.join(METHODS)} |")
     print("|" + "---|" * (3 + len(METHODS)))
     for name, case in cases().items():
-        for steps in counts:
+        for count in steps:
             parts = []
-            for make in METHODS.values():
-                load, first = told(make(steps), case.arch, 1.2 * case.load, case.floor, case.kinds)
-                off = 100.0 * (load / case.load - 1.0)
-                parts.append(f"{off:+.3f} %" if np.isfinite(load) else f"first: {first}")
-            print(f"| {name} | {case.load:.5e} | {steps} | {' | '.join(parts)} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            for label, make in METHODS.items():
+                load, first = told(make(count), case.arch, 1.2 * case.load, case.floor, case.kinds)
+                off, here = load / case.load - 1.0, (name, label, count)
+                if np.isfinite(load):
+                    tally.most("off", abs(off))
+                    tally.must(abs(off) < 1e-3, "load", *here, off)
+                else:
+                    tally.must(first != "SOLVED", "nothing reported", *here)
+                parts.append(f"{100.0 * off:+.3f} %" if np.isfinite(load) else f"first: {first}")
+            print(f"| {name} | {case.load:.5e} | {count} | {' | '.join(parts)} |", flush=True)
+    return tally.result()

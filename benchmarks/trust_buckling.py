@@ -4,16 +4,13 @@ Columns of random slenderness, material, mesh, direction and support are pressed
 Euler's load in few or many steps, some of them with a small side force. A run passes in silence
 if its last state has negative eigenvalues, counted by a dense solver of its own, and nothing was
 told. Where there is no side force, the first place that is told is compared with Euler's load.
-
-    python benchmarks/trust_buckling.py 200
 """
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 from scipy.linalg import eigvalsh
+from tally import Tally
 
 import stiction as st
 from stiction.solids import (
@@ -82,14 +79,10 @@ def solved(solid: st.Solid, method: object) -> tuple[st.Run, int]:
     return run, int(np.sum(eigvalsh(0.5 * (dense + dense.T)) < 0.0))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", type=int, nargs="?", default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    rng = np.random.default_rng(given.seed)
-    silent, off, ended, worst = 0, 0, 0, 0.0
-    for case in range(given.cases):
+def campaign(cases: int = 200, seed: int = 0) -> tuple[str, int]:
+    """Press columns; the first loss must be within 0.1 % of Euler's load, or his strain."""
+    rng, tally = np.random.default_rng(seed), Tally()
+    for case in range(cases):
         solid, end, euler, perfect = column(rng)
         steps = int(rng.choice([20, 400], p=[0.8, 0.2]))
         continued = rng.random() < 0.3
@@ -99,29 +92,15 @@ def main() -> None:
             else st.solids.Quasistatic(steps=steps)
         )
         run, negative = solved(solid, method)
-        ended += not run.status.ok
+        tally.add("columns")
+        tally.add("ended early", not run.status.ok)
         told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
-        if negative and not told:
-            silent += 1
-            print(f"case {case}: {negative} ways unstable, nothing told; {method}")
-        if perfect:
-            if not told:
-                continue
+        tally.must(told or not negative, "silent", case, f"{negative} unstable modes", method)
+        if perfect and told:
             place = float(told[0].where["program_time"]) * end / euler
+            off, body = abs(place - 1.0), solid.bodies[0]
             # shear and the shortening before it buckles lower the load by about Euler's strain
-            worst = max(worst, abs(place - 1.0) / euler)
-            if abs(place - 1.0) > max(1e-3, euler):
-                off += 1
-                body = solid.bodies[0]
-                print(
-                    f"case {case}: at {place:.6f} of Euler's load, his strain {euler:.5f}; "
-                    f"{body.mesh.cells.shape[0]} cells, {body.material}, {method}"
-                )
-    print(
-        f"{given.cases} columns: {silent} passed in silence; {off} places farther from Euler's "
-        f"than 0.1 % or his strain (largest {worst:.2f} of it); {ended} ended early"
-    )
-
-
-if __name__ == "__main__":
-    main()
+            tally.most("off over Euler's strain", off / euler)
+            here = (case, place, euler, body.mesh.cells.shape[0], body.material, method)
+            tally.must(off <= max(1e-3, euler), "far from Euler's load", *here)
+    return tally.result()

@@ -10,17 +10,16 @@ neo-Hookean block the increments u = U(Y) sin kX, v = V(Y) cos kX, k = pi / L, o
 free of increments of traction on both faces (Biot 1965). The first compression at which bending
 fulfils both is the load of bifurcation; it tends to pi^2 E / (12 (1 - nu^2)) (H / L)^2, Euler's
 with the modulus of plates. The determinant shares no code with the package.
-
-    python benchmarks/trust_plates.py [20 400]
 """
 
 from __future__ import annotations
 
-import sys
+import itertools
 
 import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from tally import Tally
 
 import stiction as st
 from stiction.laws import Frictionless, LennardJones
@@ -116,22 +115,23 @@ def told(method: object, poisson: float, slender: float, squeeze: float, touch: 
     return abs(float(np.polyval(np.polyfit(times[near], forces[near], 2), moved)))
 
 
-def main() -> None:
-    counts = [int(word) for word in sys.argv[1:]] or [20, 400]
+def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
+    """Print a table; every method must find the load within 0.1 %."""
+    tally = Tally()
     print("| H/L | nu | end | Euler | exact | " + " | ".join(NAMES) + " | steps |")
     for slender, poisson in ((10.0, 0.3), (20.0, 0.0), (40.0, 0.45)):
         euler, known = np.pi**2 / 12.0 / slender**2, exact(poisson, slender)
-        for steps in counts:
-            for touch in (False, True):
-                wanted = force(known, poisson)
-                found = [
-                    told(make(steps), poisson, slender, 1.9 * known, touch) / wanted - 1.0
-                    for make in NAMES.values()
-                ]
-                numbers = " | ".join(f"{100.0 * value:+.4f} %" for value in found)
-                end = "plane" if touch else "rollers"
-                first = f"| 1/{slender:g} | {poisson} | {end} | {euler:.7f} | {known:.7f} |"
-                print(f"{first} {numbers} | {steps} |", flush=True)
+        wanted = force(known, poisson)
+        for count, touch in itertools.product(steps, (False, True)):
+            end, numbers = "plane" if touch else "rollers", ""
+            for name, make in NAMES.items():
+                off = told(make(count), poisson, slender, 1.9 * known, touch) / wanted - 1.0
+                numbers += f" {100.0 * off:+.4f} % |"
+                tally.most("off", abs(off))
+                tally.must(abs(off) < 1e-3, "load", name, slender, poisson, end, count, off)
+            first = f"| 1/{slender:g} | {poisson} | {end} | {euler:.7f} | {known:.7f} |"
+            print(f"{first}{numbers} {count} |", flush=True)
+    return tally.result()
 
 
 NAMES = {
@@ -139,6 +139,3 @@ NAMES = {
     "branch": lambda n: st.solids.Quasistatic(steps=n, on_bifurcation=st.methods.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n),
 }
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,5 @@
 """Snap-off with inertia against the energy that continuation sets free: strip, cap and tape.
 
-::
-
-    python benchmarks/trust_snap.py [NAME ...]
-
 The support is driven slowly to just beyond the limit point and held there, until drag has
 brought the solid to rest on the far branch. What is told:
 
@@ -17,12 +13,12 @@ brought the solid to rest on the far branch. What is told:
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from tally import Tally
 
 import stiction as st
 from stiction.solids import (
@@ -256,14 +252,15 @@ CASES = {
 }
 
 
-def main() -> None:
-    """Print a line for each case."""
+def campaign(names: tuple[str, ...] = tuple(CASES)) -> tuple[str, int]:
+    """Print a line for each case; 2 % of the energy and a ledger of 1e-6 are allowed."""
+    tally = Tally()
     print(
         "| case | predicted | released | ratio | area | friction, path | drag and scheme "
         "| friction, motion | ledger | CPU [s] |"
     )
     print("|" + "---|" * 10)
-    for name in sys.argv[1:] or CASES:
+    for name in names:
         begin = time.process_time()
         f = compare(*CASES[name])
         ratio = f.released / f.predicted
@@ -273,7 +270,7 @@ def main() -> None:
             f"| {time.process_time() - begin:.0f} |",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main()
+        tally.most("off", abs(ratio - 1.0))
+        tally.most("ledger", f.ledger)
+        tally.must(abs(ratio - 1.0) < 0.02 and f.ledger < 1e-6, "released", name, ratio, f.ledger)
+    return tally.result()

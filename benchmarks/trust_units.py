@@ -2,15 +2,12 @@
 
 Lengths from 1e-12 m to 1e6 m and moduli from 1e-6 to 1e15 Pa, for load steps with springs,
 pressure, stages, a turning circle, two bodies by half passes, arc length and motion.
-
-    python benchmarks/trust_units.py [spring stages ...]
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
+from tally import Tally
 
 import stiction as st
 from stiction.laws import EA, LennardJones
@@ -93,33 +90,35 @@ def numbers(run: st.Run, m: float, pa: float) -> dict[str, np.ndarray]:
     return {name: np.asarray(values) for name, values in found.items()}
 
 
-def compare(name: str) -> str:
-    """Return what differs between systems of units in one problem."""
+def compare(name: str, tally: Tally) -> None:
+    """Compare one problem in all systems of units."""
     system, method = parts(1.0, 1.0)[name]
     base = st.solve(system, method, throw=False)
-    known, worst, most = numbers(base, 1.0, 1.0), 0.0, 0
+    known, count = numbers(base, 1.0, 1.0), int(base.stats["newton_iterations"])
+    print(f"{name}: {base.status.name}, {count} iterations", flush=True)
     for m, pa in UNITS:
         run = st.solve(*parts(m, pa)[name], throw=False)
-        if run.status is not base.status:
-            return f"{name} at {m:g} m, {pa:g} Pa: {run.status.name}, {run.reason}"
+        here = f"{name} at {m:g} m, {pa:g} Pa"
+        if not tally.must(run.status is base.status, "status", here, run.status.name, run.reason):
+            continue
         for what, values in numbers(run, m, pa).items():
             there = np.isfinite(known[what])
-            if values.shape != there.shape or (there != np.isfinite(values)).any():
-                return f"{name} at {m:g} m, {pa:g} Pa: other rows, or {what} is not finite"
+            same = values.shape == there.shape and (there == np.isfinite(values)).all()
+            if not tally.must(same, "other samples", here, what):
+                continue
             # a force that vanishes is measured by the other one
             size = np.abs(known["force_y" if what == "force_x" else what][there]).max()
             off = np.abs(values - known[what])[there].max() / max(float(size), 1e-300)
-            worst = max(worst, float(off))
-        iterations = run.stats["newton_iterations"]
-        most = max(most, abs(int(iterations) - int(base.stats["newton_iterations"])))
-    ended = f"{base.status.name}, {base.stats['newton_iterations']} iterations"
-    return f"{name} ({ended}): numbers {worst:.1e}, iterations +- {most}"
+            tally.most("difference", off)
+            tally.must(off < 1e-8, "other numbers", here, what, off)
+        more = abs(int(run.stats["newton_iterations"]) - count)
+        tally.most("iterations more or less", more)
+        tally.must(more <= 1, "other iterations", here, more)
 
 
-def main() -> None:
-    for name in sys.argv[1:] or parts(1.0, 1.0):
-        print(compare(name), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def campaign(problems: tuple[str, ...] = ("all",)) -> tuple[str, int]:
+    """Compare the problems that are named."""
+    tally = Tally()
+    for name in parts(1.0, 1.0) if problems == ("all",) else problems:
+        compare(name, tally)
+    return tally.result()

@@ -11,7 +11,7 @@ Each campaign runs in a process of its own, which may crash.
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import inspect
 import os
 import shutil
@@ -30,7 +30,8 @@ FULL_S, QUICK_S = 4 * 3600.0, 600.0
 class Row(NamedTuple):
     """A campaign: what is asked, and its settings at each size.
 
-    A campaign whose settings are None at a size runs at that size only where it is named.
+    A campaign whose settings are None at a size runs at that size only where it is named, and none
+    runs where the library that it needs is absent.
     """
 
     asked: str
@@ -39,6 +40,7 @@ class Row(NamedTuple):
     tiny: tuple[str, ...] | None = None
     env: tuple[tuple[str, str], ...] = ()
     mounts: bool = False
+    needs: str = ""
 
 
 ROWS = {
@@ -92,7 +94,7 @@ ROWS = {
     "trust_branches": Row("300 chains: no branch missed, all balance"),
     "trust_buckling": Row("200 columns: none buckles in silence"),
     "trust_corners": Row("2,000 codimension-2 intersections as enumerated"),
-    "trust_creep": Row("laws without stick: 1e-8 of 30 digits (needs mpmath)"),
+    "trust_creep": Row("laws without stick: 1e-8 of 30 digits", needs="mpmath"),
     "trust_own_models": Row("1,000 sets of parameters: no compilation more"),
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
     "trust_replay": Row("300 replays: honest runs held, all damage seen"),
@@ -179,6 +181,9 @@ def main() -> int:
         row = ROWS[name]
         sized = row.tiny if given.tiny else row.quick if given.quick else row.full
         if sized is None and not given.names:
+            continue
+        if row.needs and importlib.util.find_spec(row.needs) is None:
+            print(f"== {name} is left out: it needs {row.needs}", flush=True)
             continue
         print(f"== {name}", flush=True)
         begin = time.monotonic()

@@ -1,0 +1,37 @@
+"""Every campaign stands in the table of `tools/stress/all.py`, with settings that it has."""
+
+import ast
+import runpy
+
+import pytest
+
+HELPERS = {"all", "forks"}
+
+
+@pytest.fixture(scope="module")
+def rows(root):
+    path = root / "tools" / "stress" / "all.py"
+    if not path.is_file():
+        pytest.skip("this copy of the sources has no tools")
+    return runpy.run_path(str(path), run_name="a_module")["ROWS"]
+
+
+def scripts(root):
+    found = {path.stem: path for path in (root / "tools" / "stress").glob("*.py")}
+    found |= {path.stem: path for path in (root / "benchmarks").glob("trust_*.py")}
+    return {name: path for name, path in found.items() if name not in HELPERS}
+
+
+def test_every_campaign_stands_in_the_table(root, rows):
+    assert rows.keys() == scripts(root).keys()
+
+
+def test_settings_are_parameters_with_defaults(root, rows):
+    for name, path in scripts(root).items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        (campaign,) = (node for node in tree.body if getattr(node, "name", None) == "campaign")
+        known = [argument.arg for argument in campaign.args.args]
+        assert len(campaign.args.defaults) == len(known), name
+        row = rows[name]
+        words = [*row.full, *(row.quick or ()), *(row.tiny or ())]
+        assert {word.partition("=")[0] for word in words} <= set(known), name
