@@ -23,20 +23,8 @@ from scipy.optimize import brentq, minimize_scalar
 from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import Frictionless, LennardJones
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Contact,
-    Fixed,
-    FollowBranch,
-    NeoHookean,
-    Program,
-    RigidPlane,
-    Traction,
-    block,
-)
 
 POISSON = 0.0
 # parities of displacements along and across the symmetry of an arch
@@ -269,24 +257,24 @@ class Ritz:
 
 def solid(arch: Arch, end: float, floor: float | None = None, cells=(80, 2)) -> st.Solid:
     """Return an arch under a load of `end` at time 1."""
-    mesh, contacts = block(arch.place, cells), []
+    mesh, contacts = so.block(arch.place, cells), []
     if floor is not None:
         first, wide = round(0.5 * (1.0 - WIDE) * cells[0]), round(WIDE * cells[0])
         mesh = mesh.split("bottom", first, "before", "rest").split("rest", wide, "sole", "after")
-        plane = RigidPlane((0.0, arch.rise - 0.5 - floor - float(WALL.gap_eq)), (0.0, 1.0))
-        contacts = [Contact(Boundary(0, "sole"), plane, WALL, Frictionless())]
-    load = Traction(Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, -end)))
-    held = [Fixed(Boundary(0, "left")), Fixed(Boundary(0, "right")), load]
-    body = Body(mesh, Q2(), NeoHookean(1.0, POISSON))
+        plane = so.RigidPlane((0.0, arch.rise - 0.5 - floor - float(WALL.gap_eq)), (0.0, 1.0))
+        contacts = [so.Contact(so.Boundary(0, "sole"), plane, WALL, Frictionless())]
+    load = so.Traction(so.Boundary(0, "top"), 1, so.Program((0.0, 1.0), (0.0, -end)))
+    held = [so.Fixed(so.Boundary(0, "left")), so.Fixed(so.Boundary(0, "right")), load]
+    body = so.Body(mesh, so.Q2(), so.NeoHookean(1.0, POISSON))
     return st.Solid([body], contacts, held, dimensionless=True)
 
 
 METHODS = {
-    "load steps": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10),
-    "branch": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10, on_bifurcation=FollowBranch()),
+    "load steps": lambda n: so.Quasistatic(steps=n, max_cuts=10),
+    "branch": lambda n: so.Quasistatic(steps=n, max_cuts=10, on_bifurcation=so.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n, max_steps=2 * n),
     "path and branch": lambda n: st.Continuation(
-        steps=n, max_steps=2 * n, on_bifurcation=FollowBranch()
+        steps=n, max_steps=2 * n, on_bifurcation=so.FollowBranch()
     ),
 }
 

@@ -13,18 +13,7 @@ from scipy.linalg import eigvalsh
 from tally import Tally
 
 import stiction as st
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Driven,
-    Fixed,
-    Loaded,
-    Nearest,
-    NeoHookean,
-    Program,
-    rectangle,
-)
+from stiction import solids as so
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem, State
 from stiction.solids.model import Readings
@@ -45,16 +34,16 @@ def column(rng: np.random.Generator) -> tuple[st.Solid, float, float, bool]:
     cells = (int(rng.integers(24, 49)), int(rng.integers(1, 4)))
     sides, along = (("bottom", "top"), 1) if upright else (("left", "right"), 0)
     shape = (thick, long, cells[::-1]) if upright else (long, thick, cells)
-    near, far = (Boundary(0, name) for name in sides)
-    conditions = [Driven(far, along, Program((0, 1), (0, -end * long))), Fixed(near)]
+    near, far = (so.Boundary(0, name) for name in sides)
+    conditions = [so.Driven(far, along, so.Program((0, 1), (0, -end * long))), so.Fixed(near)]
     if held == "clamped":
-        conditions.append(Fixed(far, (1 - along,)))
+        conditions.append(so.Fixed(far, (1 - along,)))
     perfect = bool(rng.random() < 0.6)
     if not perfect:
         load = young / (1.0 - poisson**2) * thick * euler * 10.0 ** rng.uniform(-9.0, -3.0)
         place = (thick / 2, long / 2) if upright else (long / 2, thick / 2)
-        conditions.append(Loaded(Nearest(0, place), 1 - along, Program((0.0,), (load,))))
-    body = Body(rectangle(*shape), Q2(), NeoHookean(young, poisson))
+        conditions.append(so.Loaded(so.Nearest(0, place), 1 - along, so.Program((0.0,), (load,))))
+    body = so.Body(so.rectangle(*shape), so.Q2(), so.NeoHookean(young, poisson))
     solid = st.Solid([body], [], conditions, readings=Readings(displacement=0, support=True))
     return solid, end, euler, perfect
 

@@ -22,20 +22,8 @@ from scipy.optimize import brentq
 from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import Frictionless, LennardJones
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Contact,
-    Driven,
-    Fixed,
-    Nearest,
-    NeoHookean,
-    Program,
-    RigidPlane,
-    rectangle,
-)
 from stiction.solids.model import Readings
 
 # stiff beside a plate: 6e4 of its modulus over its height
@@ -93,15 +81,15 @@ def told(method: object, poisson: float, slender: float, squeeze: float, touch: 
     ----------
     touch : whether a stiff frictionless plane carries the far end instead of rollers
     """
-    body = Body(rectangle(slender, 1.0, (24, 2)), Q2(), NeoHookean(1.0, poisson))
-    press = Driven(Boundary(0, "right"), 0, Program((0.0, 1.0), (0.0, -squeeze * slender)))
-    held = [Fixed(Nearest(0, (0.0, 0.5)), (1,)), press]
+    body = so.Body(so.rectangle(slender, 1.0, (24, 2)), so.Q2(), so.NeoHookean(1.0, poisson))
+    press = so.Driven(so.Boundary(0, "right"), 0, so.Program((0.0, 1.0), (0.0, -squeeze * slender)))
+    held = [so.Fixed(so.Nearest(0, (0.0, 0.5)), (1,)), press]
     contacts = []
     if touch:
-        wall = RigidPlane((-STIFF.gap_eq, 0.0), (1.0, 0.0))
-        contacts = [Contact(Boundary(0, "left"), wall, STIFF, Frictionless())]
+        wall = so.RigidPlane((-STIFF.gap_eq, 0.0), (1.0, 0.0))
+        contacts = [so.Contact(so.Boundary(0, "left"), wall, STIFF, Frictionless())]
     else:
-        held.append(Fixed(Boundary(0, "left"), (0,)))
+        held.append(so.Fixed(so.Boundary(0, "left"), (0,)))
     readings = Readings(displacement=1, support=True)
     run = st.solve(st.Solid([body], contacts, held, readings=readings), method, throw=False)
     places = [loss.where for loss in run.determinism.losses if loss.kind == "bifurcation"]

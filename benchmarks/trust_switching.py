@@ -71,23 +71,30 @@ class Valley(SwitchingSystem):
     scale: tuple[float, ...] = (1.0, 1.0)
     mode: str | None = None
 
+    functions = (field, surface)
+    size = 2
+
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Two states."""
-        return ("x1", "x2")
+        """Return x1, x2 and so on."""
+        return tuple(f"x{k + 1}" for k in range(self.size))
+
+    def plane(self, p: np.ndarray) -> np.ndarray | None:
+        """Return the normal of the surface, None where it is bent."""
+        return p[None, 3:5].copy()
 
     def compile(self) -> Compiled:
         """Return the compiled functions."""
-        p = np.array(self.p)
+        p, (rates, level) = np.array(self.p), self.functions
         return Compiled(
-            field=field.address,
-            surface=surface.address,
+            field=rates.address,
+            surface=level.address,
             gradient=0,
             power=0,
             params=p,
-            n=2,
+            n=self.size,
             m=1,
-            plane=p[None, 3:5].copy(),
+            plane=self.plane(p),
             scale=np.array(self.scale),
             keep=(),
         )
@@ -210,27 +217,12 @@ class Orbit(Valley):
 
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
 
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Three states."""
-        return ("x1", "x2", "x3")
+    functions = (orbit_field, orbit_surface)
+    size = 3
 
-    def compile(self) -> Compiled:
-        """Return the compiled functions."""
-        p = np.array(self.p)
-        plane = p[None, NORMAL:LEVEL].copy() if p[BEND] == 0.0 else None
-        return Compiled(
-            field=orbit_field.address,
-            surface=orbit_surface.address,
-            gradient=0,
-            power=0,
-            params=p,
-            n=3,
-            m=1,
-            plane=plane,
-            scale=np.ones(3),
-            keep=(),
-        )
+    def plane(self, p: np.ndarray) -> np.ndarray | None:
+        """Return the normal of the surface, None where it is bent."""
+        return p[None, NORMAL:LEVEL].copy() if p[BEND] == 0.0 else None
 
 
 class Smooth:

@@ -10,26 +10,8 @@ import numpy as np
 from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import EA, LennardJones
-from stiction.solids import (
-    Q1,
-    Body,
-    Boundary,
-    Contact,
-    Driven,
-    Fixed,
-    MovingSolid,
-    NeoHookean,
-    Pressure,
-    Program,
-    Rigid,
-    RigidCircle,
-    RigidPlane,
-    Spring,
-    Stage,
-    Turned,
-    rectangle,
-)
 
 UNITS = [(1e-12, 1e15), (1e-12, 1e-6), (1e-9, 1e9), (1e-6, 1e6), (1.0, 1.0), (1.0, 1e15)]
 UNITS += [(1e3, 1e-6), (1e6, 1e15), (1e6, 1e-6), (1e-3, 2e11)]
@@ -38,31 +20,32 @@ UNITS += [(1e3, 1e-6), (1e6, 1e15), (1e6, 1e-6), (1e-3, 2e11)]
 def parts(m: float, pa: float) -> dict[str, object]:
     """Return every problem in units of length m and stress pa."""
     law = LennardJones.from_strength(0.05 * pa, 0.01 * pa * m)
-    block = Body(rectangle(2.0 * m, m, (8, 4)), Q1(), NeoHookean(pa, 0.3))
-    foot, top = Fixed(Boundary(0, "bottom")), Boundary(0, "top")
-    plate = RigidPlane((0.0, m + law.gap_eq), (0.0, -1.0))
-    down = Driven(Rigid(0), 1, Program((0.0, 0.5), (0.0, -0.05 * m)))
-    aside = Driven(Rigid(0), 0, Program((0.5, 1.0), (0.0, 0.05 * m)))
+    block = so.Body(so.rectangle(2.0 * m, m, (8, 4)), so.Q1(), so.NeoHookean(pa, 0.3))
+    foot, top = so.Fixed(so.Boundary(0, "bottom")), so.Boundary(0, "top")
+    plate = so.RigidPlane((0.0, m + law.gap_eq), (0.0, -1.0))
+    down = so.Driven(so.Rigid(0), 1, so.Program((0.0, 0.5), (0.0, -0.05 * m)))
+    aside = so.Driven(so.Rigid(0), 0, so.Program((0.5, 1.0), (0.0, 0.05 * m)))
 
     def touching(*more: object, partner: object = plate, stages: object = ()) -> st.Solid:
-        contact = Contact(top, partner, law, EA(0.4))
+        contact = so.Contact(top, partner, law, EA(0.4))
         return st.Solid([block], [contact], [foot, *more], stages=stages)
 
-    circle = RigidCircle((m, m + law.gap_eq + 0.8 * m), 0.8 * m)
-    upper = Body(rectangle(2.0 * m, m, (7, 3), (0.0, m + law.gap_eq)), Q1(), NeoHookean(pa, 0.3))
-    pair = Contact(top, Boundary(1, "bottom"), law, EA(0.4))
-    above = Boundary(1, "top")
+    circle = so.RigidCircle((m, m + law.gap_eq + 0.8 * m), 0.8 * m)
+    raised = so.rectangle(2.0 * m, m, (7, 3), (0.0, m + law.gap_eq))
+    upper = so.Body(raised, so.Q1(), so.NeoHookean(pa, 0.3))
+    pair = so.Contact(top, so.Boundary(1, "bottom"), law, EA(0.4))
+    above = so.Boundary(1, "top")
     both = [
         foot,
-        Driven(above, 1, Program((0.0, 0.5), (0.0, -0.05 * m))),
-        Driven(above, 0, Program((0.5, 1.0), (0.0, 0.05 * m))),
+        so.Driven(above, 1, so.Program((0.0, 0.5), (0.0, -0.05 * m))),
+        so.Driven(above, 0, so.Program((0.5, 1.0), (0.0, 0.05 * m))),
     ]
-    spring = Spring(Rigid(0), 0, 0.3 * pa, Program((0.5, 1.0), (0.0, 0.1 * m)))
-    wind = Pressure(Boundary(0, "left"), Program((0.0, 1.0), (0.0, 0.02 * pa)))
-    turned = Turned(Rigid(0), Program((0.5, 1.0), (0.0, 0.05)))
-    stages = [Stage(0.5, [down]), Stage(1.0, [aside])]
+    spring = so.Spring(so.Rigid(0), 0, 0.3 * pa, so.Program((0.5, 1.0), (0.0, 0.1 * m)))
+    wind = so.Pressure(so.Boundary(0, "left"), so.Program((0.0, 1.0), (0.0, 0.02 * pa)))
+    turned = so.Turned(so.Rigid(0), so.Program((0.5, 1.0), (0.0, 0.05)))
+    stages = [so.Stage(0.5, [down]), so.Stage(1.0, [aside])]
     steps, alpha = st.solids.Quasistatic(steps=20), st.solids.GeneralisedAlpha(steps=40)
-    lift = Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, 0.3 * m)))
+    lift = so.Driven(so.Rigid(0), 1, so.Program((0.0, 1.0), (0.0, 0.3 * m)))
     # density in units in which a second stays one
     heavy = 1e-3 * pa / m**2
     return {
@@ -73,8 +56,8 @@ def parts(m: float, pa: float) -> dict[str, object]:
         "drum": (touching(down, turned, partner=circle), steps),
         "two bodies": (st.Solid([block, upper], [pair], both), steps),
         "arc length": (touching(lift), st.Continuation(steps=20)),
-        "motion": (MovingSolid(touching(down, spring, wind), heavy, 5.0), alpha),
-        "motion, stages": (MovingSolid(touching(stages=stages), heavy, 5.0), alpha),
+        "motion": (so.MovingSolid(touching(down, spring, wind), heavy, 5.0), alpha),
+        "motion, stages": (so.MovingSolid(touching(stages=stages), heavy, 5.0), alpha),
     }
 
 

@@ -33,5 +33,5 @@ def test_settings_are_parameters_with_defaults(root, rows):
         known = [argument.arg for argument in campaign.args.args]
         assert len(campaign.args.defaults) == len(known), name
         row = rows[name]
-        words = [*row.full, *(row.quick or ()), *(row.tiny or ())]
+        words = f"{row.quick or ''} {row.tiny or ''}".split()
         assert {word.partition("=")[0] for word in words} <= set(known), name

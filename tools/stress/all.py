@@ -28,66 +28,48 @@ FULL_S, QUICK_S = 4 * 3600.0, 600.0
 
 
 class Row(NamedTuple):
-    """A campaign: what is asked, and its settings at each size.
+    """A campaign: what is asked, and its settings at the smaller sizes.
 
-    A campaign whose settings are None at a size runs at that size only where it is named, and none
-    runs where the library that it needs is absent.
+    The defaults of its function are the full size. A campaign whose settings are None at a size
+    runs at that size only where it is named; none runs where the library that it needs is absent.
     """
 
     asked: str
-    full: tuple[str, ...] = ()
-    quick: tuple[str, ...] | None = None
-    tiny: tuple[str, ...] | None = None
-    env: tuple[tuple[str, str], ...] = ()
+    quick: str | None = None
+    tiny: str | None = None
+    env: tuple[str, str] = ("", "")
     mounts: bool = False
     needs: str = ""
 
 
 ROWS = {
-    "damage": Row(
-        "1,000 damaged runs: 0 silent, 0 foreign, 0 hangs", (), ("trials=20",), ("trials=5",)
-    ),
+    "damage": Row("1,000 damaged runs: 0 silent, 0 foreign, 0 hangs", "trials=20", "trials=5"),
     "damage_checkpoint": Row(
-        "damaged checkpoints: 0 silent, 0 foreign, 0 hangs",
-        (),
-        ("trials=13",),
-        ("trials=4", "families=theta"),
+        "damaged checkpoints: 0 silent, 0 foreign, 0 hangs", "trials=13", "trials=4 families=theta"
     ),
-    "full_disk": Row("20 full disks: exit 2 or success, 0 crashes", (), ("count=3",), mounts=True),
-    "same_folder": Row("5 processes x 20 rounds: one winner, 0 collisions", (), ("rounds=1",)),
-    "swap_kills": Row("200 kills in the swap: 0 lost or hidden", (), ("kills=8",), ("kills=4",)),
+    "full_disk": Row("20 full disks: exit 2 or success, 0 crashes", "count=3", mounts=True),
+    "same_folder": Row("5 processes x 20 rounds: one winner, 0 collisions", "rounds=1"),
+    "swap_kills": Row("200 kills in the swap: 0 lost or hidden", "kills=8", "kills=4"),
     "kill_resume": Row(
-        "13 families x 50 kills: 0 wrong bits, 0 leftovers",
-        (),
-        ("kills=2",),
-        ("families=switching,strings", "kills=2"),
+        *("13 families x 50 kills: 0 wrong bits, 0 leftovers", "kills=2"),
+        tiny="families=switching,strings kills=2",
     ),
-    "studies": Row("20 kills of each process: the data as undisturbed", (), ("kills=2",)),
+    "studies": Row("20 kills of each process: the data as undisturbed", "kills=2"),
     "fuzz": Row(
-        "20,000 solves: 0 foreign, silent, warned, slow",
-        (),
-        ("trials=300",),
-        ("trials=100", "families=chains,switching,strings"),
+        *("20,000 solves: 0 foreign, silent, warned, slow", "trials=300"),
+        tiny="trials=100 families=chains,switching,strings",
     ),
-    "counts": Row("counts beyond reason: refused in 1 s and 500 MiB", (), ()),
+    "counts": Row("counts beyond reason: refused in 1 s and 500 MiB", ""),
     "bounds_check": Row(
-        "26 presets with bounds checked: 0",
-        (),
-        ("names=baseline,belt-oscillator",),
-        ("names=baseline",),
-        env=(("NUMBA_BOUNDSCHECK", "1"),),
+        *("26 presets with bounds checked: 0", "names=baseline,belt-oscillator", "names=baseline"),
+        env=("NUMBA_BOUNDSCHECK", "1"),
     ),
     "strict_python": Row(
-        "python -X dev, -W error, 8 on an empty cache: 0 words",
-        (),
-        ("presets=slip-wave", "processes=3"),
+        "python -X dev, -W error, 8 on an empty cache: 0 words", "presets=slip-wave processes=3"
     ),
-    "digest_cost": Row("digests of 100 MB: at most 2 % of a run", (), ("rounds=3",)),
+    "digest_cost": Row("digests of 100 MB: at most 2 % of a run", "rounds=3"),
     "bits": Row(
-        "the same bits twice, in threads, in other units",
-        (),
-        ("names=baseline",),
-        ("names=baseline",),
+        "the same bits twice, in threads, in other units", "names=baseline", "names=baseline"
     ),
     "trust_arches": Row("arches: loads within 0.1 % of polynomials"),
     "trust_attraction": Row("sliding that stops attracting: reported within 1e-9"),
@@ -149,7 +131,7 @@ def apart(name: str, words: list[str], seed: int | None, limit: float) -> tuple[
     command += ["--set", *words] if words else []
     if row.mounts and os.geteuid() and shutil.which("unshare"):
         command = ["unshare", "--map-root-user", "--mount", *command]
-    env = {**os.environ, **dict(row.env)}
+    env = {**os.environ, **dict([row.env] if row.env[0] else [])}
     try:
         done = subprocess.run(
             command, env=env, stdout=subprocess.PIPE, text=True, timeout=limit, check=False
@@ -179,7 +161,7 @@ def main() -> int:
     lines, failed = [f"\n{'asked':52s} {'met':4s} measured"], 0
     for name in given.names or ROWS:
         row = ROWS[name]
-        sized = row.tiny if given.tiny else row.quick if given.quick else row.full
+        sized = row.tiny if given.tiny else row.quick if given.quick else ""
         if sized is None and not given.names:
             continue
         if row.needs and importlib.util.find_spec(row.needs) is None:
@@ -187,7 +169,7 @@ def main() -> int:
             continue
         print(f"== {name}", flush=True)
         begin = time.monotonic()
-        code, printed = apart(name, [*(sized or ()), *given.set], given.seed, limit)
+        code, printed = apart(name, [*(sized or "").split(), *given.set], given.seed, limit)
         print(printed, end="", flush=True)
         failed += bool(code)
         measured = (printed.strip().splitlines() or ["nothing"])[-1]
