@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FULL_S, QUICK_S = 4 * 3600.0, 600.0
+# exit code of a campaign that came to its end; an error of Python is 1
+FAULTS = 3
 
 
 class Row(NamedTuple):
@@ -113,14 +115,14 @@ def settings(function: Callable[..., Any], words: list[str]) -> dict[str, Any]:
 
 
 def alone(name: str, words: list[str], seed: int | None) -> int:
-    """Run one campaign in this process; return 1 if it has a fault."""
+    """Run one campaign in this process; return FAULTS if it has one."""
     function = campaign_of(name)
     given = settings(function, words)
     if seed is not None and "seed" in inspect.signature(function).parameters:
         given.setdefault("seed", seed)
     measured, faults = function(**given)
     print(measured, flush=True)
-    return int(faults > 0)
+    return FAULTS if faults else 0
 
 
 def apart(name: str, words: list[str], seed: int | None, limit: float) -> tuple[int, str]:
@@ -172,7 +174,9 @@ def main() -> int:
         code, printed = apart(name, [*(sized or "").split(), *given.set], given.seed, limit)
         print(printed, end="", flush=True)
         failed += bool(code)
-        measured = (printed.strip().splitlines() or ["nothing"])[-1]
+        measured = f"no result, exit code {code}"
+        if code in (0, FAULTS):
+            measured = printed.strip().splitlines()[-1]
         met, spent = "NO" if code else "yes", time.monotonic() - begin
         lines.append(f"{row.asked:52s} {met:4s} {measured} ({spent:.0f} s)")
     print(*lines, sep="\n")

@@ -146,9 +146,7 @@ def make(root: Path) -> dict[str, Path]:
     """Solve and save a run of each kind."""
     folders = {}
     for name in KINDS:
-        scenario = st.read_scenario(name)
-        run = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
-        folders[name] = run.save(root / name)
+        folders[name] = st.read_scenario(name).solve().save(root / name)
     return folders
 
 

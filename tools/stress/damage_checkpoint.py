@@ -14,7 +14,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from damage import HOWS, MOST_S
 from forks import answer, bits, reported
+from memories import Memory
 
 import stiction as st
 from stiction.errors import StictionError
@@ -51,30 +52,6 @@ LAWFUL = {
     *(("slide", name) for name in ("seen_mode", "modes")),
 }
 Arrays = dict[str, np.ndarray[Any, Any]]
-
-
-class Keeping(FileCheckpoint):
-    """A checkpoint of which every state is kept."""
-
-    count = 0
-
-    def save(self, state: Mapping[str, Any]) -> None:
-        """Keep a copy."""
-        super().save(state)
-        self.count += 1
-        shutil.copy(self.path, f"{self.path}.{self.count}")
-
-
-def solved(scenario: st.Scenario, checkpoint: FileCheckpoint) -> st.Run:
-    """Return the run of a scenario."""
-    return st.solve(
-        scenario.system,
-        scenario.method,
-        scenario.t_span,
-        save=scenario.save,
-        throw=False,
-        checkpoint=checkpoint,
-    )
 
 
 def changed(state: Arrays) -> Iterator[tuple[str, str, Arrays]]:
@@ -109,7 +86,8 @@ def changed(state: Arrays) -> Iterator[tuple[str, str, Arrays]]:
 def judge(scenario: st.Scenario, whole: st.Run, path: Path, family: str) -> str:
     """Return how a run from the checkpoint at `path` ends beside the undisturbed run."""
     try:
-        run = solved(scenario, FileCheckpoint(path, family, resume=True, every=1e9))
+        checkpoint = FileCheckpoint(path, family, resume=True, every=1e9)
+        run = scenario.solve(throw=False, checkpoint=checkpoint)
     except StictionError:
         return "refused"
     if bits(run) == bits(whole):
@@ -126,12 +104,13 @@ def campaign(
     bad = 0
     for family in families:
         scenario = st.read_scenario(*FAMILIES[family])
-        kept = Keeping(root / family, family, every=0.0)
-        whole = solved(scenario, kept)
-        if not kept.count:
+        kept = Memory()
+        whole = scenario.solve(throw=False, checkpoint=kept)
+        if not kept.pages:
             print(family, "leaves no checkpoint", flush=True)
             continue
-        path, middle = root / "x", Path(f"{root / family}.{max(1, kept.count // 2)}")
+        path, middle = root / "x", root / family
+        FileCheckpoint(middle, family).save(kept.pages[max(1, len(kept.pages) // 2) - 1])
         judged = partial(judge, scenario, whole, path, family)
         shutil.copy(middle, path)
         state = FileCheckpoint(path, family, resume=True).load()

@@ -84,8 +84,7 @@ def faults(
 def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]:
     """Return how many runs went wrong, of how many, and how they ended."""
     wrong, runs, ends = 0, 0, dict.fromkeys(("whole", "kept elsewhere", "no figures", "told"), 0)
-    scenario = st.read_scenario(QUICK[0], QUICK[2:])
-    whole = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
+    whole = st.read_scenario(QUICK[0], QUICK[2:]).solve()
     kinds = ((), ("--no-figures",), ("--no-figures", "--overwrite"))
     for (number, size), more in itertools.product(enumerate(sizes), kinds):
         # every other time there is room for temporary files on another disk
@@ -134,8 +133,7 @@ def appear(place: Path) -> None:
 
 def changing_disks(root: Path) -> tuple[int, int]:
     """Return how many runs went wrong whose disk changed meanwhile, and of how many."""
-    scenario = st.read_scenario(SLOW[0], (SLOW[2], SLOW[4]))
-    whole = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
+    whole = st.read_scenario(SLOW[0], (SLOW[2], SLOW[4])).solve()
     wrong, changes = 0, (read_only, vanish, become_a_file, appear)
     for change in changes:
         # with checkpoints at once, and with none after the disk has changed

@@ -27,13 +27,14 @@ import time
 import tomllib
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from forks import Fork, bits, columns, different, reported
+from memories import Memory
 
 import stiction as st
 from stiction.io.scenario import read_scenario, write_scenario
@@ -53,35 +54,27 @@ STEPS = {
     "switching": 100_000,
     "strings": 400_000,
 }
+PLAIN = {
+    "chains": "baseline slip-wave slip-wave-damped theta-0 theta-half theta-one energy-balance "
+    "belt quasistatic-ramp quasistatic-reversal stick-set quasistatic-branches reachability "
+    "random-friction",
+    "switching": "belt-oscillator normal-form relay-feedback static-jump-oscillator "
+    "two-block-stick-slip wheel-gamma-0 wheel-gamma-90 wheel-recurrent wheel-slips-then-slides "
+    "wheel-physical-time",
+    "strings": "string-symmetric string-offset string-periodic string-plucked string-breakdown",
+}
 FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
     "chains": (
         40,
         {
-            **{name: {} for name in ("baseline", "slip-wave", "slip-wave-damped", "theta-0")},
-            **{name: {} for name in ("theta-half", "theta-one", "energy-balance", "belt")},
-            **{name: {} for name in ("quasistatic-ramp", "quasistatic-reversal", "stick-set")},
-            **{name: {} for name in ("quasistatic-branches", "reachability", "random-friction")},
+            **{name: {} for name in PLAIN["chains"].split()},
             "burridge-knopoff": {"solve.t_end": 5.0},
             "ramp-wave-50": {"solve.t_end": 2.0},
             "detachment-wave": {"solve.t_end": 0.3},
         },
     ),
-    "switching": (
-        22,
-        {
-            **{name: {} for name in ("belt-oscillator", "normal-form", "relay-feedback")},
-            **{name: {} for name in ("static-jump-oscillator", "two-block-stick-slip")},
-            **{name: {} for name in ("wheel-gamma-0", "wheel-gamma-90", "wheel-recurrent")},
-            **{name: {} for name in ("wheel-slips-then-slides", "wheel-physical-time")},
-        },
-    ),
-    "strings": (
-        12,
-        {
-            **{name: {} for name in ("string-symmetric", "string-offset", "string-periodic")},
-            **{name: {} for name in ("string-plucked", "string-breakdown")},
-        },
-    ),
+    "switching": (22, {name: {} for name in PLAIN["switching"].split()}),
+    "strings": (12, {name: {} for name in PLAIN["strings"].split()}),
     "rods": (
         14,
         {
@@ -290,32 +283,6 @@ def holes(run: st.Run) -> set[str]:
     return {name for name in found if name.removeprefix("final.") not in ABSENT}
 
 
-class Memory:
-    """A checkpoint in memory.
-
-    Parameters
-    ----------
-    turn : the one of the states offered that is kept
-    state : what a run goes on from
-    """
-
-    def __init__(self, turn: int, state: dict[str, np.ndarray[Any, Any]] | None = None) -> None:
-        self.turn, self.state = turn, state
-
-    def due(self) -> bool:
-        """Whether this is the state to keep."""
-        self.turn -= 1
-        return self.turn == 0
-
-    def save(self, state: Mapping[str, Any]) -> None:
-        """Keep it."""
-        self.state = {name: np.array(values) for name, values in state.items()}
-
-    def load(self) -> dict[str, np.ndarray[Any, Any]] | None:
-        """Return what is kept."""
-        return self.state
-
-
 def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
     """Return the run of a scenario, and what differs when it goes on from the state kept there.
 
@@ -326,11 +293,11 @@ def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
     scenario = read_scenario(text, settings)
     if not again:
         return scenario.solve(throw=False), ""
-    kept = Memory(again)
+    kept = Memory(turn=again)
     run = scenario.solve(throw=False, checkpoint=kept)
     if kept.state is None:
         return run, ""
-    other_run = scenario.solve(throw=False, checkpoint=Memory(0, kept.state))
+    other_run = scenario.solve(throw=False, checkpoint=Memory(kept.state, turn=0))
     one, two = ({**bits(each), **reported(each)} for each in (run, other_run))
     return run, ", ".join(different(one, two))
 
