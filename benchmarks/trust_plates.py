@@ -123,7 +123,7 @@ def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
 
 
 NAMES = {
-    "load steps": lambda n: st.solids.Quasistatic(steps=n),
-    "branch": lambda n: st.solids.Quasistatic(steps=n, on_bifurcation=st.methods.FollowBranch()),
+    "load steps": lambda n: so.Quasistatic(steps=n),
+    "branch": lambda n: so.Quasistatic(steps=n, on_bifurcation=so.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n),
 }

@@ -1,7 +1,10 @@
 """Every campaign stands in the table of `tools/stress/all.py`, with settings that it has."""
 
 import ast
+import importlib.util
 import runpy
+import subprocess
+import sys
 
 import pytest
 
@@ -35,3 +38,14 @@ def test_settings_are_parameters_with_defaults(root, rows):
         row = rows[name]
         words = f"{row.quick or ''} {row.tiny or ''}".split()
         assert {word.partition("=")[0] for word in words} <= set(known), name
+
+
+def test_campaigns_can_be_imported(root, rows):
+    names = [
+        name for name, row in rows.items() if not row.needs or importlib.util.find_spec(row.needs)
+    ]
+    code = "import runpy, sys; of = runpy.run_path(sys.argv[1])['campaign_of']; "
+    code += "print(*[of(name).__module__ for name in sys.argv[2:]])"
+    words = [sys.executable, "-B", "-c", code, str(root / "tools" / "stress" / "all.py"), *names]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == names, done.stderr[-500:]

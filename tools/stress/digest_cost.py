@@ -19,8 +19,7 @@ from typing import Any
 from forks import MAIN
 
 import stiction as st
-from stiction.core import digests
-from stiction.io import images, store
+from stiction.io import digests, images, store
 
 NAME, SETS = "detachment-wave", ["solve.save=58000"]
 ALLOWED = 0.02
