@@ -34,7 +34,7 @@ mutants: $(VENV)/.stamp-test ## put ten small faults into a copy, which the test
 	$(PY) tools/mutate.py --sample 10 --glance
 
 # STRESS=--quick takes minutes; names of campaigns choose among them.
-stress: $(VENV)/.stamp-test ## damage, kill and fuzz at full size, for hours; see tools/stress
+stress: $(VENV)/.stamp-test ## try damage, kills and random systems at full size, for hours
 	@$(VENV)/bin/stiction compile
 	$(PY) tools/stress/all.py $(STRESS)
 

@@ -1,9 +1,5 @@
 """Arches that snap or lean to a side, alone and on a floor: every method, and a second method.
 
-::
-
-    python benchmarks/trust_arches.py [20 400]
-
 A circular arch of thickness 1 and span 40 is built in at both ends, of a compressible neo-Hookean
 material in plane strain, and its upper side carries a dead load, even along its length. A low arch
 snaps at a limit point, a high one leans to a side before. On a floor, 0.2 below its crown, a high
@@ -19,28 +15,16 @@ the modes that are not symmetric is zero. Degrees 16 and 28 agree to 1e-6, on th
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
 from scipy.optimize import brentq, minimize_scalar
+from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import Frictionless, LennardJones
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Contact,
-    Fixed,
-    FollowBranch,
-    NeoHookean,
-    Program,
-    RigidPlane,
-    Traction,
-    block,
-)
 
 POISSON = 0.0
 # parities of displacements along and across the symmetry of an arch
@@ -273,24 +257,24 @@ class Ritz:
 
 def solid(arch: Arch, end: float, floor: float | None = None, cells=(80, 2)) -> st.Solid:
     """Return an arch under a load of `end` at time 1."""
-    mesh, contacts = block(arch.place, cells), []
+    mesh, contacts = so.block(arch.place, cells), []
     if floor is not None:
         first, wide = round(0.5 * (1.0 - WIDE) * cells[0]), round(WIDE * cells[0])
         mesh = mesh.split("bottom", first, "before", "rest").split("rest", wide, "sole", "after")
-        plane = RigidPlane((0.0, arch.rise - 0.5 - floor - float(WALL.gap_eq)), (0.0, 1.0))
-        contacts = [Contact(Boundary(0, "sole"), plane, WALL, Frictionless())]
-    load = Traction(Boundary(0, "top"), 1, Program((0.0, 1.0), (0.0, -end)))
-    held = [Fixed(Boundary(0, "left")), Fixed(Boundary(0, "right")), load]
-    body = Body(mesh, Q2(), NeoHookean(1.0, POISSON))
+        plane = so.RigidPlane((0.0, arch.rise - 0.5 - floor - float(WALL.gap_eq)), (0.0, 1.0))
+        contacts = [so.Contact(so.Boundary(0, "sole"), plane, WALL, Frictionless())]
+    load = so.Traction(so.Boundary(0, "top"), 1, so.Program((0.0, 1.0), (0.0, -end)))
+    held = [so.Fixed(so.Boundary(0, "left")), so.Fixed(so.Boundary(0, "right")), load]
+    body = so.Body(mesh, so.Q2(), so.NeoHookean(1.0, POISSON))
     return st.Solid([body], contacts, held, dimensionless=True)
 
 
 METHODS = {
-    "load steps": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10),
-    "branch": lambda n: st.solids.Quasistatic(steps=n, max_cuts=10, on_bifurcation=FollowBranch()),
+    "load steps": lambda n: so.Quasistatic(steps=n, max_cuts=10),
+    "branch": lambda n: so.Quasistatic(steps=n, max_cuts=10, on_bifurcation=so.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n, max_steps=2 * n),
     "path and branch": lambda n: st.Continuation(
-        steps=n, max_steps=2 * n, on_bifurcation=FollowBranch()
+        steps=n, max_steps=2 * n, on_bifurcation=so.FollowBranch()
     ),
 }
 
@@ -330,20 +314,22 @@ def cases() -> dict[str, Case]:
     }
 
 
-def main() -> None:
-    """Print a line for each arch and number of steps."""
-    counts = [int(word) for word in sys.argv[1:]] or [20, 400]
+def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
+    """Print a line for each arch and number of steps; loads must agree within 0.1 %."""
+    tally = Tally()
     print(f"| arch | second method [E] | steps | {' | '.join(METHODS)} |")
     print("|" + "---|" * (3 + len(METHODS)))
     for name, case in cases().items():
-        for steps in counts:
+        for count in steps:
             parts = []
-            for make in METHODS.values():
-                load, first = told(make(steps), case.arch, 1.2 * case.load, case.floor, case.kinds)
-                off = 100.0 * (load / case.load - 1.0)
-                parts.append(f"{off:+.3f} %" if np.isfinite(load) else f"first: {first}")
-            print(f"| {name} | {case.load:.5e} | {steps} | {' | '.join(parts)} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()
+            for label, make in METHODS.items():
+                load, first = told(make(count), case.arch, 1.2 * case.load, case.floor, case.kinds)
+                off, here = load / case.load - 1.0, (name, label, count)
+                if np.isfinite(load):
+                    tally.most("off", abs(off))
+                    tally.must(abs(off) < 1e-3, "load", *here, off)
+                else:
+                    tally.must(first != "SOLVED", "nothing reported", *here)
+                parts.append(f"{100.0 * off:+.3f} %" if np.isfinite(load) else f"first: {first}")
+            print(f"| {name} | {case.load:.5e} | {count} | {' | '.join(parts)} |", flush=True)
+    return tally.result()

@@ -1,9 +1,5 @@
 """Sliding that stops attracting, on one surface and where two meet: is it told, and when?
 
-::
-
-    python benchmarks/trust_attraction.py 200 1        # how many cases of each kind, seed
-
 Where two surfaces meet the rates in the four corners are A + B (t + c sin(w t)), with numbers so
 drawn that staying is the only way at first. Exact enumeration (`stiction.exact.corners`), which
 shares no code with the kernels, must find no other way 1e-9 before the loss that is told, one 1e-9
@@ -15,10 +11,10 @@ at a time known by quadrature: a two-fold, behind which the region repels.
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 from scipy.integrate import quad
+from tally import Tally
 from trust_corners import random_fields
 
 import stiction as st
@@ -93,41 +89,31 @@ def draw(rng):
             return numbers
 
 
-def intersections(count, rng):
+def intersections(count, rng, tally):
     """Compare `count` losses where two surfaces meet with the enumeration around them."""
     h = [lambda x: x[0], lambda x: x[1]]
     system = st.PiecewiseSmooth(h=h, f=field, x0=[0.0] * 21)
-    tally = {"told": 0, "in time": 0, "late": 0, "silent": 0, "false": 0, "left alone": 0}
-    while tally["told"] < count:
+    while tally.counts["reported"] < count:
         numbers = draw(rng)
         object.__setattr__(system, "x0", np.array([0.0, 0.0, 0.0, *numbers]))
         run = st.solve(system, st.EventDriven(), t_span=(0.0, END), throw=False)
-        losses = run.determinism.losses
+        losses, label = run.determinism.losses, numbers.tolist()
         # what slides on one surface or leaves has left where they meet
         left = run.events["time"].min() if len(run.events) else END
         if not losses or losses[0].time > left:
-            tally["left alone"] += 1
-            if open_before(numbers, left - NEAR):
-                tally["silent"] += 1
-                print("SILENT", numbers.tolist(), left, run.status)
+            tally.add("left alone")
+            tally.must(not open_before(numbers, left - NEAR), "silent", label, left, run.status)
             continue
         when = losses[0].time
-        tally["told"] += 1
-        if open_at(numbers, when + NEAR) <= 0:
-            tally["false"] += 1
-            print("FALSE", numbers.tolist(), when)
-        elif open_at(numbers, when - NEAR) > 0 or open_before(numbers, when - NEAR):
-            tally["late"] += 1
-            print("LATE", numbers.tolist(), when)
-        else:
-            tally["in time"] += 1
-    return tally
+        tally.add("reported")
+        if tally.must(open_at(numbers, when + NEAR) > 0, "false", label, when):
+            late = open_at(numbers, when - NEAR) > 0 or open_before(numbers, when - NEAR)
+            tally.must(not late, "late", label, when)
 
 
-def surfaces(count, rng):
-    """Compare `count` cases on one surface; return how they came out."""
+def surfaces(count, rng, tally):
+    """Compare `count` cases on one surface with the time known by quadrature."""
     system = st.PiecewiseSmooth(h=curved, f_plus=up, f_minus=down, x0=[0.0] * 9)
-    tally = {"told": 0, "silent": 0, "off": 0.0}
     for _ in range(count):
         level = rng.uniform(0.3, 2.0)
         numbers = [level, *rng.uniform([0.2, 0.0, 0.2, 0.0, -0.6], [2.0, 1.0, 2.0, 1.0, 0.6])]
@@ -135,21 +121,15 @@ def surfaces(count, rng):
         object.__setattr__(system, "x0", np.array([0.0, 0.0, 0.2, *numbers]))
         run = st.solve(system, st.EventDriven(), t_span=(0.0, 1.5 * END), throw=False)
         losses = run.determinism.losses
-        tally["told" if losses else "silent"] += 1
-        off = abs(losses[0].time - when) if losses else 0.0
-        tally["off"] = max(tally["off"], off)
-        if off > 1e-9 or not losses:
-            print("SURFACE", numbers, run.status, run.reason, losses[:1], when)
-    return tally
+        off = abs(losses[0].time - when) if losses else np.inf
+        tally.add("surfaces")
+        tally.most("off on a surface", off)
+        tally.must(off <= NEAR, "surface", numbers, run.status, run.reason, losses[:1], when)
 
 
-def main():
+def campaign(cases: int = 200, seed: int = 1) -> tuple[str, int]:
     """Run as many cases of each kind as asked."""
-    count, seed = int(sys.argv[1]), int(sys.argv[2])
-    rng = np.random.default_rng(seed)
-    print("surfaces", surfaces(count, rng), flush=True)
-    print("intersections", intersections(count, rng))
-
-
-if __name__ == "__main__":
-    main()
+    rng, tally = np.random.default_rng(seed), Tally()
+    surfaces(cases, rng, tally)
+    intersections(cases, rng, tally)
+    return tally.result()

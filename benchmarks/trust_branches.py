@@ -1,23 +1,17 @@
 """Every branch of random chains of one to three masses, against Newton's method from many starts.
 
-::
-
-    python benchmarks/trust_branches.py 300       # problems; default 300
-    python benchmarks/trust_branches.py 300 7     # and the seed
-
 For each pattern of stick and slip the equations are solved from thousands of starts, spread over
 twelve decades of speed. It shares no code with the package. Whatever balances and is not among the
-branches is told, and so is a branch that does not balance. The last line is JSON.
+branches is told, and so is a branch that does not balance.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import sys
 import time
 
 import numpy as np
+from tally import Tally
 
 from stiction import Chain, ExponentialWeakening
 from stiction.chains.branching import branches
@@ -96,49 +90,37 @@ def by_many_starts(chain: Chain, drive: np.ndarray, rng: np.random.Generator) ->
     return found
 
 
-def main() -> int:
-    """Return 0 when no branch was missed and all balance."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    told = {"problems": count, "branches": 0, "missed": 0, "false": 0, "uncertified": 0}
-    own, seconds = 0.0, []
-    for q in range(count):
+def imbalance(chain: Chain, drive: np.ndarray, v: np.ndarray) -> float:
+    """Return by how much a branch does not balance, over the size of its forces."""
+    law, bound, damped = chain.law, chain.stick_bound, chain.damping_matrix() @ v
+    mu = law.mu_kinetic + (law.mu_static - law.mu_kinetic) * np.exp(-np.abs(v) / law.v_scale)
+    rest = drive - damped
+    slip = np.abs(rest - mu * chain.normal_forces * np.sign(v))
+    off = np.where(v != 0, slip, np.maximum(np.abs(rest) - bound, 0.0))
+    return float(off.max() / (np.abs(drive).max() + bound.max() + np.abs(damped).max()))
+
+
+def campaign(problems: int = 300, seed: int = 1) -> tuple[str, int]:
+    """Count branches that are missed or do not balance."""
+    rng, tally = np.random.default_rng(seed), Tally()
+    for q in range(problems):
         made = problem(rng)
         force, x = made.pop("force"), made.pop("x")
         chain = Chain(**made)
         begin = time.perf_counter()
         found = branches(chain, force, x)
-        seconds.append(time.perf_counter() - begin)
+        tally.most("seconds", time.perf_counter() - begin)
         mine = [branch.velocity for branch in found.branches]
-        told["branches"] += len(mine)
-        told["uncertified"] += not found.certified
-        k, c = chain.stiffness_matrix(), chain.damping_matrix()
-        drive = force * chain.load_shares - k @ x
-        bound = chain.stick_bound
+        tally.add("branches", len(mine))
+        drive = force * chain.load_shares - chain.stiffness_matrix() @ x
         for v in mine:
-            mu = chain.law.mu_kinetic + (chain.law.mu_static - chain.law.mu_kinetic) * np.exp(
-                -np.abs(v) / chain.law.v_scale
-            )
-            rest = drive - c @ v
-            off = np.where(v != 0, np.abs(rest - mu * chain.normal_forces * np.sign(v)),
-                           np.maximum(np.abs(rest) - bound, 0.0))  # fmt: skip
-            size = np.abs(drive).max() + bound.max() + np.abs(c @ v).max()
-            if off.max() > 1e-11 * size:
-                told["false"] += 1
-                print(f"{q}: {v} does not balance by {off.max():.2e} of {size:.2e}")
+            off = imbalance(chain, drive, v)
+            tally.must(off <= 1e-11, "does not balance", q, v, off)
         for v in by_many_starts(chain, drive, rng):
-            if not any((np.abs(v - w) <= 1e-5 * (np.abs(v) + np.abs(w))).all() for w in mine):
-                told["missed"] += 1
-                print(f"{q}: missed {v} (certified {found.certified}); {mine}")
+            near = [np.abs(v - w) <= 1e-5 * (np.abs(v) + np.abs(w)) for w in mine]
+            known = any(one.all() for one in near)
+            tally.must(known, "missed", q, v, f"certified {found.certified}", mine)
         if not found.certified:
-            print(
-                f"{q}: not certified; {chain.damping}, {chain.normal_force}, {chain.law}, {drive}"
-            )
-        own = max(own, seconds[-1])
-    told["seconds_median"], told["seconds_most"] = float(np.median(seconds)), own
-    print(json.dumps(told))
-    return int(bool(told["missed"] or told["false"]))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            tally.add("not certified")
+            print(q, "not certified", chain.damping, chain.normal_force, chain.law, drive)
+    return tally.result()

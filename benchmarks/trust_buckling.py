@@ -4,30 +4,16 @@ Columns of random slenderness, material, mesh, direction and support are pressed
 Euler's load in few or many steps, some of them with a small side force. A run passes in silence
 if its last state has negative eigenvalues, counted by a dense solver of its own, and nothing was
 told. Where there is no side force, the first place that is told is compared with Euler's load.
-
-    python benchmarks/trust_buckling.py 200
 """
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 from scipy.linalg import eigvalsh
+from tally import Tally
 
 import stiction as st
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Driven,
-    Fixed,
-    Loaded,
-    Nearest,
-    NeoHookean,
-    Program,
-    rectangle,
-)
+from stiction import solids as so
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem, State
 from stiction.solids.model import Readings
@@ -48,16 +34,16 @@ def column(rng: np.random.Generator) -> tuple[st.Solid, float, float, bool]:
     cells = (int(rng.integers(24, 49)), int(rng.integers(1, 4)))
     sides, along = (("bottom", "top"), 1) if upright else (("left", "right"), 0)
     shape = (thick, long, cells[::-1]) if upright else (long, thick, cells)
-    near, far = (Boundary(0, name) for name in sides)
-    conditions = [Driven(far, along, Program((0, 1), (0, -end * long))), Fixed(near)]
+    near, far = (so.Boundary(0, name) for name in sides)
+    conditions = [so.Driven(far, along, so.Program((0, 1), (0, -end * long))), so.Fixed(near)]
     if held == "clamped":
-        conditions.append(Fixed(far, (1 - along,)))
+        conditions.append(so.Fixed(far, (1 - along,)))
     perfect = bool(rng.random() < 0.6)
     if not perfect:
         load = young / (1.0 - poisson**2) * thick * euler * 10.0 ** rng.uniform(-9.0, -3.0)
         place = (thick / 2, long / 2) if upright else (long / 2, thick / 2)
-        conditions.append(Loaded(Nearest(0, place), 1 - along, Program((0.0,), (load,))))
-    body = Body(rectangle(*shape), Q2(), NeoHookean(young, poisson))
+        conditions.append(so.Loaded(so.Nearest(0, place), 1 - along, so.Program((0.0,), (load,))))
+    body = so.Body(so.rectangle(*shape), so.Q2(), so.NeoHookean(young, poisson))
     solid = st.Solid([body], [], conditions, readings=Readings(displacement=0, support=True))
     return solid, end, euler, perfect
 
@@ -82,14 +68,10 @@ def solved(solid: st.Solid, method: object) -> tuple[st.Run, int]:
     return run, int(np.sum(eigvalsh(0.5 * (dense + dense.T)) < 0.0))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", type=int, nargs="?", default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    rng = np.random.default_rng(given.seed)
-    silent, off, ended, worst = 0, 0, 0, 0.0
-    for case in range(given.cases):
+def campaign(cases: int = 200, seed: int = 0) -> tuple[str, int]:
+    """Press columns; the first loss must be within 0.1 % of Euler's load, or his strain."""
+    rng, tally = np.random.default_rng(seed), Tally()
+    for case in range(cases):
         solid, end, euler, perfect = column(rng)
         steps = int(rng.choice([20, 400], p=[0.8, 0.2]))
         continued = rng.random() < 0.3
@@ -99,29 +81,15 @@ def main() -> None:
             else st.solids.Quasistatic(steps=steps)
         )
         run, negative = solved(solid, method)
-        ended += not run.status.ok
+        tally.add("columns")
+        tally.add("ended early", not run.status.ok)
         told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
-        if negative and not told:
-            silent += 1
-            print(f"case {case}: {negative} ways unstable, nothing told; {method}")
-        if perfect:
-            if not told:
-                continue
+        tally.must(told or not negative, "silent", case, f"{negative} unstable modes", method)
+        if perfect and told:
             place = float(told[0].where["program_time"]) * end / euler
+            off, body = abs(place - 1.0), solid.bodies[0]
             # shear and the shortening before it buckles lower the load by about Euler's strain
-            worst = max(worst, abs(place - 1.0) / euler)
-            if abs(place - 1.0) > max(1e-3, euler):
-                off += 1
-                body = solid.bodies[0]
-                print(
-                    f"case {case}: at {place:.6f} of Euler's load, his strain {euler:.5f}; "
-                    f"{body.mesh.cells.shape[0]} cells, {body.material}, {method}"
-                )
-    print(
-        f"{given.cases} columns: {silent} passed in silence; {off} places farther from Euler's "
-        f"than 0.1 % or his strain (largest {worst:.2f} of it); {ended} ended early"
-    )
-
-
-if __name__ == "__main__":
-    main()
+            tally.most("off over Euler's strain", off / euler)
+            here = (case, place, euler, body.mesh.cells.shape[0], body.material, method)
+            tally.must(off <= max(1e-3, euler), "far from Euler's load", *here)
+    return tally.result()

@@ -1,9 +1,5 @@
 """Random corner fields where two surfaces meet, against exact enumeration of what leads on.
 
-::
-
-    python benchmarks/trust_corners.py 2000 1        # how many fields, seed
-
 Every field is four constant vectors with three decimals, so that the ways on are counted in
 rational arithmetic (`stiction.exact.corners`). Each is run from where the surfaces meet and, where
 a half surface or a corner leads in, from a point of it; with Stop, Leave to both sides, and Sample.
@@ -11,32 +7,16 @@ a half surface or a corner leads in, from a point of it; with Stop, Leave to bot
 
 from __future__ import annotations
 
-import sys
 import time
 
 import numpy as np
+from tally import Tally
 
 import stiction as st
 from stiction.exact.corners import CORNERS, HALVES, half_surface, ways_out
 
 END, ARRIVAL = 1.0, 0.2
 POLICIES = {"+": 1, "-": -1, "sample": None}
-COUNTS = (
-    "unique",
-    "not unique",
-    "nothing leads on",
-    "non-unique called deterministic",
-    "unique refused",
-    "unique wrong",
-    "told at another time",
-    "policies",
-    "hangs",
-    "stopped though open",
-    "took what is not open",
-    "ended elsewhere",
-    "largest error",
-    "slowest [s]",
-)
 
 
 def field(x, s):
@@ -64,7 +44,7 @@ class Corner:
     def __init__(self):
         h = [lambda x: x[0], lambda x: x[1]]
         self.system = st.PiecewiseSmooth(h=h, f=field, x0=[0.0] * 15)
-        self.tally = dict.fromkeys(COUNTS, 0)
+        self.tally = Tally()
 
     def run(self, f, x0, policy=None):
         """Return the run from (x1, x2, 0)."""
@@ -72,60 +52,52 @@ class Corner:
         method = st.EventDriven(policy=policy, max_events=100_000, max_steps=400_000)
         return st.solve(self.system, method, t_span=(0.0, END), throw=False)
 
-    def note(self, what, *words):
-        """Count and print what should not be."""
-        self.tally[what] += 1
-        print(what.upper(), *words, flush=True)
-
     def check(self, f, x0=(0.0, 0.0), begin=0.0, before=(0.0, 0.0, 0.0)):
         """Compare one start; it is where the surfaces meet, at `before`, from `begin` on."""
         found, run, tally = ways_out(f), self.run(f, x0), self.tally
         lost, label = run.determinism.losses, (x0, f.tolist(), found)
-        tally["unique" if len(found) == 1 else "not unique"] += 1
+        tally.add("unique" if len(found) == 1 else "not unique")
         if not found:
-            self.note("nothing leads on", *label)
+            self.tally.fault("nothing leads on", *label)
         elif len(found) > 1 and not lost:
-            self.note("non-unique called deterministic", *label)
+            self.tally.fault("non-unique called deterministic", *label)
         elif len(found) > 1:
-            if abs(lost[0].time - begin) > 1e-9:
-                self.note("told at another time", lost[0].time, *label)
+            on_time = abs(lost[0].time - begin) <= 1e-9
+            tally.must(on_time, "told at another time", lost[0].time, *label)
             self.follow(f, x0, begin, np.array(before), found)
         elif lost or run.status.name != "SOLVED":
-            self.note("unique refused", run.status, run.reason, *label)
+            self.tally.fault("unique refused", run.status, run.reason, *label)
         else:
             want = np.array(before) + (END - begin) * np.array(found[0].flow) / 1000.0
             off = float(np.max(np.abs(end_of(run) - want)))
-            tally["largest error"] = max(tally["largest error"], off)
-            if off > 1e-9:
-                self.note("unique wrong", off, *label)
+            tally.most("error", off)
+            tally.must(off <= 1e-9, "unique wrong", off, *label)
 
     def follow(self, f, x0, begin, before, found):
         """See that policies take something open, to the wanted side, without hanging."""
         for name, side in POLICIES.items():
-            seed = self.tally["not unique"]
+            seed = self.tally.counts["not unique"]
             policy = st.switching.Sample(seed=seed) if side is None else st.switching.Leave(name)
             began = time.perf_counter()
             run, label = self.run(f, x0, policy), (name, x0, f.tolist(), found)
             spent = time.perf_counter() - began
-            self.tally["slowest [s]"] = max(self.tally["slowest [s]"], spent)
-            self.tally["policies"] += 1
+            self.tally.most("seconds", spent)
+            self.tally.add("policies")
             may = [w for w in found if side is None or side in w.signs or w.kind == "spiral"]
             if run.status.name == "STOPPED":
-                if may:
-                    self.note("stopped though open", run.reason, *label)
+                self.tally.must(not may, "stopped though open", run.reason, *label)
                 continue
             if run.status.name != "SOLVED":
-                self.note("hangs", run.status, run.reason, *label)
+                self.tally.fault("hangs", run.status, run.reason, *label)
                 continue
             choice = run.determinism.losses[0].choice
             taken = [w for w in may if w.kind == choice.split()[0].strip(",")]
             ends = [before + (END - begin) * np.array(w.flow) / 1000.0 for w in taken if w.flow]
             if not taken:
-                self.note("took what is not open", choice, *label)
+                self.tally.fault("took what is not open", choice, *label)
             elif taken[0].kind in ("slip", "slide"):
                 off = min(float(np.max(np.abs(end_of(run) - e))) for e in ends)
-                if off > 1e-9:
-                    self.note("ended elsewhere", off, choice, *label)
+                self.tally.must(off <= 1e-9, "ended elsewhere", off, choice, *label)
 
 
 def end_of(run):
@@ -133,11 +105,10 @@ def end_of(run):
     return np.array([float(np.ravel(run.final[f"x{k}"])[-1]) for k in (1, 2, 3)])
 
 
-def main():
+def campaign(fields: int = 2000, seed: int = 1) -> tuple[str, int]:
     """Run as many fields as asked."""
-    count, seed = int(sys.argv[1]), int(sys.argv[2])
-    rng, corner, began = np.random.default_rng(seed), Corner(), time.perf_counter()
-    for _ in range(count):
+    rng, corner = np.random.default_rng(seed), Corner()
+    for _ in range(fields):
         f = random_fields(rng)
         corner.check(f)
         for e in range(4):
@@ -152,10 +123,4 @@ def main():
                 x0 = -ARRIVAL * f[c, :2] / 1000.0
                 corner.check(f, x0.tolist(), ARRIVAL, (0.0, 0.0, ARRIVAL * f[c, 2] / 1000.0))
                 break
-    for what, value in corner.tally.items():
-        print(f"{what:<32} {value:.6g}")
-    print(f"{time.perf_counter() - began:.0f} s")
-
-
-if __name__ == "__main__":
-    main()
+    return corner.tally.result()

@@ -1,7 +1,5 @@
 """A disc brake from plain functions beside SciPy with hand-written events, at the same error.
 
-    python benchmarks/trust_own_models.py
-
 Five states, Stribeck friction in a helper function, 64 events in 200 units of time. The error is
 the largest difference of the events' times from a run at rtol 1e-14; SciPy and ours take turns, and
 the shortest processor time of each counts. Then 1,000 sets of parameters, and how often Numba was
@@ -15,6 +13,7 @@ import time
 import numba
 import numpy as np
 from scipy.integrate import solve_ivp
+from tally import Tally
 
 import stiction as st
 
@@ -84,8 +83,9 @@ def by_hand(p, rtol, atol):
     return np.array(found)
 
 
-def main():
-    system = brake()
+def campaign(sets: int = 1000) -> tuple[str, int]:
+    """Print times and errors; solve `sets` sets of parameters, which must compile nothing."""
+    tally, system = Tally(), brake()
     p = system.functions._given_p
     span = (0.0, END)
 
@@ -108,16 +108,13 @@ def main():
     for name, (spent, error) in best.items():
         ratio = best["SciPy 1e-10"][0] / spent
         print(f"{name}: {1e3 * spent:.2f} ms, error {error:.1e}, {ratio:.1f} times SciPy")
+        tally.most(f"error of {name}", error)
 
     calls, real = [], numba.cfunc
     numba.cfunc = lambda *a, **k: (calls.append(a), real(*a, **k))[1]
     begin = time.thread_time()
-    for mu_k in np.linspace(0.2, 0.3, 1000):
+    for mu_k in np.linspace(0.2, 0.3, sets):
         st.solve(system.with_parameters(mu_k=mu_k), t_span=(0.0, 20.0), save=2)
-    print(
-        f"1000 sets: {time.thread_time() - begin:.2f} s of CPU time, {len(calls)} compilations more"
-    )
-
-
-if __name__ == "__main__":
-    main()
+    print(f"{sets} sets: {time.thread_time() - begin:.2f} s of CPU time")
+    tally.must(not calls, "compiled again", len(calls))
+    return tally.result()

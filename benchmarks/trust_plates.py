@@ -10,33 +10,20 @@ neo-Hookean block the increments u = U(Y) sin kX, v = V(Y) cos kX, k = pi / L, o
 free of increments of traction on both faces (Biot 1965). The first compression at which bending
 fulfils both is the load of bifurcation; it tends to pi^2 E / (12 (1 - nu^2)) (H / L)^2, Euler's
 with the modulus of plates. The determinant shares no code with the package.
-
-    python benchmarks/trust_plates.py [20 400]
 """
 
 from __future__ import annotations
 
-import sys
+import itertools
 
 import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import Frictionless, LennardJones
-from stiction.solids import (
-    Q2,
-    Body,
-    Boundary,
-    Contact,
-    Driven,
-    Fixed,
-    Nearest,
-    NeoHookean,
-    Program,
-    RigidPlane,
-    rectangle,
-)
 from stiction.solids.model import Readings
 
 # stiff beside a plate: 6e4 of its modulus over its height
@@ -94,15 +81,15 @@ def told(method: object, poisson: float, slender: float, squeeze: float, touch: 
     ----------
     touch : whether a stiff frictionless plane carries the far end instead of rollers
     """
-    body = Body(rectangle(slender, 1.0, (24, 2)), Q2(), NeoHookean(1.0, poisson))
-    press = Driven(Boundary(0, "right"), 0, Program((0.0, 1.0), (0.0, -squeeze * slender)))
-    held = [Fixed(Nearest(0, (0.0, 0.5)), (1,)), press]
+    body = so.Body(so.rectangle(slender, 1.0, (24, 2)), so.Q2(), so.NeoHookean(1.0, poisson))
+    press = so.Driven(so.Boundary(0, "right"), 0, so.Program((0.0, 1.0), (0.0, -squeeze * slender)))
+    held = [so.Fixed(so.Nearest(0, (0.0, 0.5)), (1,)), press]
     contacts = []
     if touch:
-        wall = RigidPlane((-STIFF.gap_eq, 0.0), (1.0, 0.0))
-        contacts = [Contact(Boundary(0, "left"), wall, STIFF, Frictionless())]
+        wall = so.RigidPlane((-STIFF.gap_eq, 0.0), (1.0, 0.0))
+        contacts = [so.Contact(so.Boundary(0, "left"), wall, STIFF, Frictionless())]
     else:
-        held.append(Fixed(Boundary(0, "left"), (0,)))
+        held.append(so.Fixed(so.Boundary(0, "left"), (0,)))
     readings = Readings(displacement=1, support=True)
     run = st.solve(st.Solid([body], contacts, held, readings=readings), method, throw=False)
     places = [loss.where for loss in run.determinism.losses if loss.kind == "bifurcation"]
@@ -116,29 +103,27 @@ def told(method: object, poisson: float, slender: float, squeeze: float, touch: 
     return abs(float(np.polyval(np.polyfit(times[near], forces[near], 2), moved)))
 
 
-def main() -> None:
-    counts = [int(word) for word in sys.argv[1:]] or [20, 400]
+def campaign(steps: tuple[int, ...] = (20, 400)) -> tuple[str, int]:
+    """Print a table; every method must find the load within 0.1 %."""
+    tally = Tally()
     print("| H/L | nu | end | Euler | exact | " + " | ".join(NAMES) + " | steps |")
     for slender, poisson in ((10.0, 0.3), (20.0, 0.0), (40.0, 0.45)):
         euler, known = np.pi**2 / 12.0 / slender**2, exact(poisson, slender)
-        for steps in counts:
-            for touch in (False, True):
-                wanted = force(known, poisson)
-                found = [
-                    told(make(steps), poisson, slender, 1.9 * known, touch) / wanted - 1.0
-                    for make in NAMES.values()
-                ]
-                numbers = " | ".join(f"{100.0 * value:+.4f} %" for value in found)
-                end = "plane" if touch else "rollers"
-                first = f"| 1/{slender:g} | {poisson} | {end} | {euler:.7f} | {known:.7f} |"
-                print(f"{first} {numbers} | {steps} |", flush=True)
+        wanted = force(known, poisson)
+        for count, touch in itertools.product(steps, (False, True)):
+            end, numbers = "plane" if touch else "rollers", ""
+            for name, make in NAMES.items():
+                off = told(make(count), poisson, slender, 1.9 * known, touch) / wanted - 1.0
+                numbers += f" {100.0 * off:+.4f} % |"
+                tally.most("off", abs(off))
+                tally.must(abs(off) < 1e-3, "load", name, slender, poisson, end, count, off)
+            first = f"| 1/{slender:g} | {poisson} | {end} | {euler:.7f} | {known:.7f} |"
+            print(f"{first}{numbers} {count} |", flush=True)
+    return tally.result()
 
 
 NAMES = {
-    "load steps": lambda n: st.solids.Quasistatic(steps=n),
-    "branch": lambda n: st.solids.Quasistatic(steps=n, on_bifurcation=st.methods.FollowBranch()),
+    "load steps": lambda n: so.Quasistatic(steps=n),
+    "branch": lambda n: so.Quasistatic(steps=n, on_bifurcation=so.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n),
 }
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,12 @@
-"""Replays of random chains: none may call an honest run wrong, each damage must be seen.
-
-::
-
-    python benchmarks/trust_replay.py 300       # chains; default 300
-    python benchmarks/trust_replay.py 300 7     # and the seed
-
-The last line is JSON: how many replays failed, how many damaged runs of each kind were held, the
-largest value of an honest run, and the seconds of all solves and of all replays made again.
-"""
+"""Replays of random chains: none may call an honest run wrong, each damage must be seen."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 import time
 
 import numpy as np
+from tally import Tally
 
 import stiction as st
 from stiction.chains import PiecewiseLinear, Sine, SumOf
@@ -104,13 +94,9 @@ def damages(h: ChainHistory, rng: np.random.Generator) -> dict[str, ChainHistory
     return out
 
 
-def main() -> int:
-    """Return 0 when all honest runs are held and all damaged ones are not."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
-    rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    alarms, unsolved, worst, spent, took = 0, 0, 0.0, 0.0, 0.0
-    blind: dict[str, int] = {}
-    tried: dict[str, int] = {}
+def campaign(chains: int = 300, seed: int = 1) -> tuple[str, int]:
+    """Replay honest runs and damaged ones."""
+    rng, tally, spent, took = np.random.default_rng(seed), Tally(), 0.0, 0.0
     kept: list[ChainHistory] = []
     build = solver.build_run
 
@@ -119,39 +105,29 @@ def main() -> int:
         return build(chain, method, request, history)
 
     solver.build_run = keep
-    for q in range(count):
+    for q in range(chains):
         chain, end = chain_of(rng)
-        rows = int(rng.choice([2, 11, 1001]))
+        samples = int(rng.choice([2, 11, 1001]))
         method = st.EventDriven(max_steps=20_000)
         begin = time.perf_counter()
-        run = st.solve(chain, method, (0.0, end), save=rows, throw=False)
+        run = st.solve(chain, method, (0.0, end), save=samples, throw=False)
         took += time.perf_counter() - begin
         history = kept.pop()
-        unsolved += not run.status.ok
+        tally.add("solved" if run.status.ok else "not solved")
         begin = time.perf_counter()
         found = replay_check(chain, history, history.trail, method.rtol)
         spent += time.perf_counter() - begin
-        worst = max(worst, found.value) if found.ok else worst
         if found.ok is False:
-            alarms += 1
             kinds = f"{type(chain.law).__name__}, {type(chain.load).__name__}"
-            print(f"{q}: {found.value:.2e} at {found.time}: {found.note[:70]}")
-            print(f"    {run.status.name}, n = {chain.n_mass}, {kinds}")
+            where = f"{found.value:.2e} at {found.time}: {found.note[:70]}"
+            tally.fault("alarms", q, where, run.status.name, f"n = {chain.n_mass}, {kinds}")
             continue
+        if found.ok:
+            tally.most("honest value", found.value)
         for name, wrong in damages(history, rng).items():
-            tried[name] = tried.get(name, 0) + 1
-            if replay_check(chain, wrong, wrong.trail, method.rtol).ok:
-                blind[name] = blind.get(name, 0) + 1
-    told = {"chains": count, "unsolved": unsolved, "alarms": alarms, "worst_honest": worst}
-    told |= {
-        "damaged": tried,
-        "held_though_damaged": blind,
-        "seconds_of_solves": took,
-        "seconds_of_replays": spent,
-    }
-    print(json.dumps(told))
-    return int(bool(alarms or blind))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            tally.add(f"damaged {name}")
+            held = replay_check(chain, wrong, wrong.trail, method.rtol).ok
+            tally.must(not held, f"held though damaged {name}", q)
+    tally.most("seconds of solves", took)
+    tally.most("seconds of replays", spent)
+    return tally.result()

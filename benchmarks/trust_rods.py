@@ -1,10 +1,5 @@
 """Random drops of two to six rods: no overlap that the audit does not tell, no run that hangs.
 
-::
-
-    python benchmarks/trust_rods.py 300        # cases, from seed 0
-    python benchmarks/trust_rods.py 50 700     # 50 cases from seed 700
-
 Rods of random radii, lengths and directions fall on a fixed rod or on each other, ends first too,
 some onto a floor. Overlaps are measured by SciPy on samples of the splines, with no code of the
 package; a sample point is at most a hundredth of a radius off.
@@ -13,12 +8,12 @@ package; a sample point is at most a hundredth of a radius off.
 from __future__ import annotations
 
 import collections
-import sys
 import time
 
 import numpy as np
 from scipy.interpolate import BSpline
 from scipy.spatial import cKDTree
+from tally import Tally
 
 import stiction as st
 from stiction.rods import (
@@ -103,36 +98,22 @@ def deepest(run, radii, floor):
     return worst
 
 
-def main() -> int:
-    """Return 1 if the audit kept something back."""
-    cases, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    told, untold, slow, kept = collections.Counter(), [], [], collections.Counter()
-    failed: dict[str, list[int]] = collections.defaultdict(list)
-    begin = time.process_time()
-    for seed in range(first, first + cases):
-        system, floor = drop(np.random.default_rng(seed))
+def campaign(cases: int = 300, seed: int = 0) -> tuple[str, int]:
+    """Drop rods from the seeds that begin with `seed`; the audit must report each overlap."""
+    tally, failed = Tally(), collections.defaultdict(list)
+    for number in range(seed, seed + cases):
+        system, floor = drop(np.random.default_rng(number))
         start = time.process_time()
         run = st.solve(system, RollingLeapfrog(), (0.0, 0.06), save=13, throw=False)
-        if time.process_time() - start > SLOW:
-            slow.append(seed)
-        kept[run.status.name] += 1
-        for check in run.audit:
-            if check.ok is False:
-                failed[check.check].append(seed)
+        tally.must(time.process_time() - start <= SLOW, f"beyond {SLOW:g} s", number)
+        tally.add(run.status.name)
+        for check in run.audit.failed:
+            failed[check.check].append(number)
         deep = deepest(run, [rod.section.radius for rod in system.rods], floor)
         line = next(c for c in run.audit if c.check == "no_overlap")
         if deep > LIMIT:
-            told["with the floor" if "partner" in line.note else "between rods"] += 1
-            if line.ok:
-                untold.append((seed, deep, line.value))
-    spent = time.process_time() - begin
-    print(f"{cases} drops, {spent:.0f} s of CPU; statuses {dict(kept)}")
-    print(f"overlaps beyond {LIMIT:g} of a radius: {sum(told.values())} ({dict(told)})")
-    print(f"of which the audit is silent: {untold}; runs beyond {SLOW:g} s: {slow}")
+            tally.add("overlaps with the floor" if "partner" in line.note else "overlaps of rods")
+            tally.must(not line.ok, "not reported", number, deep, line.value)
     for name, seeds in failed.items():
         print(f"{name} failed in {len(seeds)}, first in seeds {seeds[:12]}")
-    return int(bool(untold))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return tally.result()

@@ -1,9 +1,5 @@
 """Snap-off with inertia against the energy that continuation sets free: strip, cap and tape.
 
-::
-
-    python benchmarks/trust_snap.py [NAME ...]
-
 The support is driven slowly to just beyond the limit point and held there, until drag has
 brought the solid to rest on the far branch. What is told:
 
@@ -17,34 +13,15 @@ brought the solid to rest on the far branch. What is told:
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from tally import Tally
 
 import stiction as st
-from stiction.solids import (
-    Q1N2,
-    Boundary,
-    Contact,
-    Continuation,
-    Dome,
-    Driven,
-    Fixed,
-    GeneralisedAlpha,
-    MovingSolid,
-    NeoHookean,
-    Program,
-    Readings,
-    Rigid,
-    RigidPlane,
-    Solid,
-    SweptBody,
-    TapePeeling,
-    rectangle,
-)
+from stiction import solids as so
 from stiction.solids.mesh.gradings import graded
 
 # how far beyond the limit point supports are held
@@ -82,8 +59,8 @@ def strip(times, values, model=FREE, sizes=(30.0, 20.0, 4.0), cells=(60, 2)):
         length=long, adhering=adhering, height=high, cells=cells, model=model
     ).assembled()
     drive, held = parts.conditions
-    conditions = [Driven(drive.where, 1, Program(times, values)), held]
-    return Solid(
+    conditions = [so.Driven(drive.where, 1, so.Program(times, values)), held]
+    return so.Solid(
         parts.bodies, parts.contacts, conditions, readings=parts.readings, dimensionless=True
     )
 
@@ -91,67 +68,63 @@ def strip(times, values, model=FREE, sizes=(30.0, 20.0, 4.0), cells=(60, 2)):
 def cap(times, values, model=FREE, shear=0.0, cells=(60, 6)):
     """A coarse cap under a plate that is moved sideways by `shear`, and then pulled away."""
     parts = st.CapSliding(model=model, cells=cells).assembled()
-    sideways = Fixed(Rigid(0), (0,))
+    sideways = so.Fixed(so.Rigid(0), (0,))
     if shear:
-        sideways = Driven(Rigid(0), 0, Program((0.1, times[0]), (0.0, shear)))
-    return Solid(
+        sideways = so.Driven(so.Rigid(0), 0, so.Program((0.1, times[0]), (0.0, shear)))
+    return so.Solid(
         parts.bodies,
         parts.contacts,
         [
-            Driven(Rigid(0), 1, Program(times, values)),
+            so.Driven(so.Rigid(0), 1, so.Program(times, values)),
             sideways,
-            Fixed(Boundary(0, "bottom")),
+            so.Fixed(so.Boundary(0, "bottom")),
         ],
         attraction=parts.attraction,
-        readings=Readings(displacement=0, start=times[0]),
+        readings=so.Readings(displacement=0, start=times[0]),
+        dimensionless=True,
+    )
+
+
+LAW = st.LennardJones.from_strength(0.05, 0.0125)
+
+
+def drawn_off(mesh, breaks, model, held, start, tip=None):
+    """A swept body in space, symmetric about its back, above a plane."""
+    body = so.SweptBody(mesh, breaks, so.Q1N2(), so.NeoHookean(1.0, 0.3), tip)
+    plane = so.RigidPlane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    return so.Solid(
+        [body],
+        [so.Contact(so.Boundary(0, "bottom"), plane, LAW, model)],
+        [*held, so.Fixed(so.Boundary(0, "back"), (2,))],
+        readings=so.Readings(displacement=0, start=start),
         dimensionless=True,
     )
 
 
 def pillar(times, values, model=FREE, shear=0.0, cells=(3, 8), layers=3):
     """A quarter of a square pillar in space that is drawn off a plane, under shear one half."""
-    law = st.LennardJones.from_strength(0.05, 0.0125)
     side, high = 2.0, 20.0
     left = -side if shear else 0.0
     count = (cells[0] * (2 if shear else 1), cells[1])
-    mesh = rectangle(side - left, high, count, (left, law.gap_eq))
-    body = SweptBody(mesh, np.linspace(0.0, side, layers + 1), Q1N2(), NeoHookean(1.0, 0.3))
-    plane = RigidPlane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    top = Boundary(0, "top")
-    aside = Driven(top, 0, Program((0.0, times[0]), (0.0, shear))) if shear else Fixed(top, (0,))
-    held = [Driven(top, 1, Program(times, values)), aside, Fixed(top, (2,))]
-    held += [Fixed(Boundary(0, "back"), (2,))]
-    if not shear:
-        held.append(Fixed(Boundary(0, "left"), (0,)))
-    return Solid(
-        [body],
-        [Contact(Boundary(0, "bottom"), plane, law, model)],
-        held,
-        readings=Readings(displacement=0, start=times[0]),
-        dimensionless=True,
-    )
+    mesh = so.rectangle(side - left, high, count, (left, LAW.gap_eq))
+    top = so.Boundary(0, "top")
+    held = [so.Driven(top, 1, so.Program(times, values)), so.Fixed(top, (2,))]
+    if shear:
+        held.append(so.Driven(top, 0, so.Program((0.0, times[0]), (0.0, shear))))
+    else:
+        held += [so.Fixed(top, (0,)), so.Fixed(so.Boundary(0, "left"), (0,))]
+    return drawn_off(mesh, np.linspace(0.0, side, layers + 1), model, held, times[0])
 
 
 def dome(times, values, model=FREE, cells=(6, 5), layers=6, radius=20.0, high=20.0):
     """A quarter of a soft cap on a square base in space, drawn off a plane below it."""
-    law = st.LennardJones.from_strength(0.05, 0.0125)
-    side = 3.0
-    upward = graded(cells[1], 4.0)
-    mesh = rectangle(side, high, cells, (0.0, law.gap_eq), grading_y=upward)
-    tip = Dome((0.0, law.gap_eq, 0.0), radius, law.gap_eq + high)
-    breaks = np.linspace(0.0, side, layers + 1)
-    body = SweptBody(mesh, breaks, Q1N2(), NeoHookean(1.0, 0.3), tip)
-    plane = RigidPlane((0.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    top = Boundary(0, "top")
-    held = [Driven(top, 1, Program(times, values)), Fixed(top, (0, 2))]
-    held += [Fixed(Boundary(0, "back"), (2,)), Fixed(Boundary(0, "left"), (0,))]
-    return Solid(
-        [body],
-        [Contact(Boundary(0, "bottom"), plane, law, model)],
-        held,
-        readings=Readings(displacement=0, start=times[0]),
-        dimensionless=True,
-    )
+    side, upward = 3.0, graded(cells[1], 4.0)
+    mesh = so.rectangle(side, high, cells, (0.0, LAW.gap_eq), grading_y=upward)
+    tip = so.Dome((0.0, LAW.gap_eq, 0.0), radius, LAW.gap_eq + high)
+    top = so.Boundary(0, "top")
+    held = [so.Driven(top, 1, so.Program(times, values)), so.Fixed(top, (0, 2))]
+    held.append(so.Fixed(so.Boundary(0, "left"), (0,)))
+    return drawn_off(mesh, np.linspace(0.0, side, layers + 1), model, held, times[0], tip)
 
 
 def tape(times, values, model=TAPE, sizes=(2.0, 0.2), cells=(8, 1)):
@@ -160,13 +133,13 @@ def tape(times, values, model=TAPE, sizes=(2.0, 0.2), cells=(8, 1)):
     The end moves by `values` along each of both axes.
     """
     long, wide = sizes
-    parts = TapePeeling(
+    parts = so.TapePeeling(
         model=model, length=long, width=wide, cells=cells, held_sideways=True
     ).assembled()
-    conditions = [Driven(Boundary(0, "right"), k, Program(times, values)) for k in (0, 1)]
-    conditions += [*parts.conditions[2:], Fixed(Boundary(0, "left"), (0,))]
-    readings = Readings(displacement=0, start=times[0], support=True)
-    return Solid(parts.bodies, parts.contacts, conditions, readings=readings, dimensionless=True)
+    conditions = [so.Driven(so.Boundary(0, "right"), k, so.Program(times, values)) for k in (0, 1)]
+    conditions += [*parts.conditions[2:], so.Fixed(so.Boundary(0, "left"), (0,))]
+    readings = so.Readings(displacement=0, start=times[0], support=True)
+    return so.Solid(parts.bodies, parts.contacts, conditions, readings=readings, dimensionless=True)
 
 
 def predicted(run) -> tuple[float, float, float, float]:
@@ -212,11 +185,11 @@ def compare(
     make: Callable, start: float, u_end: float, steps: int, density: float, drag: float
 ) -> Free:
     """Return the energies that both ways tell; `make` takes the times of a program, and values."""
-    path = st.solve(make((start, 1.0), (0.0, u_end)), Continuation(steps=steps))
+    path = st.solve(make((start, 1.0), (0.0, u_end)), so.Continuation(steps=steps))
     held, energy, area, rubbed = predicted(path)
     end = 1.0 + 40.0 / drag
-    method = GeneralisedAlpha(steps=round(100 * end), tolerance=3e-3)
-    moving = MovingSolid(make((start, 1.0, end), (0.0, held, held)), density, drag)
+    method = so.GeneralisedAlpha(steps=round(100 * end), tolerance=3e-3)
+    moving = so.MovingSolid(make((start, 1.0, end), (0.0, held, held)), density, drag)
     run = st.solve(moving, method, (0.0, end))
     dragged, heated = set_free(run, start + (1.0 - start) / BEYOND)
     ledger = run.energy.imbalance_rel
@@ -256,14 +229,15 @@ CASES = {
 }
 
 
-def main() -> None:
-    """Print a line for each case."""
+def campaign(names: tuple[str, ...] = tuple(CASES)) -> tuple[str, int]:
+    """Print a line for each case; 2 % of the energy and a ledger of 1e-6 are allowed."""
+    tally = Tally()
     print(
         "| case | predicted | released | ratio | area | friction, path | drag and scheme "
         "| friction, motion | ledger | CPU [s] |"
     )
     print("|" + "---|" * 10)
-    for name in sys.argv[1:] or CASES:
+    for name in names:
         begin = time.process_time()
         f = compare(*CASES[name])
         ratio = f.released / f.predicted
@@ -273,7 +247,7 @@ def main() -> None:
             f"| {time.process_time() - begin:.0f} |",
             flush=True,
         )
-
-
-if __name__ == "__main__":
-    main()
+        tally.most("off", abs(ratio - 1.0))
+        tally.most("ledger", f.ledger)
+        tally.must(abs(ratio - 1.0) < 0.02 and f.ledger < 1e-6, "released", name, ratio, f.ledger)
+    return tally.result()

@@ -5,23 +5,20 @@ known: a valley of w whose floor lies `delta` above it. Below the surface the fl
 (the futures split) or back (they do not). The case is turned, stretched and shifted at random,
 and the floor lies anywhere from far below the tolerance to far above it, on both sides.
 
-With `--orbits` the flows are nonlinear and in three states, and grow; their orbits are known from
-extrapolation in 80-bit numbers, and which future is right from the lowest point of the orbit.
-
-Run: python benchmarks/trust_switching.py --cases 10000
-     python benchmarks/trust_switching.py --cases 1000 --orbits
+Other flows are nonlinear and in three states, and grow; their orbits are known from extrapolation
+in 80-bit numbers, and which future is right from the lowest point of the orbit.
 """
 
 from __future__ import annotations
 
-import argparse
 import collections
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numba
 import numpy as np
+from tally import Tally
 
 import stiction as st
 from stiction.errors import SolveError
@@ -74,23 +71,30 @@ class Valley(SwitchingSystem):
     scale: tuple[float, ...] = (1.0, 1.0)
     mode: str | None = None
 
+    functions = (field, surface)
+    size = 2
+
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Two states."""
-        return ("x1", "x2")
+        """Return x1, x2 and so on."""
+        return tuple(f"x{k + 1}" for k in range(self.size))
+
+    def plane(self, p: np.ndarray) -> np.ndarray | None:
+        """Return the normal of the surface, None where it is bent."""
+        return p[None, 3:5].copy()
 
     def compile(self) -> Compiled:
         """Return the compiled functions."""
-        p = np.array(self.p)
+        p, (rates, level) = np.array(self.p), self.functions
         return Compiled(
-            field=field.address,
-            surface=surface.address,
+            field=rates.address,
+            surface=level.address,
             gradient=0,
             power=0,
             params=p,
-            n=2,
+            n=self.size,
             m=1,
-            plane=p[None, 3:5].copy(),
+            plane=self.plane(p),
             scale=np.array(self.scale),
             keep=(),
         )
@@ -213,27 +217,12 @@ class Orbit(Valley):
 
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
 
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        """Three states."""
-        return ("x1", "x2", "x3")
+    functions = (orbit_field, orbit_surface)
+    size = 3
 
-    def compile(self) -> Compiled:
-        """Return the compiled functions."""
-        p = np.array(self.p)
-        plane = p[None, NORMAL:LEVEL].copy() if p[BEND] == 0.0 else None
-        return Compiled(
-            field=orbit_field.address,
-            surface=orbit_surface.address,
-            gradient=0,
-            power=0,
-            params=p,
-            n=3,
-            m=1,
-            plane=plane,
-            scale=np.ones(3),
-            keep=(),
-        )
+    def plane(self, p: np.ndarray) -> np.ndarray | None:
+        """Return the normal of the surface, None where it is bent."""
+        return p[None, NORMAL:LEVEL].copy() if p[BEND] == 0.0 else None
 
 
 class Smooth:
@@ -366,33 +355,31 @@ def verdict(case: tuple, rtol: float) -> tuple[str, float]:
     return ("right" if off <= near else "WRONG"), run.determinism.margin
 
 
-def main() -> None:
-    """Print, for each tolerance, how the runs stand to the exact futures by distance."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--orbits", action="store_true", help="flows without a closed form")
-    options = parser.parse_args()
-    orbits: list[Callable[[float], tuple]] = []
-    if options.orbits:
-        rng = np.random.default_rng(options.seed)
-        orbits = [make_orbit(rng) for _ in range(options.cases)]
+def judge(cases: list[Callable[[float], tuple]], rtol: float, orbits: bool, tally: Tally) -> None:
+    """Print how the runs stand to the exact futures, by distance from the surface."""
+    table: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
+    bands = ((1e-2, "< 0.01"), (1.0, "0.01 - 1"), (100.0, "1 - 100"), (np.inf, "> 100"))
+    for number, made in enumerate(cases):
+        case = made(rtol)
+        what, margin = verdict(case, rtol)
+        band = next(name for limit, name in bands if abs(case[2]) <= limit)
+        split = "no split" if not orbits and case[0].p[AWAY] > 0.0 else "split"
+        table[f"{split}, {band}"][what] += 1
+        tally.add(what)
+        if what not in ("right", "undecided", "fold"):
+            print(f"  case {number}: {what}, {case[2]:.3g} tolerances, margin {margin:.3g}")
+        tally.faults += what == "WRONG"
+    print(f"rtol {rtol:g}, {len(cases)} {'orbits' if orbits else 'valleys'}")
+    for name in sorted(table):
+        print(f"  {name:22s} {dict(table[name])}", flush=True)
+
+
+def campaign(valleys: int = 10_000, orbits: int = 1000, seed: int = 1) -> tuple[str, int]:
+    """Judge valleys and orbits at three tolerances; none may be wrong in silence."""
+    tally, rng = Tally(), np.random.default_rng(seed)
+    known = [make_orbit(rng) for _ in range(orbits)]
     for rtol in (1e-11, 1e-8, 1e-6):
-        rng, begun = np.random.default_rng(options.seed), time.perf_counter()
-        table: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-        bands = ((1e-2, "< 0.01"), (1.0, "0.01 - 1"), (100.0, "1 - 100"), (np.inf, "> 100"))
-        for number in range(options.cases):
-            case = orbits[number](rtol) if orbits else make_valley(rng, rtol)
-            what, margin = verdict(case, rtol)
-            band = next(name for limit, name in bands if abs(case[2]) <= limit)
-            split = "no split" if not orbits and case[0].p[AWAY] > 0.0 else "split"
-            table[f"{split}, {band}"][what] += 1
-            if what not in ("right", "undecided", "fold"):
-                print(f"  case {number}: {what}, {case[2]:.3g} tolerances, margin {margin:.3g}")
-        print(f"rtol {rtol:g}, {options.cases} cases, {time.perf_counter() - begun:.0f} s")
-        for name in sorted(table):
-            print(f"  {name:22s} {dict(table[name])}")
-
-
-if __name__ == "__main__":
-    main()
+        rng = np.random.default_rng(seed)
+        judge([partial(make_valley, rng) for _ in range(valleys)], rtol, False, tally)
+        judge(known, rtol, True, tally)
+    return tally.result()

@@ -10,16 +10,14 @@ A step so long that the error of the scheme exceeds the margin of a decision, by
 rest is held or not, takes the other side of it, as another start would. For each series that
 does not fall, the margins at which masses came to rest are told, and the errors of shorter steps,
 down to where the order shows: a plateau would have none.
-
-    python benchmarks/trust_theta.py [--cases 1000] [--law static|weakening|coulomb] [--seed 0]
 """
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 
 import numpy as np
+from tally import Tally
 
 import stiction as st
 
@@ -184,46 +182,43 @@ def on_and_on(case: Case, exact: st.Run) -> bool:
     return found[-1] <= max(_CHANCE * found[-2] * _SHORTER[-2] / _SHORTER[-1], _FLOOR)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--law", choices=LAWS, default="static")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, nargs="*", help="numbers of the cases")
-    parser.add_argument("--steps", type=int, default=2000, help="fewest steps of the longest h")
-    asked = parser.parse_args()
-    left_out = failed = broken = flat = 0
-    ratios = []
-    for number in asked.only or range(asked.cases):
-        rng = np.random.default_rng([asked.seed, number])
-        case = draw(rng, asked.law, asked.steps)
-        exact, same = reference(case, rng)
-        if not same:
-            left_out += 1
-            continue
-        found, held = errors(case, exact)
-        broken += not held
-        # what rests all the time has no error to fall
-        if found[0] > 100.0 * _FLOOR:
-            ratios.append([found[0] / max(error, _FLOOR) for error in found[1:]])
-        if not falls(found):
-            failed += 1
-            told = " ".join(f"{error:.1e}" for error in found)
-            print(f"case {number}: {case.chain.n_mass} masses, theta {case.theta:.3f}: {told}")
-            sizes = [
-                s for s in 10.0 ** np.arange(-5.5, -1.9, 0.5) if not reference(case, rng, s)[1]
-            ]
-            flat += not on_and_on(case, exact)
-            print(
-                "    events change with the start by", f"{min(sizes):.1e}" if sizes else "no less"
-            )
-    ten, hundred = np.quantile(np.array(ratios), [0.01, 0.5], axis=0).T
-    print(f"{asked.law}, seed {asked.seed}: {asked.cases} cases, {left_out} left out")
-    print(f"error does not fall with the order: {failed}; audits that did not hold: {broken}")
-    print(f"of those, error does not fall below h/{_SHORTER[-2]} either: {flat}")
-    print(f"factor h to h/10: median {ten[1]:.1f}, 1 % below {ten[0]:.1f}")
-    print(f"factor h to h/100: median {hundred[1]:.1f}, 1 % below {hundred[0]:.1f}")
+def series(case: Case, rng: np.random.Generator, number: int, tally: Tally) -> list[float]:
+    """Judge one series of steps; return the factors by which its error falls."""
+    exact, same = reference(case, rng)
+    if not same:
+        tally.add("left out")
+        return []
+    found, held = errors(case, exact)
+    tally.must(held, "audit", number)
+    if not falls(found):
+        told = " ".join(f"{error:.1e}" for error in found)
+        print(f"case {number}: {case.chain.n_mass} masses, theta {case.theta:.3f}: {told}")
+        sizes = [s for s in 10.0 ** np.arange(-5.5, -1.9, 0.5) if not reference(case, rng, s)[1]]
+        tally.add("do not fall with the order")
+        tally.must(on_and_on(case, exact), f"do not fall below h/{_SHORTER[-2]} either", number)
+        print("    events change with the start by", f"{min(sizes):.1e}" if sizes else "no less")
+    # where all masses stick there is no error to fall
+    return [found[0] / max(e, _FLOOR) for e in found[1:]] if found[0] > 100.0 * _FLOOR else []
 
 
-if __name__ == "__main__":
-    main()
+def campaign(
+    cases: int = 1000,
+    seed: int = 0,
+    laws: tuple[str, ...] = LAWS,
+    first: int = 0,
+    steps: int = 2000,
+) -> tuple[str, int]:
+    """Judge chains of each law from number `first` on; `steps` is the fewest of the longest h."""
+    tally = Tally()
+    for law in laws:
+        ratios = []
+        for number in range(first, first + cases):
+            rng = np.random.default_rng([seed, number])
+            ratios.append(series(draw(rng, law, steps), rng, number, tally))
+        ratios = [row for row in ratios if row]
+        if ratios:
+            ten, hundred = np.quantile(np.array(ratios), [0.01, 0.5], axis=0).T
+            print(f"{law}, factor h to h/10: median {ten[1]:.1f}, 1 % below {ten[0]:.1f}")
+            print(f"{law}, factor h to h/100: median {hundred[1]:.1f}, 1 % below {hundred[0]:.1f}")
+        tally.add(f"chains with law {law}", cases)
+    return tally.result()

@@ -2,37 +2,16 @@
 
 Lengths from 1e-12 m to 1e6 m and moduli from 1e-6 to 1e15 Pa, for load steps with springs,
 pressure, stages, a turning circle, two bodies by half passes, arc length and motion.
-
-    python benchmarks/trust_units.py [spring stages ...]
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
+from tally import Tally
 
 import stiction as st
+from stiction import solids as so
 from stiction.laws import EA, LennardJones
-from stiction.solids import (
-    Q1,
-    Body,
-    Boundary,
-    Contact,
-    Driven,
-    Fixed,
-    MovingSolid,
-    NeoHookean,
-    Pressure,
-    Program,
-    Rigid,
-    RigidCircle,
-    RigidPlane,
-    Spring,
-    Stage,
-    Turned,
-    rectangle,
-)
 
 UNITS = [(1e-12, 1e15), (1e-12, 1e-6), (1e-9, 1e9), (1e-6, 1e6), (1.0, 1.0), (1.0, 1e15)]
 UNITS += [(1e3, 1e-6), (1e6, 1e15), (1e6, 1e-6), (1e-3, 2e11)]
@@ -41,31 +20,32 @@ UNITS += [(1e3, 1e-6), (1e6, 1e15), (1e6, 1e-6), (1e-3, 2e11)]
 def parts(m: float, pa: float) -> dict[str, object]:
     """Return every problem in units of length m and stress pa."""
     law = LennardJones.from_strength(0.05 * pa, 0.01 * pa * m)
-    block = Body(rectangle(2.0 * m, m, (8, 4)), Q1(), NeoHookean(pa, 0.3))
-    foot, top = Fixed(Boundary(0, "bottom")), Boundary(0, "top")
-    plate = RigidPlane((0.0, m + law.gap_eq), (0.0, -1.0))
-    down = Driven(Rigid(0), 1, Program((0.0, 0.5), (0.0, -0.05 * m)))
-    aside = Driven(Rigid(0), 0, Program((0.5, 1.0), (0.0, 0.05 * m)))
+    block = so.Body(so.rectangle(2.0 * m, m, (8, 4)), so.Q1(), so.NeoHookean(pa, 0.3))
+    foot, top = so.Fixed(so.Boundary(0, "bottom")), so.Boundary(0, "top")
+    plate = so.RigidPlane((0.0, m + law.gap_eq), (0.0, -1.0))
+    down = so.Driven(so.Rigid(0), 1, so.Program((0.0, 0.5), (0.0, -0.05 * m)))
+    aside = so.Driven(so.Rigid(0), 0, so.Program((0.5, 1.0), (0.0, 0.05 * m)))
 
     def touching(*more: object, partner: object = plate, stages: object = ()) -> st.Solid:
-        contact = Contact(top, partner, law, EA(0.4))
+        contact = so.Contact(top, partner, law, EA(0.4))
         return st.Solid([block], [contact], [foot, *more], stages=stages)
 
-    circle = RigidCircle((m, m + law.gap_eq + 0.8 * m), 0.8 * m)
-    upper = Body(rectangle(2.0 * m, m, (7, 3), (0.0, m + law.gap_eq)), Q1(), NeoHookean(pa, 0.3))
-    pair = Contact(top, Boundary(1, "bottom"), law, EA(0.4))
-    above = Boundary(1, "top")
+    circle = so.RigidCircle((m, m + law.gap_eq + 0.8 * m), 0.8 * m)
+    raised = so.rectangle(2.0 * m, m, (7, 3), (0.0, m + law.gap_eq))
+    upper = so.Body(raised, so.Q1(), so.NeoHookean(pa, 0.3))
+    pair = so.Contact(top, so.Boundary(1, "bottom"), law, EA(0.4))
+    above = so.Boundary(1, "top")
     both = [
         foot,
-        Driven(above, 1, Program((0.0, 0.5), (0.0, -0.05 * m))),
-        Driven(above, 0, Program((0.5, 1.0), (0.0, 0.05 * m))),
+        so.Driven(above, 1, so.Program((0.0, 0.5), (0.0, -0.05 * m))),
+        so.Driven(above, 0, so.Program((0.5, 1.0), (0.0, 0.05 * m))),
     ]
-    spring = Spring(Rigid(0), 0, 0.3 * pa, Program((0.5, 1.0), (0.0, 0.1 * m)))
-    wind = Pressure(Boundary(0, "left"), Program((0.0, 1.0), (0.0, 0.02 * pa)))
-    turned = Turned(Rigid(0), Program((0.5, 1.0), (0.0, 0.05)))
-    stages = [Stage(0.5, [down]), Stage(1.0, [aside])]
+    spring = so.Spring(so.Rigid(0), 0, 0.3 * pa, so.Program((0.5, 1.0), (0.0, 0.1 * m)))
+    wind = so.Pressure(so.Boundary(0, "left"), so.Program((0.0, 1.0), (0.0, 0.02 * pa)))
+    turned = so.Turned(so.Rigid(0), so.Program((0.5, 1.0), (0.0, 0.05)))
+    stages = [so.Stage(0.5, [down]), so.Stage(1.0, [aside])]
     steps, alpha = st.solids.Quasistatic(steps=20), st.solids.GeneralisedAlpha(steps=40)
-    lift = Driven(Rigid(0), 1, Program((0.0, 1.0), (0.0, 0.3 * m)))
+    lift = so.Driven(so.Rigid(0), 1, so.Program((0.0, 1.0), (0.0, 0.3 * m)))
     # density in units in which a second stays one
     heavy = 1e-3 * pa / m**2
     return {
@@ -76,8 +56,8 @@ def parts(m: float, pa: float) -> dict[str, object]:
         "drum": (touching(down, turned, partner=circle), steps),
         "two bodies": (st.Solid([block, upper], [pair], both), steps),
         "arc length": (touching(lift), st.Continuation(steps=20)),
-        "motion": (MovingSolid(touching(down, spring, wind), heavy, 5.0), alpha),
-        "motion, stages": (MovingSolid(touching(stages=stages), heavy, 5.0), alpha),
+        "motion": (so.MovingSolid(touching(down, spring, wind), heavy, 5.0), alpha),
+        "motion, stages": (so.MovingSolid(touching(stages=stages), heavy, 5.0), alpha),
     }
 
 
@@ -93,33 +73,35 @@ def numbers(run: st.Run, m: float, pa: float) -> dict[str, np.ndarray]:
     return {name: np.asarray(values) for name, values in found.items()}
 
 
-def compare(name: str) -> str:
-    """Return what differs between systems of units in one problem."""
+def compare(name: str, tally: Tally) -> None:
+    """Compare one problem in all systems of units."""
     system, method = parts(1.0, 1.0)[name]
     base = st.solve(system, method, throw=False)
-    known, worst, most = numbers(base, 1.0, 1.0), 0.0, 0
+    known, count = numbers(base, 1.0, 1.0), int(base.stats["newton_iterations"])
+    print(f"{name}: {base.status.name}, {count} iterations", flush=True)
     for m, pa in UNITS:
         run = st.solve(*parts(m, pa)[name], throw=False)
-        if run.status is not base.status:
-            return f"{name} at {m:g} m, {pa:g} Pa: {run.status.name}, {run.reason}"
+        here = f"{name} at {m:g} m, {pa:g} Pa"
+        if not tally.must(run.status is base.status, "status", here, run.status.name, run.reason):
+            continue
         for what, values in numbers(run, m, pa).items():
             there = np.isfinite(known[what])
-            if values.shape != there.shape or (there != np.isfinite(values)).any():
-                return f"{name} at {m:g} m, {pa:g} Pa: other rows, or {what} is not finite"
+            same = values.shape == there.shape and (there == np.isfinite(values)).all()
+            if not tally.must(same, "other samples", here, what):
+                continue
             # a force that vanishes is measured by the other one
             size = np.abs(known["force_y" if what == "force_x" else what][there]).max()
             off = np.abs(values - known[what])[there].max() / max(float(size), 1e-300)
-            worst = max(worst, float(off))
-        iterations = run.stats["newton_iterations"]
-        most = max(most, abs(int(iterations) - int(base.stats["newton_iterations"])))
-    ended = f"{base.status.name}, {base.stats['newton_iterations']} iterations"
-    return f"{name} ({ended}): numbers {worst:.1e}, iterations +- {most}"
+            tally.most("difference", off)
+            tally.must(off < 1e-8, "other numbers", here, what, off)
+        more = abs(int(run.stats["newton_iterations"]) - count)
+        tally.most("iterations more or less", more)
+        tally.must(more <= 1, "other iterations", here, more)
 
 
-def main() -> None:
-    for name in sys.argv[1:] or parts(1.0, 1.0):
-        print(compare(name), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def campaign(problems: tuple[str, ...] = ("all",)) -> tuple[str, int]:
+    """Compare the problems that are named."""
+    tally = Tally()
+    for name in parts(1.0, 1.0) if problems == ("all",) else problems:
+        compare(name, tally)
+    return tally.result()

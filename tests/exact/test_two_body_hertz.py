@@ -3,24 +3,21 @@
 Source: Johnson, Contact Mechanics (1985), section 4.2, plane strain.
 """
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "trust_two_bodies.py"
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def trust():
     """Return the script."""
-    spec = importlib.util.spec_from_file_location("trust_two_bodies", SCRIPT)
-    made = importlib.util.module_from_spec(spec)
-    sys.modules["trust_two_bodies"] = made
-    spec.loader.exec_module(made)
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield importlib.import_module("trust_two_bodies")
 
 
 def test_half_width_and_peak(trust):

@@ -1,8 +1,7 @@
 """Scenarios with mistakes and odd numbers are built, or refused in four parts: nothing else."""
 
+import importlib
 import re
-import runpy
-import sys
 import warnings
 from pathlib import Path
 
@@ -10,20 +9,21 @@ import pytest
 
 import stiction as st
 
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "stress" / "fuzz.py"
+TOOLS = Path(__file__).resolve().parents[2] / "tools" / "stress"
 REFUSAL = re.compile(r"(?s).+: got .+; needs .+\nWhy: .+\nTry: .+")
 
 
 @pytest.fixture(scope="module")
 def fuzz():
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    yield runpy.run_path(str(TOOL))
-    sys.dont_write_bytecode = before
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.dont_write_bytecode", True)
+        patch.syspath_prepend(str(TOOLS))
+        yield importlib.import_module("fuzz")
 
 
 @pytest.mark.parametrize("family", ["chains", "switching", "strings", "rods", "solids"])
 def test_odd_scenarios_are_built_or_refused(fuzz, family):
-    mutants = fuzz["Mutants"]([family])
+    mutants = fuzz.Mutants([family])
     built, refused = 0, []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -40,10 +40,10 @@ def test_odd_scenarios_are_built_or_refused(fuzz, family):
 
 
 def test_a_few_odd_chains_are_solved_or_refused(fuzz):
-    mutants = fuzz["Mutants"](["chains"])
+    mutants = fuzz.Mutants(["chains"])
     for seed in range(5000, 5008):
         _, name, text, settings = mutants.made(seed)
-        found = fuzz["trial"](text, settings)
+        found = fuzz.trial(text, settings)
         assert found["kind"] == "refused" or found["kind"].startswith("status"), (seed, name, found)
         assert found["warned"] == []
         assert found["cpu"] < 10.0

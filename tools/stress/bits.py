@@ -1,15 +1,12 @@
-"""The same bits: twice, from eight threads at once, with other saved times, in other units.
-
-Usage: python tools/stress/bits.py [NAME ...]
-"""
+"""The same bits: twice, from eight threads at once, with other saved times, in other units."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from typing import Any
 
 import numpy as np
+from forks import bits, different
 
 import stiction as st
 
@@ -35,26 +32,20 @@ def solved(name: str, save: int | None = None) -> st.Run:
     return scenario.solve(throw=False, **({} if save is None else {"save": save}))
 
 
-def bits(run: st.Run) -> dict[str, Any]:
-    """Return everything a run says, as bytes or text."""
+def everything(run: st.Run) -> dict[str, Any]:
+    """Return all that a run holds, as bytes or text."""
     return {
-        **{name: v.values.tobytes() for name, v in run.variables.items()},
-        **{f"energy {name}": c.tobytes() for name, c in run.energy.columns().items()},
-        **events(run),
+        **bits(run),
+        "kinds": tuple(run.event_log.kind),
         "quantities": repr({name: q.value for name, q in run.quantities.items()}),
         "audit": repr(list(run.audit)),
         "determinism": repr(run.determinism),
     }
 
 
-def events(run: st.Run) -> dict[str, Any]:
-    """Return the moments and kinds of the events."""
-    return {"moments": run.event_log.time.tobytes(), "kinds": tuple(run.event_log.kind)}
-
-
-def different(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
-    """Return the names of what differs."""
-    return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
+def events(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the times and kinds of the events."""
+    return {key: found[key] for key in ("events", "kinds")}
 
 
 def in_threads(names: list[str], count: int) -> list[dict[str, Any] | str]:
@@ -63,7 +54,7 @@ def in_threads(names: list[str], count: int) -> list[dict[str, Any] | str]:
 
     def work(i: int) -> None:
         try:
-            found[i] = bits(solved(names[i % len(names)]))
+            found[i] = everything(solved(names[i % len(names)]))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
             found[i] = f"{type(error).__name__}: {error}"
 
@@ -88,21 +79,22 @@ def scaled(power: int, method: object) -> st.Run:
     return st.solve(chain, method, (0.0, 4.0), save=41, throw=False)
 
 
-def main() -> int:
-    """Compare; return 1 if a bit differs that must not."""
-    names = sys.argv[1:] or list(CASES)
+def campaign(names: tuple[str, ...] = tuple(CASES)) -> tuple[str, int]:
+    """Compare, and count the bits that differ and must not."""
     bad: list[str] = []
-    once = {name: bits(solved(name)) for name in names}
+    once = {name: everything(solved(name)) for name in names}
     for name in names:
-        if found := different(once[name], bits(solved(name))):
+        if found := different(once[name], everything(solved(name))):
             bad.append(f"{name}, twice: {found}")
-        log = {key: once[name][key] for key in ("moments", "kinds")}
         if name.startswith("rod"):
             # steps of rods end at saved times
             continue
-        others = {save: different(log, events(solved(name, save))) for save in (2, 11, 5001)}
+        log = events(once[name])
+        others = {
+            save: different(log, events(everything(solved(name, save)))) for save in (2, 11, 5001)
+        }
         bad += [f"{name}, {save} saved times: {found}" for save, found in others.items() if found]
-    mixed = [names * THREADS, *([name] for name in names)]
+    mixed = [list(names) * THREADS, *([name] for name in names)]
     for group in mixed:
         count = len(group) if len(group) > 1 else THREADS
         for i, got in enumerate(in_threads(group, count)):
@@ -117,9 +109,4 @@ def main() -> int:
                 bad.append(f"{type(method).__name__}, forces times 2^{power}")
     for line in dict.fromkeys(bad):
         print(line)
-    print(f"{len(names)} cases, {len(bad)} differences")
-    return int(bool(bad))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"{len(names)} cases, {len(bad)} differences", len(bad)

@@ -2,18 +2,13 @@
 
 Compiled code that reads or writes outside an array ends in an IndexError here, and in silence
 elsewhere. Kernels with such checks are kept apart from the others, and are made at the first run.
-
-Usage: python tools/stress/bounds_check.py [NAME ...]
+Numba reads NUMBA_BOUNDSCHECK=1 where it is imported.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 import traceback
-
-os.environ["NUMBA_BOUNDSCHECK"] = "1"
 
 import stiction as st
 
@@ -48,16 +43,15 @@ PRESETS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def main() -> int:
-    """Run every preset, or those that are named; return 1 if one went out of bounds."""
+def campaign(names: tuple[str, ...] = ("all",)) -> tuple[str, int]:
+    """Run every preset, or those that are named; count those out of bounds."""
     from numba.core import config
 
     if config.BOUNDSCHECK != 1:
-        print("bounds are not checked: Numba was imported before")
-        return 2
-    wanted, bad, runs = sys.argv[1:], 0, 0
+        return "bounds are not checked: NUMBA_BOUNDSCHECK is not 1", 1
+    bad, runs = 0, 0
     for name, changes in PRESETS:
-        if wanted and name not in wanted:
+        if names != ("all",) and name not in names:
             continue
         begin, runs = time.process_time(), runs + 1
         scenario = st.read_scenario(name, changes)
@@ -67,9 +61,4 @@ def main() -> int:
             bad += 1
             status = f"{type(error).__name__}: {str(error)[:200]}\n{traceback.format_exc()[-600:]}"
         print(f"{name:26s} {status}  {time.process_time() - begin:.1f} s", flush=True)
-    print(f"{runs} runs with bounds checked, {bad} failed")
-    return int(bool(bad))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"{runs} runs with bounds checked, {bad} failed", bad

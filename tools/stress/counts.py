@@ -2,18 +2,17 @@
 
 Every whole number of every system and method that a scenario can hold, and what is saved. The
 same is asked of all that has a count, functions included, by tests/unit/test_bounds.py.
-
-Usage: python tools/stress/counts.py
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 import resource
-import sys
 import time
+from functools import partial
+
+from forks import answer
 
 import stiction as st
 from stiction.catalogue import CATALOGUE, attribute
@@ -81,55 +80,33 @@ def cases() -> list[tuple[str, tuple[str, ...]]]:
     return found
 
 
-def tried(name: str, changes: tuple[str, ...]) -> tuple[bool, str]:
-    """Return whether a child refused a scenario in time and within the memory, and what it said."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        said = "SOLVED"
-        try:
-            st.read_scenario(name, changes).solve(throw=False)
-        except st.StictionError as error:
-            said = "refused" if "Why:" in str(error) and "Try:" in str(error) else str(error)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
-            said = f"{type(error).__name__}: {error}"[:200]
-        spent = time.process_time() - begin
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-        if said == "refused" and (spent > SECONDS or grown > BYTES):
-            said = f"refused after {spent:.1f} s and {grown >> 20} MiB"
-        os.write(write, said.encode())
-        os._exit(0)
-    os.close(write)
-    begin, said = time.monotonic(), ""
-    os.set_blocking(read, False)
-    while time.monotonic() - begin < 30.0:
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            said = os.read(read, 4096).decode() or "crashed"
-            break
-        time.sleep(0.002)
-    else:
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
-        said = "still at work after 30 s"
-    os.close(read)
-    return said == "refused", said
+def tried(name: str, changes: tuple[str, ...]) -> str:
+    """Return whether a scenario is refused in time and within the memory, or what it does."""
+    begin, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    said = "SOLVED"
+    try:
+        st.read_scenario(name, changes).solve(throw=False)
+    except st.StictionError as error:
+        said = "refused" if "Why:" in str(error) and "Try:" in str(error) else str(error)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
+        said = f"{type(error).__name__}: {error}"[:200]
+    spent = time.process_time() - begin
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
+    if said == "refused" and (spent > SECONDS or grown > BYTES):
+        said = f"refused after {spent:.1f} s and {grown >> 20} MiB"
+    return said
 
 
-def main() -> int:
-    """Try all counts; return 1 if one was not refused."""
+def campaign() -> tuple[str, int]:
+    """Count what is not refused."""
     # what every child needs is loaded once, and is no part of what a refusal costs
     for base in {*BASES.values(), "baseline"}:
         st.read_scenario(base)
     bad, all_ = 0, cases()
     for name, changes in all_:
-        good, said = tried(name, changes)
-        bad += not good
-        if not good:
+        said = answer(partial(tried, name, changes), 30.0)
+        bad += said != "refused"
+        if said != "refused":
             print(name, *changes, said, flush=True)
-    print(f"{len(all_)} counts beyond reason, {bad} not refused within {SECONDS} s and 500 MiB")
-    return int(bool(bad))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    counted = f"{len(all_)} counts beyond reason"
+    return f"{counted}, {bad} not refused within {SECONDS} s and 500 MiB", bad

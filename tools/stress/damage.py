@@ -2,8 +2,6 @@
 
 Each trial changes one file of a copy and reads it in a process of its own, once as it is and once
 with `unverified=True`, which must refuse or say that the run is not verified.
-
-Usage: python tools/stress/damage.py [TRIALS] [SEED]
 """
 
 from __future__ import annotations
@@ -11,25 +9,25 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
-import sys
 import tempfile
 import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forks import answer
 
 import stiction as st
 from stiction.core.summary import screen
 from stiction.errors import StictionError
 
 KINDS = ("slip-wave", "wheel-through-plus", "rods-crossed", "string-offset", "strip-peeling")
-MOST_S = 40
+MOST_S = 40.0
+FINE = ("refused", "same", "told")
 
 
 def flip(data: bytearray, rng: random.Random) -> bytes:
@@ -144,44 +142,18 @@ def judge(folder: Path, good: dict[str, Any], unverified: bool) -> str:
     return "same" if found == good else f"SILENT {[k for k in good if found[k] != good[k]]}"
 
 
-def apart(task: Callable[[], str]) -> str:
-    """Return what a task says in a process of its own, which may hang or crash."""
-    mine, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(MOST_S)
-        code = 1
-        try:
-            os.write(theirs, task().encode()[:60000])
-            code = 0
-        finally:
-            if code:
-                traceback.print_exc()
-            os._exit(code)
-    os.close(theirs)
-    with os.fdopen(mine, "rb") as pipe:
-        said = pipe.read().decode(errors="replace")
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    words = {-signal.SIGALRM: "HANG", 1: "FOREIGN"}
-    return said if code == 0 and said else f"{words.get(code, 'CRASH')} {code}"
-
-
 def make(root: Path) -> dict[str, Path]:
     """Solve and save a run of each kind."""
     folders = {}
     for name in KINDS:
-        scenario = st.read_scenario(name)
-        run = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
-        folders[name] = run.save(root / name)
+        folders[name] = st.read_scenario(name).solve().save(root / name)
     return folders
 
 
-def main(trials: int, seed: int) -> int:
-    """Return how many trials ended in something else than a refusal or the same numbers."""
+def campaign(trials: int = 1000, seed: int = 1) -> tuple[str, int]:
+    """Count the trials that end in something else than a refusal or the same numbers."""
     root, rng = Path(tempfile.mkdtemp()), random.Random(seed)
-    begin, longest = time.perf_counter(), 0.0
-    folders = make(root)
+    longest, folders = 0.0, make(root)
     goods = {name: content(st.load(folder)) for name, folder in folders.items()}
     counts: dict[str, Counter[str]] = {"verified": Counter(), "unverified": Counter()}
     for trial in range(trials):
@@ -196,24 +168,14 @@ def main(trials: int, seed: int) -> int:
             # reading changed files takes a process more: less often
             if reading == "unverified" and trial % 4:
                 continue
-            good = goods[name]
-            said = apart(lambda c=copy, g=good, r=reading: judge(c, g, r == "unverified"))
+            said = answer(partial(judge, copy, goods[name], reading == "unverified"), MOST_S)
             longest = max(longest, time.perf_counter() - start)
             count[said.split()[0]] += 1
-            if said.split()[0] not in ("refused", "same", "told"):
+            if said.split()[0] not in FINE:
                 print(name, file, how, reading, said, flush=True)
     shutil.rmtree(root)
-    for reading, count in counts.items():
-        print(f"{reading}: {dict(count)}")
-    fine = ("refused", "same", "told")
-    # who reads files as they are is told, so only a sound reading may come without a word
+    # an unverified run says so; a verified one may not
     bad = counts["verified"]["told"]
-    bad += sum(n for c in counts.values() for word, n in c.items() if word not in fine)
-    spent = time.perf_counter() - begin
-    print(f"{trials} trials, {bad} to mend, in {spent:.0f} s, the longest {longest:.1f} s")
-    return bad
-
-
-if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    sys.exit(1 if main(*(given + [1000, 1][len(given) :])) else 0)
+    bad += sum(n for c in counts.values() for word, n in c.items() if word not in FINE)
+    ends = ", ".join(f"{reading}: {dict(count)}" for reading, count in counts.items())
+    return f"{trials} trials, {bad} to mend, the longest {longest:.1f} s; {ends}", bad

@@ -6,23 +6,23 @@ doubled, made NaN, of another type, left out, or one is added. A run that goes o
 told apart by its bits. It is silent if they are others though its status, its checks and what it
 lost are those of the run that was left alone; LAWFUL names the arrays whose numbers another run
 may well have kept.
-
-Usage: python tools/stress/damage_checkpoint.py [TRIALS] [SEED] [FAMILY ...]
 """
 
 from __future__ import annotations
 
 import random
 import shutil
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from damage import HOWS, apart
+from damage import HOWS, MOST_S
+from forks import answer, bits, reported
+from memories import Memory
 
 import stiction as st
 from stiction.errors import StictionError
@@ -54,119 +54,79 @@ LAWFUL = {
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-class Keeping(FileCheckpoint):
-    """A checkpoint of which every state is kept."""
-
-    count = 0
-
-    def save(self, state: Mapping[str, Any]) -> None:
-        """Keep a copy."""
-        super().save(state)
-        self.count += 1
-        shutil.copy(self.path, f"{self.path}.{self.count}")
-
-
-def told(run: st.Run) -> list[object]:
-    """Return what a run says of itself."""
-    checks = [(check.check, check.ok) for check in run.audit.checks]
-    return [run.status, checks, [(loss.time, loss.kind) for loss in run.determinism.losses]]
-
-
-def bits(run: st.Run) -> dict[str, bytes]:
-    """Return the numbers of a run as bytes."""
-    return {
-        **{k: np.asarray(v.values).tobytes() for k, v in run.variables.items()},
-        **{k: v.tobytes() for k, v in run.energy.columns().items()},
-        "events": run.event_log.time.tobytes(),
-    }
-
-
-def solved(scenario: st.Scenario, checkpoint: FileCheckpoint) -> st.Run:
-    """Return the run of a scenario."""
-    return st.solve(
-        scenario.system,
-        scenario.method,
-        scenario.t_span,
-        save=scenario.save,
-        throw=False,
-        checkpoint=checkpoint,
-    )
-
-
 def changed(state: Arrays) -> Iterator[tuple[str, str, Arrays]]:
     """Yield how and where a state was changed, and what it is then."""
     for name, array in state.items():
         rest = {key: value for key, value in state.items() if key != name}
         yield "left out", name, rest
-        hows: dict[str, Callable[[], Any]] = {
-            "emptied": lambda a=array: a.ravel()[:0],
-            "doubled": lambda a=array: np.concatenate([a.ravel()] * 2),
-            "longer": lambda a=array: np.concatenate([a, a]) if a.ndim else a[None],
-            "text": lambda a=array: np.full(a.shape, "text"),
+        wrong: dict[str, Any] = {
+            "emptied": array.ravel()[:0],
+            "doubled": np.concatenate([array.ravel()] * 2),
+            "longer": np.concatenate([array, array]) if array.ndim else array[None],
+            "text": np.full(array.shape, "text"),
         }
         if array.dtype.kind == "f" and array.size:
-            hows["NaN"] = lambda a=array: a * np.nan
-            hows["infinite"] = lambda a=array: a + np.inf
-            hows["single"] = lambda a=array: a.astype(np.float32)
+            wrong |= {"NaN": array * np.nan, "infinite": array + np.inf}
+            wrong["single"] = array.astype(np.float32)
         if array.dtype.kind == "i" and array.size:
-            hows["huge"] = lambda a=array: a + 2**40 if a.dtype.itemsize == 8 else a + 100
-            hows["negative"] = lambda a=array: -1 - abs(a)
-        for how, make in hows.items():
-            yield how, name, {**rest, name: make()}
+            wrong["huge"] = array + (2**40 if array.dtype.itemsize == 8 else 100)
+            wrong["negative"] = -1 - abs(array)
+        for how, values in wrong.items():
+            yield how, name, {**rest, name: values}
         for field in (array.dtype.names or ()) if array.size else ():
             of_floats = array[field].dtype.kind == "f"
-            for how, value in (
-                (("NaN", np.nan), ("infinite", np.inf)) if of_floats else (("negative", -2),)
-            ):
-                wrong = array.copy()
-                wrong[field] = value
-                yield how, f"{name}.{field}", {**rest, name: wrong}
+            odd = {"NaN": np.nan, "infinite": np.inf} if of_floats else {"negative": -2}
+            for how, value in odd.items():
+                filled = array.copy()
+                filled[field] = value
+                yield how, f"{name}.{field}", {**rest, name: filled}
     yield "added", "something", {**state, "something": np.zeros(3)}
 
 
-def main(trials: int, seed: int, families: list[str]) -> int:
-    """Return how many checkpoints led to a traceback, a crash, a hang, or other bits unnoticed."""
+def judge(scenario: st.Scenario, whole: st.Run, path: Path, family: str) -> str:
+    """Return how a run from the checkpoint at `path` ends beside the undisturbed run."""
+    try:
+        checkpoint = FileCheckpoint(path, family, resume=True, every=1e9)
+        run = scenario.solve(throw=False, checkpoint=checkpoint)
+    except StictionError:
+        return "refused"
+    if bits(run) == bits(whole):
+        return "same"
+    return "SILENT" if reported(run) == reported(whole) else "told"
+
+
+def campaign(
+    trials: int = 300, seed: int = 1, families: tuple[str, ...] = tuple(FAMILIES)
+) -> tuple[str, int]:
+    """Count the checkpoints that lead to an error, a crash, a hang, or other bits unnoticed."""
     root, rng = Path(tempfile.mkdtemp()), random.Random(seed)
     counts: Counter[tuple[str, str, str]] = Counter()
     bad = 0
     for family in families:
-        name, sets = FAMILIES[family]
-        scenario = st.read_scenario(name, sets)
-        kept = Keeping(root / family, family, every=0.0)
-        run = solved(scenario, kept)
-        whole, said_whole = bits(run), told(run)
-        if not kept.count:
+        scenario = st.read_scenario(*FAMILIES[family])
+        kept = Memory()
+        whole = scenario.solve(throw=False, checkpoint=kept)
+        if not kept.pages:
             print(family, "leaves no checkpoint", flush=True)
             continue
-        path, middle = root / "x", Path(f"{root / family}.{max(1, kept.count // 2)}")
-
-        def judge(
-            s: st.Scenario = scenario,
-            w: dict[str, bytes] = whole,
-            t: list[object] = said_whole,
-            f: str = family,
-        ) -> str:
-            try:
-                run = solved(s, FileCheckpoint(root / "x", f, resume=True, every=1e9))
-            except StictionError:
-                return "refused"
-            return "same" if bits(run) == w else "SILENT" if told(run) == t else "told"
-
+        path, middle = root / "x", root / family
+        FileCheckpoint(middle, family).save(kept.pages[max(1, len(kept.pages) // 2) - 1])
+        judged = partial(judge, scenario, whole, path, family)
         shutil.copy(middle, path)
         state = FileCheckpoint(path, family, resume=True).load()
-        if state is None or apart(judge) != "same":
+        if state is None or answer(judged, MOST_S) != "same":
             raise SystemExit(f"{family}: an undamaged checkpoint does not lead to the same bits")
         for _ in range(trials // len(families)):
             how = rng.choice([*HOWS, "flip", "flip", "flip"])
             path.write_bytes(HOWS[how](bytearray(middle.read_bytes()), rng))
-            said = apart(judge)
+            said = answer(judged, MOST_S)
             counts[family, "bytes", said.split()[0]] += 1
             if said not in ("refused", "same"):
                 bad += 1
                 print(family, how, said, flush=True)
         for how, array, wrong in changed(state):
             FileCheckpoint(path, family).save(wrong)
-            said = apart(judge)
+            said = answer(judged, MOST_S)
             counts[family, how, said] += 1
             if said not in ("refused", "same", "told") and (family, array) not in LAWFUL:
                 bad += 1
@@ -174,11 +134,5 @@ def main(trials: int, seed: int, families: list[str]) -> int:
     shutil.rmtree(root)
     for key, count in sorted(counts.items()):
         print(*key, count)
-    print(f"{sum(counts.values())} damaged checkpoints of {len(families)} families, {bad} to mend")
-    return bad
-
-
-if __name__ == "__main__":
-    numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
-    named = [word for word in sys.argv[1:] if not word.isdecimal()]
-    sys.exit(1 if main(*(numbers + [300, 1][len(numbers) :]), named or list(FAMILIES)) else 0)
+    total = f"{sum(counts.values())} damaged checkpoints of {len(families)} families"
+    return f"{total}, {bad} to mend", bad

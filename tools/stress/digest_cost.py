@@ -2,8 +2,6 @@
 
 The whole run is a process of its own, with and without figures. What digests add to the time of
 `save` is the least of many rounds, because other processes only ever add to it.
-
-Usage: python tools/stress/digest_cost.py [--quick]
 """
 
 from __future__ import annotations
@@ -12,20 +10,19 @@ import contextlib
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from forks import MAIN
+
 import stiction as st
-from stiction.core import digests
-from stiction.io import images, store
+from stiction.io import digests, images, store
 
 NAME, SETS = "detachment-wave", ["solve.save=58000"]
 ALLOWED = 0.02
-COMMAND = "from stiction.cli.main import main; main()"
 
 
 class Nothing:
@@ -65,7 +62,7 @@ def whole(root: Path, *options: str) -> tuple[float, float]:
     """Return the least time and time of the processor of the whole run, in its own process [s]."""
     found = []
     for _ in range(3):
-        words = [sys.executable, "-c", COMMAND, "run", NAME, "--quiet", "--overwrite", *options]
+        words = [*MAIN, "run", NAME, "--quiet", "--overwrite", *options]
         words += [word for text in SETS for word in ("--set", text)]
         begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*words, "--out", str(root / "whole")], check=True)
@@ -75,23 +72,19 @@ def whole(root: Path, *options: str) -> tuple[float, float]:
     return min(t for t, _ in found), min(cpu for _, cpu in found)
 
 
-def main() -> int:
-    """Measure; return 1 if digests add more time than they may."""
+def campaign(rounds: int = 15) -> tuple[str, int]:
+    """Measure, with and without figures; a fault is more time than digests may add."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        added, cpu = least(root, 3 if "--quick" in sys.argv else 15)
+        added, cpu = least(root, rounds)
         size = sum(path.stat().st_size for path in (root / "run").iterdir()) / 1e6
-        bad = False
+        bad, lines = 0, []
         for what, options in (("with figures", ()), ("without figures", ("--no-figures",))):
             time_, processor = whole(root, *options)
-            bad |= added > ALLOWED * time_
-            print(
+            bad += added > ALLOWED * time_
+            lines.append(
                 f"{what}: {1e3 * added:.0f} ms of {time_:.2f} s, {100 * added / time_:.1f} %; "
                 f"of the processor {1e3 * cpu:.0f} ms of {processor:.2f} s, "
                 f"{100 * cpu / processor:.1f} %; {size:.0f} MB"
             )
-    return int(bad)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "; ".join(lines), bad

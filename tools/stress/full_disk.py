@@ -1,9 +1,7 @@
 """Runs onto disks that are too small, become read-only, or vanish: an exit code, never a crash.
 
-Needs the right to mount small disks in memory (root, or a user namespace: the script starts
-itself in one); without it the size of files is limited instead.
-
-Usage: python tools/stress/full_disk.py [SIZES] [FIRST_BYTES] [LAST_BYTES]
+Needs the right to mount small disks in memory (root, or a user namespace); without it the size of
+files is limited instead.
 """
 
 from __future__ import annotations
@@ -14,17 +12,16 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from forks import MAIN
 
 import stiction as st
 
-RUN = [sys.executable, "-c", "from stiction.cli.main import main; main()", "run"]
 QUICK = ("baseline", "--set", "solve.save=201")
 UNDRAWN = "got no figures ("
 SLOW = ("burridge-knopoff", "--set", "solve.t_end=3000", "--set", "solve.save=101")
@@ -54,7 +51,7 @@ def start(words: tuple[str, ...], disk: Path, room: Path, size: int) -> subproce
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([*RUN, *words], cwd=disk, env=env, preexec_fn=limit, **pipes)
+    return subprocess.Popen([*MAIN, "run", *words], cwd=disk, env=env, preexec_fn=limit, **pipes)
 
 
 def faults(
@@ -87,8 +84,7 @@ def faults(
 def small_disks(root: Path, sizes: list[int]) -> tuple[int, int, dict[str, int]]:
     """Return how many runs went wrong, of how many, and how they ended."""
     wrong, runs, ends = 0, 0, dict.fromkeys(("whole", "kept elsewhere", "no figures", "told"), 0)
-    scenario = st.read_scenario(QUICK[0], QUICK[2:])
-    whole = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
+    whole = st.read_scenario(QUICK[0], QUICK[2:]).solve()
     kinds = ((), ("--no-figures",), ("--no-figures", "--overwrite"))
     for (number, size), more in itertools.product(enumerate(sizes), kinds):
         # every other time there is room for temporary files on another disk
@@ -137,8 +133,7 @@ def appear(place: Path) -> None:
 
 def changing_disks(root: Path) -> tuple[int, int]:
     """Return how many runs went wrong whose disk changed meanwhile, and of how many."""
-    scenario = st.read_scenario(SLOW[0], (SLOW[2], SLOW[4]))
-    whole = st.solve(scenario.system, scenario.method, scenario.t_span, save=scenario.save)
+    whole = st.read_scenario(SLOW[0], (SLOW[2], SLOW[4])).solve()
     wrong, changes = 0, (read_only, vanish, become_a_file, appear)
     for change in changes:
         # with checkpoints at once, and with none after the disk has changed
@@ -171,22 +166,12 @@ def act(change: Callable[[Path], None], place: Path) -> None:
             time.sleep(0.01)
 
 
-def main() -> int:
-    """Run all, print the counts; return 1 if anything went wrong."""
-    if os.geteuid() != 0 and "STRESS_INSIDE" not in os.environ and shutil.which("unshare"):
-        inside = {**os.environ, "STRESS_INSIDE": "1"}
-        words = ["unshare", "--map-root-user", "--mount", sys.executable, *sys.argv]
-        return subprocess.run(words, env=inside, check=False).returncode
-    count, first, last = (*map(int, sys.argv[1:4]), *(20, 10_000, 4_000_000)[len(sys.argv) - 1 :])
+def campaign(count: int = 20, first: int = 10_000, last: int = 4_000_000) -> tuple[str, int]:
+    """Run on disks of `count` sizes [bytes] and on those that change; count what goes wrong."""
     sizes = [int(size) for size in np.geomspace(first, last, count)]
     with tempfile.TemporaryDirectory() as root:
         (Path(root) / "tmp").mkdir()
         wrong, runs, ends = small_disks(Path(root), sizes)
         more, others = changing_disks(Path(root))
-    print(f"full disk: {wrong} of {runs} runs wrong; {ends}")
-    print(f"read-only and vanishing: {more} of {others} runs wrong")
-    return int(wrong + more > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    small = f"full disk: {wrong} of {runs} runs wrong; {ends}"
+    return f"{small}; read-only and vanishing: {more} of {others} runs wrong", wrong + more

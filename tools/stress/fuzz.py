@@ -9,13 +9,10 @@ One in five is solved once more from a checkpoint that it left on its way, to th
 Each scenario is small and says how many steps it may take, a second's work or so, and no mutant
 may ask for more than four times as many of anything: whoever goes on beyond ten seconds does not
 keep within its bounds.
-
-Usage: python tools/stress/fuzz.py [TRIALS] [--quick] [--seed N] [--families chains,rods]
 """
 
 from __future__ import annotations
 
-import argparse
 import collections
 import copy
 import gc
@@ -26,16 +23,18 @@ import random
 import resource
 import select
 import signal
-import sys
 import time
 import tomllib
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forks import Fork, bits, columns, different, reported
+from memories import Memory
 
 import stiction as st
 from stiction.io.scenario import read_scenario, write_scenario
@@ -55,35 +54,27 @@ STEPS = {
     "switching": 100_000,
     "strings": 400_000,
 }
+PLAIN = {
+    "chains": "baseline slip-wave slip-wave-damped theta-0 theta-half theta-one energy-balance "
+    "belt quasistatic-ramp quasistatic-reversal stick-set quasistatic-branches reachability "
+    "random-friction",
+    "switching": "belt-oscillator normal-form relay-feedback static-jump-oscillator "
+    "two-block-stick-slip wheel-gamma-0 wheel-gamma-90 wheel-recurrent wheel-slips-then-slides "
+    "wheel-physical-time",
+    "strings": "string-symmetric string-offset string-periodic string-plucked string-breakdown",
+}
 FAMILIES: dict[str, tuple[int, dict[str, dict[str, Any]]]] = {
     "chains": (
         40,
         {
-            **{name: {} for name in ("baseline", "slip-wave", "slip-wave-damped", "theta-0")},
-            **{name: {} for name in ("theta-half", "theta-one", "energy-balance", "belt")},
-            **{name: {} for name in ("quasistatic-ramp", "quasistatic-reversal", "stick-set")},
-            **{name: {} for name in ("quasistatic-branches", "reachability", "random-friction")},
+            **{name: {} for name in PLAIN["chains"].split()},
             "burridge-knopoff": {"solve.t_end": 5.0},
             "ramp-wave-50": {"solve.t_end": 2.0},
             "detachment-wave": {"solve.t_end": 0.3},
         },
     ),
-    "switching": (
-        22,
-        {
-            **{name: {} for name in ("belt-oscillator", "normal-form", "relay-feedback")},
-            **{name: {} for name in ("static-jump-oscillator", "two-block-stick-slip")},
-            **{name: {} for name in ("wheel-gamma-0", "wheel-gamma-90", "wheel-recurrent")},
-            **{name: {} for name in ("wheel-slips-then-slides", "wheel-physical-time")},
-        },
-    ),
-    "strings": (
-        12,
-        {
-            **{name: {} for name in ("string-symmetric", "string-offset", "string-periodic")},
-            **{name: {} for name in ("string-plucked", "string-breakdown")},
-        },
-    ),
+    "switching": (22, {name: {} for name in PLAIN["switching"].split()}),
+    "strings": (12, {name: {} for name in PLAIN["strings"].split()}),
     "rods": (
         14,
         {
@@ -176,6 +167,11 @@ def toml_of(value: Any) -> str:
     return str(value)
 
 
+def document(table: dict[str, Any]) -> str:
+    """Return a scenario as TOML."""
+    return "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
+
+
 def other(rng: random.Random, value: Any) -> Any:
     """Return a plausible number, or list of numbers, in place of one."""
     if isinstance(value, bool):
@@ -241,7 +237,7 @@ class Mutants:
             for key in path[:-1]:
                 owner = owner[key]
             self._change(rng, owner, path[-1], settings, numeric=numeric)
-        text = "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
+        text = document(table)
         if not numeric and rng.random() < 0.15:
             letters = list(text)
             for _ in range(rng.randrange(1, 6)):
@@ -274,7 +270,7 @@ def holes(run: st.Run) -> set[str]:
     """Return what of a run is not finite, but for what is NaN where nothing touches or rolls."""
     known = run.variables
     apart = np.isnan(known["gap"].values) if "gap" in known else np.zeros(0, dtype=bool)
-    found = {f"energy.{k}" for k, c in _columns(run).items() if not np.isfinite(c).all()}
+    found = {f"energy.{k}" for k, c in columns(run).items() if not np.isfinite(c).all()}
     for name, v in known.items():
         here = apart.any() and v.values.shape[: apart.ndim] == apart.shape
         values = v.values[~apart] if here else v.values
@@ -287,48 +283,6 @@ def holes(run: st.Run) -> set[str]:
     return {name for name in found if name.removeprefix("final.") not in ABSENT}
 
 
-def _columns(run: st.Run) -> dict[str, np.ndarray[Any, Any]]:
-    return dict(run.energy.columns()) if run.energy.defined else {}
-
-
-class Memory:
-    """A checkpoint in memory.
-
-    Parameters
-    ----------
-    turn : the one of the states offered that is kept
-    state : what a run goes on from
-    """
-
-    def __init__(self, turn: int, state: dict[str, np.ndarray[Any, Any]] | None = None) -> None:
-        self.turn, self.state = turn, state
-
-    def due(self) -> bool:
-        """Whether this is the state to keep."""
-        self.turn -= 1
-        return self.turn == 0
-
-    def save(self, state: Mapping[str, Any]) -> None:
-        """Keep it."""
-        self.state = {name: np.array(values) for name, values in state.items()}
-
-    def load(self) -> dict[str, np.ndarray[Any, Any]] | None:
-        """Return what is kept."""
-        return self.state
-
-
-def bits(run: st.Run) -> dict[str, object]:
-    """Return the numbers of a run as bytes, and what it says of itself."""
-    return {
-        **{k: np.asarray(v.values).tobytes() for k, v in run.variables.items()},
-        **{f"energy.{k}": c.tobytes() for k, c in _columns(run).items()},
-        "events": run.event_log.time.tobytes(),
-        "status": run.status,
-        "checks": [(c.check, c.ok) for c in run.audit.checks],
-        "losses": [(loss.time, loss.kind) for loss in run.determinism.losses],
-    }
-
-
 def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
     """Return the run of a scenario, and what differs when it goes on from the state kept there.
 
@@ -339,12 +293,13 @@ def solved(text: str, settings: list[str], again: int) -> tuple[st.Run, str]:
     scenario = read_scenario(text, settings)
     if not again:
         return scenario.solve(throw=False), ""
-    kept = Memory(again)
+    kept = Memory(turn=again)
     run = scenario.solve(throw=False, checkpoint=kept)
     if kept.state is None:
         return run, ""
-    one, two = bits(run), bits(scenario.solve(throw=False, checkpoint=Memory(0, kept.state)))
-    return run, ", ".join(sorted(k for k in one.keys() | two.keys() if one.get(k) != two.get(k)))
+    other_run = scenario.solve(throw=False, checkpoint=Memory(kept.state, turn=0))
+    one, two = ({**bits(each), **reported(each)} for each in (run, other_run))
+    return run, ", ".join(different(one, two))
 
 
 def trial(text: str, settings: list[str], again: int = 0) -> dict[str, Any]:
@@ -375,67 +330,46 @@ def trial(text: str, settings: list[str], again: int = 0) -> dict[str, Any]:
     return {**found, "warned": sorted(told), "cpu": time.process_time() - begin}
 
 
-class Child:
-    """A fork that makes one trial with bounded time and memory."""
+def bounded(text: str, settings: list[str], again: int) -> str:
+    """Make one trial with bounded time and memory; return what became of it, as JSON."""
+    # a run that goes on is a second run
+    most = math.ceil(SECONDS) * (2 if again else 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
+    resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    return json.dumps(trial(text, settings, again))
 
-    def __init__(self, seed: int, mutants: Mutants) -> None:
-        self.seed = seed
-        self.family, self.name, text, settings = mutants.made(seed)
-        again = 0 if seed % 5 else 1 + seed // 5 % 7
-        self.read, write = os.pipe()
-        self.data = b""
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.close(self.read)
-                # a run that goes on is a second run
-                most = math.ceil(SECONDS) * (2 if again else 1)
-                resource.setrlimit(resource.RLIMIT_CPU, (most, most + 2))
-                resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-                resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                os.write(write, json.dumps(trial(text, settings, again)).encode()[:60_000])
-            finally:
-                os._exit(0)
-        os.close(write)
 
-    def over(self) -> bool:
-        """Read what it says, and return whether that was all."""
-        part = os.read(self.read, 65536)
-        self.data += part
-        return not part
-
-    def found(self) -> dict[str, Any]:
-        """Return what became of it."""
-        os.close(self.read)
-        _, status = os.waitpid(self.pid, 0)
-        if self.data:
-            told: dict[str, Any] = json.loads(self.data)
-            return told
-        by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        over = by in (signal.SIGXCPU, signal.SIGKILL)
-        kind = SLOW if over else f"CRASHED by {by}"
-        return {"kind": kind, "holes": [], "warned": [], "cpu": SECONDS}
+def ended(fork: Fork) -> dict[str, Any]:
+    """Return what became of a trial."""
+    if text := fork.answer():
+        found: dict[str, Any] = json.loads(text)
+        return found
+    over = -fork.code in (signal.SIGXCPU, signal.SIGKILL)
+    kind = SLOW if over else f"CRASHED by {-fork.code}"
+    return {"kind": kind, "holes": [], "warned": [], "cpu": SECONDS}
 
 
 def finished(
     seeds: range, mutants: Mutants, workers: int, end: float
-) -> Iterator[tuple[Child, dict[str, Any]]]:
-    """Make the trials, so many at a time, and yield each with what became of it."""
+) -> Iterator[tuple[int, str, str, dict[str, Any]]]:
+    """Make the trials, so many at a time; yield seed, family, name and what became of each."""
     left, running = iter(seeds), {}
     while True:
         while len(running) < workers and time.monotonic() < end:
             seed = next(left, None)
             if seed is None:
                 break
-            child = Child(seed, mutants)
-            running[child.read] = child
+            family, name, text, settings = mutants.made(seed)
+            again = 0 if seed % 5 else 1 + seed // 5 % 7
+            fork = Fork(partial(bounded, text, settings, again))
+            running[fork.pipe] = (seed, family, name, fork)
         if not running:
             return
         for ready in select.select(list(running), [], [])[0]:
-            if running[ready].over():
-                child = running.pop(ready)
-                yield child, child.found()
+            *which, fork = running.pop(ready)
+            yield *which, ended(fork)
 
 
 def usual_holes(mutants: Mutants) -> dict[str, set[str]]:
@@ -443,50 +377,42 @@ def usual_holes(mutants: Mutants) -> dict[str, set[str]]:
     found = {}
     for bases in mutants.bases.values():
         for name, table in bases:
-            text = "".join(f"{json.dumps(k)} = {toml_of(v)}\n" for k, v in table.items())
-            found[name] = holes(read_scenario(text).solve(throw=False))
+            found[name] = holes(read_scenario(document(table)).solve(throw=False))
     return found
 
 
-def main() -> int:
-    """Make the trials and count what came of them; return 1 if something must be mended."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trials", nargs="?", type=int, default=20_000)
-    parser.add_argument("--quick", action="store_true", help="300 trials")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--families", default=",".join(FAMILIES))
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="of wall time")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
-    trials = 300 if given.quick else given.trials
-    mutants = Mutants(given.families.split(","))
+def campaign(
+    trials: int = 20_000,
+    seed: int = 1,
+    families: tuple[str, ...] = tuple(FAMILIES),
+    log: str = "",
+    seconds: float = math.inf,
+    workers: int = os.cpu_count() or 1,
+) -> tuple[str, int]:
+    """Make the trials, for so many seconds at most, and count what came of them."""
+    mutants = Mutants(list(families))
     usual = usual_holes(mutants)
     gc.freeze()
     kinds: collections.Counter[str] = collections.Counter()
     count = bad = 0
-    log = given.log.open("w") if given.log else None
-    first, end = given.seed * 1_000_000, time.monotonic() + given.seconds
-    for child, found in finished(range(first, first + trials), mutants, given.workers, end):
-        silent = set(found["holes"]) - usual[child.name] if found.get("ok") else set()
+    lines = []
+    first, end = seed * 1_000_000, time.monotonic() + seconds
+    for number, family, name, found in finished(
+        range(first, first + trials), mutants, workers, end
+    ):
+        silent = set(found["holes"]) - usual[name] if found.get("ok") else set()
         count += 1
-        kinds[f"{child.family}: {found['kind']}"] += 1
+        kinds[f"{family}: {found['kind']}"] += 1
         kinds["foreign"] += found["kind"].split()[0].isupper() and found["kind"] != SLOW
         kinds["beyond 10 s"] += found["kind"] == SLOW
         kinds["warned"] += bool(found["warned"])
         kinds["silent NaN"] += bool(silent)
         if found["kind"].split()[0].isupper() or silent or found["warned"]:
             bad += 1
-            print(child.seed, child.name, found["kind"], sorted(silent), found["warned"])
-            sys.stdout.flush()
-        if log is not None:
-            line = {"seed": child.seed, "family": child.family, "name": child.name, **found}
-            log.write(json.dumps(line) + "\n")
+            print(number, name, found["kind"], sorted(silent), found["warned"], flush=True)
+        lines.append(json.dumps({"seed": number, "family": family, "name": name, **found}))
+    if log:
+        Path(log).write_text("\n".join([*lines, ""]))
     for what, many in sorted(kinds.items()):
         print(f"{many:6d} {what}")
-    print(f"{count} solves, {bad} to mend")
-    return int(bool(bad))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"{count} solves, {bad} to mend", bad

@@ -3,25 +3,21 @@
 Thirteen families: chains event by event, by theta steps, quasistatic on one side and on both, with
 bristles; faults; flows; strings; rods in contact and on a plane; rods at rest; solids by load steps
 and along arcs.
-
-Usage: python tools/stress/kill_resume.py [FAMILY ...] [--kills N] [--seconds S]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
 import shutil
-import signal
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from forks import Fork, bits, different
 
 import stiction as st
 from stiction.cli.run import Job, run_job
@@ -93,52 +89,17 @@ def path_of_an_arch(folder: str, checkpoint: FileCheckpoint) -> int:
     return 0
 
 
-def job_of(family: str, out: str, *, resume: bool, every: float) -> Callable[[], int]:
-    """Return what a child does: one run, saved as `out`."""
+def run(family: str, here: Path, out: str, resume: bool, every: float) -> str:
+    """Make one run in a folder, saved as `out`; return the exit code."""
+    os.chdir(here)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     if family == "statics":
         place = Path(f".{out}.checkpoint")
         kept = FileCheckpoint(place, "arch", resume=resume, every=every)
-        return lambda: path_of_an_arch(out, kept)
+        return str(path_of_an_arch(out, kept))
     name, *changes = CASES[family]
     job = Job(name, changes, out, figures=False, resume=resume, quiet=True, every=every)
-    return lambda: run_job(job)
-
-
-class Child:
-    """A fork that makes one run, so that its start is not paid for again."""
-
-    def __init__(self, here: Path, task: Callable[[], int]) -> None:
-        self.code: int | None = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            code = 99
-            try:
-                os.chdir(here)
-                nothing = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nothing, 1)
-                code = task()
-            finally:
-                os._exit(code)
-
-    def over(self) -> bool:
-        """Whether it ended by itself."""
-        if self.code is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.code = os.waitstatus_to_exitcode(status)
-        return self.code is not None
-
-    def wait(self) -> int:
-        """Wait for its end and return its exit code."""
-        while not self.over():
-            time.sleep(0.002)
-        return self.code if self.code is not None else -1
-
-    def kill(self) -> None:
-        """End it as a power failure would."""
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self.code = -9
+    return str(run_job(job))
 
 
 def written_at(place: Path) -> int:
@@ -153,16 +114,7 @@ def differences(whole: Path, other: Path) -> list[str]:
     """Return what of two results is not the same to the last bit."""
     if whole.is_file():
         return [] if whole.read_bytes() == other.read_bytes() else ["the path"]
-    a, b = st.load(whole), st.load(other)
-    found = [
-        f"variable {name}"
-        for name, v in a.variables.items()
-        if name not in b.variables or v.values.tobytes() != b.variables[name].values.tobytes()
-    ]
-    columns = b.energy.columns()
-    found += [
-        f"energy {k}" for k, c in a.energy.columns().items() if c.tobytes() != columns[k].tobytes()
-    ]
+    found = different(*(bits(st.load(folder)) for folder in (whole, other)))
     if (whole / "events.csv").read_bytes() != (other / "events.csv").read_bytes():
         found.append("events")
     one, two = (json.loads((f / "summary.json").read_text()) for f in (whole, other))
@@ -171,32 +123,31 @@ def differences(whole: Path, other: Path) -> list[str]:
     return found
 
 
-def campaign(family: str, kills: int, seconds: float, here: Path) -> tuple[int, int, int]:
+def killed(family: str, kills: int, seconds: float, here: Path, seed: int) -> tuple[int, int, int]:
     """Kill and resume; return the number of kills, of wrong results and of leftovers."""
-    Child(here, job_of(family, "warm", resume=False, every=1e9)).wait()
+    task = partial(run, family, here)
+    Fork(partial(task, "warm", False, 1e9)).answer()
     begin = time.monotonic()
-    code = Child(here, job_of(family, "whole", resume=False, every=1e9)).wait()
+    code = Fork(partial(task, "whole", False, 1e9)).answer()
     span = time.monotonic() - begin
-    rng = random.Random(sum(map(ord, family)))
+    rng = random.Random(seed + sum(map(ord, family)))
     place, done, wrong, finished = here / ".long.checkpoint", 0, 0, 0
     begin = time.monotonic()
     while done < kills and time.monotonic() - begin < seconds:
-        child = Child(here, job_of(family, "long", resume=place.exists(), every=0.02))
-        stop = time.monotonic() + rng.uniform(0.0, 1.2 * span)
+        child = Fork(partial(task, "long", place.exists(), 0.02))
+        wait = rng.uniform(0.0, 1.2 * span)
         if rng.random() < 0.5:
             # soon after a new checkpoint
             before = written_at(place)
             while not child.over() and written_at(place) in (0, before):
                 time.sleep(0.001)
-            stop = time.monotonic() + rng.uniform(0.0, 0.3 * span)
-        while not child.over() and time.monotonic() < stop:
-            time.sleep(0.001)
-        if not child.over():
+            wait = rng.uniform(0.0, 0.3 * span)
+        if not child.over(wait):
             child.kill()
             done += 1
-        elif child.code != code:
+        elif (got := child.answer()) != code:
             wrong += 1
-            print(f"{family}: exit code {child.code}, not {code}", flush=True)
+            print(f"{family}: exit code {got or child.code}, not {code}", flush=True)
         if (here / "long").exists():
             finished += 1
             bad = differences(here / "whole", here / "long")
@@ -204,7 +155,7 @@ def campaign(family: str, kills: int, seconds: float, here: Path) -> tuple[int, 
             if bad:
                 print(f"{family}: {bad[:8]}", flush=True)
             shutil.rmtree(here / "long") if (here / "long").is_dir() else (here / "long").unlink()
-    last = Child(here, job_of(family, "long", resume=place.exists(), every=1e9)).wait()
+    last = Fork(partial(task, "long", place.exists(), 1e9)).answer()
     wrong += last != code or bool(differences(here / "whole", here / "long"))
     left = {path.name for path in here.iterdir()} - {"whole", "long", "warm"}
     print(
@@ -215,23 +166,14 @@ def campaign(family: str, kills: int, seconds: float, here: Path) -> tuple[int, 
     return done, wrong, len(left)
 
 
-def main() -> int:
-    """Run the campaign over the families that were named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("families", nargs="*", default=list(CASES))
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=600.0, help="for each family")
-    given = parser.parse_args()
-    kills = bad = rest = short = 0
-    for family in given.families:
-        here = Path(tempfile.mkdtemp(prefix=f"kill-{family}-"))
-        done, wrong, left = campaign(family, given.kills, given.seconds, here)
-        kills, bad, rest = kills + done, bad + wrong, rest + left
-        short += done < given.kills
-        shutil.rmtree(here)
-    print(f"{kills} kills, {len(given.families)} families, {bad} wrong results, {rest} leftovers")
-    return int(bool(bad + rest + short))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def campaign(
+    families: tuple[str, ...] = tuple(CASES), kills: int = 50, seconds: float = 600.0, seed: int = 0
+) -> tuple[str, int]:
+    """Kill and resume runs of each family, for so many seconds at most; count what is wrong."""
+    done = bad = rest = short = 0
+    for family in families:
+        with tempfile.TemporaryDirectory(prefix=f"kill-{family}-") as here:
+            count, wrong, left = killed(family, kills, seconds, Path(here), seed)
+        done, bad, rest, short = done + count, bad + wrong, rest + left, short + (count < kills)
+    counted = f"{done} kills, {len(families)} families"
+    return f"{counted}, {bad} wrong results, {rest} leftovers", bad + rest + short

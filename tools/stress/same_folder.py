@@ -1,18 +1,19 @@
-"""Several runs into one folder at once: one wins, the others are refused and told by whom.
-
-Usage: python tools/stress/same_folder.py [PROCESSES] [ROUNDS]
-"""
+"""Several runs into one folder at once: one wins, the others are refused and told by whom."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
+
+from forks import Fork
 
 import stiction as st
 from stiction.cli.run import Job, run_job
@@ -22,41 +23,31 @@ NAME, SETS = "burridge-knopoff", ("solve.t_end=150", "solve.save=21")
 AT_ONCE = 1.0  # processor time [s] that a refused run may take
 
 
-def run(overwrite: bool, start: int, out: int) -> None:
-    """Be one of the processes: wait for the start, run, write how it ended."""
+def run(overwrite: bool, start: int) -> str:
+    """Be one of the processes: wait for the start, run, return how it ended."""
     os.read(start, 1)
-    begin, code, text = time.process_time(), 99, ""
+    begin, code, text, errors = time.process_time(), 99, "", io.StringIO()
     try:
-        os.dup2(out, 2)
         job = Job(NAME, SETS, "same", figures=False, quiet=True, every=0.0, overwrite=overwrite)
-        code = run_job(job)
+        with contextlib.redirect_stderr(errors):
+            code = run_job(job)
     except StictionError as error:
         code, text = 2, str(error)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it is counted
         text = f"{type(error).__name__}: {error}"
     took = time.process_time() - begin
-    os.write(out, f"{code} {took:.3f} {time.time():.3f} {text}".encode()[:4000])
-    os._exit(0)
+    return f"{code} {took:.3f} {time.time():.3f} {text}{errors.getvalue()}"
 
 
 def one_round(processes: int, overwrite: bool, whole: bytes) -> list[str]:
     """Return what went wrong in a round."""
     start, go = os.pipe()
-    pipes = {}
-    for _ in range(processes):
-        end, out = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            run(overwrite, start, out)
-        os.close(out)
-        pipes[pid] = end
+    forks = [Fork(partial(run, overwrite, start)) for _ in range(processes)]
     os.write(go, b"x" * processes)
     answers = {}
-    for pid, end in pipes.items():
-        os.waitpid(pid, 0)
-        with os.fdopen(end, "rb") as file:
-            code, took, at, text = file.read().decode().split(" ", 3)
-        answers[pid] = int(code), float(took), float(at), text
+    for fork in forks:
+        code, took, at, text = (fork.answer() or f"{fork.code} 0 0 crashed").split(" ", 3)
+        answers[fork.pid] = int(code), float(took), float(at), text
     os.close(start)
     os.close(go)
     winners = [pid for pid, answer in answers.items() if answer[0] == 0]
@@ -78,9 +69,8 @@ def one_round(processes: int, overwrite: bool, whole: bytes) -> list[str]:
     return found
 
 
-def main() -> int:
-    """Run all rounds, print the counts; return 1 if anything went wrong."""
-    processes, rounds = (*map(int, sys.argv[1:3]), *(5, 20)[len(sys.argv) - 1 :])
+def campaign(processes: int = 5, rounds: int = 20) -> tuple[str, int]:
+    """Run all rounds and count those that went wrong."""
     with tempfile.TemporaryDirectory() as root:
         os.chdir(root)
         run_job(Job(NAME, SETS, "whole", figures=False, quiet=True))
@@ -95,9 +85,4 @@ def main() -> int:
                 if found:
                     print(f"overwrite {overwrite}, round {number}: {found}", flush=True)
         os.chdir("/")
-    print(f"same folder: {wrong} of {2 * rounds} rounds of {processes} processes wrong")
-    return int(wrong > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"same folder: {wrong} of {2 * rounds} rounds of {processes} processes wrong", wrong

@@ -1,14 +1,11 @@
 """Python at its strictest, and processes that find nothing compiled: no warning, the same results.
 
-Usage: python tools/stress/strict_python.py [PRESET ...] [--processes N]
-
 Every command runs as `python -X dev` and as `python -W error`. Then N processes run the first
 preset at once, with an empty cache of kernels.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import subprocess
@@ -33,7 +30,7 @@ def said(errors: str) -> list[str]:
     return [line for line in errors.splitlines() if line and not line.startswith(EXPECTED)]
 
 
-def commands(presets: list[str]) -> list[tuple[str, ...]]:
+def commands(presets: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the commands; later ones read what earlier ones have written."""
     runs = [("run", name, "--no-figures", "--overwrite", "--out", name) for name in presets]
     first = presets[0]
@@ -42,7 +39,7 @@ def commands(presets: list[str]) -> list[tuple[str, ...]]:
     return [("--version",), ("list",), *runs, *read, fit, ("show", "out/curve"), ("doctor",)]
 
 
-def strict(presets: list[str], folder: Path) -> tuple[int, list[str]]:
+def strict(presets: tuple[str, ...], folder: Path) -> tuple[int, list[str]]:
     """Return how many commands ran, and what went wrong."""
     rows = [f"{k}.5,{3 - 6 * (k > 9)}.{k}" for k in [*range(15), *range(15, 0, -1)]]
     (folder / "curve.csv").write_text("\n".join(["displacement [mm],force [N]", *rows]))
@@ -100,21 +97,13 @@ def at_once(preset: str, processes: int, folder: Path) -> list[str]:
     return wrong
 
 
-def main() -> int:
-    """Run both, print what was measured; return 1 if something is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("presets", nargs="*", default=list(PRESETS))
-    parser.add_argument("--processes", type=int, default=8)
-    given = parser.parse_args()
+def campaign(presets: tuple[str, ...] = PRESETS, processes: int = 8) -> tuple[str, int]:
+    """Run both; count warnings, errors and collisions."""
     with tempfile.TemporaryDirectory() as place:
-        count, wrong = strict(given.presets, Path(place))
-        collided = at_once(given.presets[0], given.processes, Path(place))
-    print(
+        count, wrong = strict(presets, Path(place))
+        collided = at_once(presets[0], processes, Path(place))
+    return (
         f"{count} commands, {len(wrong)} with a warning or an error; "
-        f"{given.processes} processes on an empty cache, {len(collided)} faults"
+        f"{processes} processes on an empty cache, {len(collided)} faults",
+        len(wrong) + len(collided),
     )
-    return int(bool(wrong or collided))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

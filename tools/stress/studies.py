@@ -3,13 +3,10 @@
 The main process, its workers, and (where Dask is installed) the workers and the scheduler of a
 cluster are killed at random moments; the same command is started again until the study is
 complete, and all its data are compared with those of a study that was left alone.
-
-Usage: python tools/stress/studies.py [--kills N]
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import os
@@ -23,9 +20,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from damage import flip
+from forks import MAIN
+from full_disk import disk
+
 from stiction.studies import Study
 
-MAIN = [sys.executable, "-c", "from stiction.cli.main import main; main()"]
 TEXT = """
 scenario = "slip-wave"
 keep = ["max(onset_force)", "final.x", "energy.friction_heat"]
@@ -157,15 +157,11 @@ def full_disks(root: Path, file: Path, whole: Study, sizes: int) -> int:
     """Sweep onto disks in memory of growing size, then onto a larger one; count what is wrong."""
     wrong = 0
     for k in range(sizes):
-        place = root / "disk"
-        place.mkdir()
         size = int(20_000 * 1.25**k)
-        words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(place)]
-        if subprocess.run(words, capture_output=True, check=False).returncode:
-            print("full disks: mounting is not allowed here")
-            place.rmdir()
-            return 0
-        try:
+        with disk(root, size) as place:
+            if not os.path.ismount(place):
+                print("full disks: mounting is not allowed here")
+                return 0
             code, said = ended(start(file, place / "study"))
             clear = code == 0 or (code == 2 and "Why: " in said and "Traceback" not in said)
             wrong += not clear
@@ -177,9 +173,6 @@ def full_disks(root: Path, file: Path, whole: Study, sizes: int) -> int:
             subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
             code, said = ended(start(file, place / "other"))
             wrong += code != 2 or "Read-only" not in said
-        finally:
-            subprocess.run(["umount", "-l", str(place)], check=True)
-            place.rmdir()
     return wrong
 
 
@@ -190,9 +183,7 @@ def damaged(root: Path, file: Path, whole: Study, times: int) -> int:
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(whole.folder, out)
         path = random.choice([p for p in out.rglob("*") if p.is_file() and p.stat().st_size])
-        raw = bytearray(path.read_bytes())
-        raw[random.randrange(len(raw))] ^= 1 << random.randrange(8)
-        path.write_bytes(raw)
+        path.write_bytes(flip(bytearray(path.read_bytes()), random.Random(random.random())))
         code, said = ended(start(file, out))
         if code == 2 and "changed since" in said:
             continue
@@ -214,12 +205,9 @@ def rivals(root: Path, file: Path, whole: Study, rounds: int) -> int:
     return wrong
 
 
-def main() -> int:
-    """Run every campaign; return 1 if something is not as it must be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=20)
-    kills = parser.parse_args().kills
-    random.seed(1)
+def campaign(kills: int = 20, seed: int = 1) -> tuple[str, int]:
+    """Kill, fill, damage and compete; count the studies that differ."""
+    random.seed(seed)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         file = root / "study.toml"
@@ -237,17 +225,12 @@ def main() -> int:
                 done, wrong = on_a_cluster(root, file, whole, scheduler, kills)
                 print(f"{name}: {done} kills, {wrong} wrong", flush=True)
                 bad += wrong
-        for name, campaign, times in (
+        for name, harm, times in (
             ("full and read-only disks", full_disks, kills),
             ("damaged files", damaged, 2 * kills),
             ("five at once", rivals, max(1, kills // 4)),
         ):
-            wrong = campaign(root, file, whole, times)
+            wrong = harm(root, file, whole, times)
             print(f"{name}: {times} times, {wrong} wrong", flush=True)
             bad += wrong
-    print(f"studies: {bad} wrong")
-    return int(bad > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"studies: {bad} wrong", bad

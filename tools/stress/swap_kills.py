@@ -2,8 +2,6 @@
 
 Half of the kills come between any two steps of the swap, half at a random time. Both ways of
 swapping are killed: in one step, and by renames where a file system has no such step.
-
-Usage: python tools/stress/swap_kills.py [KILLS]
 """
 
 from __future__ import annotations
@@ -13,13 +11,14 @@ import os
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from forks import Fork
 
 import stiction as st
 from stiction.io import swap
@@ -49,28 +48,28 @@ def dying(after: int) -> None:
     swap._exchange = lambda: None if one_step is None else counted(one_step)
 
 
+def overwrite(fresh: st.Run, after: int | None, renames: bool) -> str:
+    """Overwrite the result, once with a kill at a step, or again and again."""
+    if renames:
+        swap._exchange = lambda: None
+    while after is None:
+        fresh.save("run", overwrite=True)
+    with staged(Path("run"), overwrite=True) as stage:
+        shutil.copytree("fresh", stage.folder, dirs_exist_ok=True)
+        dying(after)
+        stage.complete()
+    return "done"
+
+
 def killed(fresh: st.Run, after: int | None, wait: float, renames: bool) -> bool:
     """Overwrite the result in another process; return whether it was killed."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            if renames:
-                swap._exchange = lambda: None
-            if after is None:
-                while True:
-                    fresh.save("run", overwrite=True)
-            with staged(Path("run"), overwrite=True) as stage:
-                shutil.copytree("fresh", stage.folder, dirs_exist_ok=True)
-                dying(after)
-                stage.complete()
-            code = 0
-        finally:
-            os._exit(code)
+    fork = Fork(partial(overwrite, fresh, after, renames))
     if after is None:
         time.sleep(wait)
-        os.kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        fork.kill()
+    else:
+        fork.answer()
+    return fork.code == -signal.SIGKILL
 
 
 def wrong(values: list[np.ndarray]) -> list[str]:
@@ -82,10 +81,9 @@ def wrong(values: list[np.ndarray]) -> list[str]:
     return [] if any(np.array_equal(found, one) for one in values) else ["neither old nor new"]
 
 
-def main() -> int:
-    """Kill, print the counts; return 1 if anything was lost."""
-    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    rng = random.Random(20260101)
+def campaign(kills: int = 200, seed: int = 20260101) -> tuple[str, int]:
+    """Kill at steps and at random times; count the results that are lost or hidden."""
+    rng = random.Random(seed)
     runs = []
     for mu in ("0.05", "0.06"):
         scenario = st.read_scenario("baseline", (f"system.law.mu={mu}", "solve.save=21"))
@@ -118,9 +116,7 @@ def main() -> int:
                     print(f"renames {renames}, step {step}: left behind: {rest}", flush=True)
             print(f"{'renames' if renames else 'one step'}: {kills} kills, name absent {absent}")
         os.chdir("/")
-    print(f"swap: {lost} of {done} results lost or hidden, {left} times something left behind")
-    return int(lost + left > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return (
+        f"swap: {lost} of {done} results lost or hidden, {left} times something left behind",
+        lost + left,
+    )
