@@ -38,16 +38,16 @@ NAMED = (
     Named(
         "audit-names-swapped",
         "*/switching/*",
-        'Check("stays_on_surface", off <= near, off, near, off_at, distance),\n'
-        '        Check("stays_on_its_side", wrong',
-        'Check("stays_on_its_side", off <= near, off, near, off_at, distance),\n'
-        '        Check("stays_on_surface", wrong',
+        'Line("stays_on_surface", found["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_its_side", found',
+        'Line("stays_on_its_side", found["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_surface", found',
     ),
     Named(
         "audit-names-of-wheel-energy-swapped",
         "*/switching/*",
-        'Check("ledger_closes", bool(closed <= bound), closed, bound, None, note),',
-        'Check("friction_dissipates", bool(closed <= bound), closed, bound, None, note),',
+        'Line("ledger_closes", imbalance, bound, note),',
+        'Line("friction_dissipates", imbalance, bound, note),',
     ),
     Named(
         "fracture-energy-sign",

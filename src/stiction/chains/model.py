@@ -155,7 +155,7 @@ class Chain(Declared):
 
     # ---- what methods read
 
-    @property
+    @functools.cached_property
     def n_mass(self) -> int:
         """Number of masses."""
         return self.n if self.n is not None else math.prod(shape_of(self.mass))

@@ -41,6 +41,14 @@ def test_a_long_step_reports(story, method):
     assert parts == sorted(parts)
 
 
+@pytest.fixture
+def usual_handler():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_handler")
 def test_a_long_step_ends_at_ctrl_c(story):
     def progress(done, note):
         if story.count("factorised") == 2:
