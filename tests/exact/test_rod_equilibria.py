@@ -160,6 +160,40 @@ def test_path_through_a_limit_point():
     assert loads[0][0] > loads[0][1]
 
 
+def limits(unit=1.0, force=1.0, turn=(0.0, 0.0, 0.0), arc=0.04, side=1.0):
+    """Return the limit loads of the shallow arch in other units, frames, and steps."""
+    frame = Rotation.from_rotvec(turn).as_matrix()
+    bending = force * unit**2
+    section = GivenSection(1e4 * force, 1e4 * force, bending, bending)
+    start = frame @ [np.cos(0.4), side * np.sin(0.4), 0.0]
+    normal = frame @ [np.sin(0.4), -side * np.cos(0.4), 0.0]
+    arch = CosseratRod(
+        section,
+        Arc([0.0, 0.0, 0.0], start, normal, 1.25 * unit, 0.8),
+        elements=40,
+        left=Clamped(),
+        right=Clamped(),
+        natural_curvature=None,
+        loads=[PointForce(frame @ [0.0, -60.0 * side * force, 0.0], at=0.5)],
+    )
+    return [loss.time for loss in follow_path(arch, arc=arc, most=100).losses]
+
+
+def test_limit_points_have_no_unit_frame_side_or_step():
+    wanted = limits()
+    assert len(wanted) == 2
+    for given in (
+        {"unit": 1e3},
+        {"unit": 1e-6, "force": 1e6, "turn": (1.0, 1.0, 1.0)},
+        {"force": 1e9},
+        {"turn": (0.3, 1.0, 2.0)},
+        {"side": -1.0},
+        {"arc": 0.1},
+        {"arc": 0.3},
+    ):
+        assert limits(**given) == pytest.approx(wanted, rel=1e-9), given
+
+
 def test_halving_the_arch_load_halves_the_factor_scale():
     """Factors and loads count as one product."""
     one = equilibrium(cantilever(20, [PointForce([0.0, 0.8, 0.0])]))

@@ -96,6 +96,18 @@ def material_of(mat: Floats) -> Material:
 
 
 @kernel(views=True)
+def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return the rows of a scratch table for all forces and torques [N], [N m]."""
+    return scratch[6:9], scratch[9:12]
+
+
+@kernel(views=True)
+def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
+    """Return its rows for forces and torques of loads alone [N], [N m]."""
+    return scratch[12:15], scratch[15:18]
+
+
+@kernel(views=True)
 def drag_of(drag: Floats) -> Drag:
     """Return the rows of a table of drag."""
     return Drag(drag[0], drag[1], drag[2])

@@ -249,7 +249,7 @@ def follow_path(
             solver.iterations = step.iterations
             states.append(curve.state(place.u))
             rises = before.tangent[-1], place.tangent[-1]
-            if rises[0] * rises[1] < 0.0:
+            if (rises[0] > 0.0) != (rises[1] > 0.0):
                 rise = functools.partial(curve.rise, tangent=before.tangent)
                 limit = located(curve, before, step.step, rise, rises)
                 # where none is found between, the last one before is as near as it is known

@@ -71,8 +71,6 @@ from stiction.rods.leapfrog.march_kernels import (
     Sums,
     damping_of,
     earlier_of,
-    forces_of,
-    loads_of,
     moved,
     put_forces,
 )
@@ -84,7 +82,9 @@ from stiction.rods.rod_kernels import (
     damped_kick,
     drag_of,
     drift,
+    forces_of,
     kick,
+    loads_of,
     material_of,
 )
 from stiction.rods.state.extremes_kernels import note_extremes

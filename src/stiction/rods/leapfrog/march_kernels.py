@@ -41,7 +41,17 @@ from stiction.rods.driving_kernels import (
     place_frames,
     power,
 )
-from stiction.rods.rod_kernels import State, copy, damped_kick, drag_of, drift, elastic, kick
+from stiction.rods.rod_kernels import (
+    State,
+    copy,
+    damped_kick,
+    drag_of,
+    drift,
+    elastic,
+    forces_of,
+    kick,
+    loads_of,
+)
 from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
@@ -115,18 +125,6 @@ SPREAD = 1e-12
 def strains_of(scratch: Floats) -> tuple[Floats, Floats]:
     """Return rows for elastic forces of elements and moments of joints [N], [N m]."""
     return scratch[0:3], scratch[3:6]
-
-
-@kernel(views=True)
-def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for all forces and torques [N], [N m]."""
-    return scratch[6:9], scratch[9:12]
-
-
-@kernel(views=True)
-def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for forces and torques of loads alone [N], [N m]."""
-    return scratch[12:15], scratch[15:18]
 
 
 @kernel(views=True)

@@ -15,6 +15,7 @@ from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.checks import MOST_WORK
+from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import Flat, assemble, third_directors
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
@@ -251,7 +252,7 @@ class Marcher:
         Internal damping is that of the last kick, if its length is given, as it was in that kick.
         """
         f, touch = self.flat, self.touch
-        force, torque = mk.forces_of(self.scratch)
+        force, torque = rk.forces_of(self.scratch)
         self._put_forces(now)
         self._resist(v, p, kick)
         av, ap = force * f.material.free, torque * f.material.turns
@@ -272,8 +273,8 @@ class Marcher:
     def _resist(self, v: Floats, p: Floats, kick: float = 0.0) -> None:
         """Add drag and internal damping to the forces, the latter as in a kick of given length."""
         f, on = self.flat, self.flags
-        force, torque = mk.forces_of(self.scratch)
-        fe, te = mk.loads_of(self.scratch)
+        force, torque = rk.forces_of(self.scratch)
+        fe, te = rk.loads_of(self.scratch)
         if on.retarded and kick > 0.0:
             start, late = (self.v_old, self.p_old), f.drags.retardation
             add_damping(f.r, f.q, *start, kick, f.mat, late, force, torque, fe, te, self.work)
@@ -505,7 +506,7 @@ class Marcher:
         kept = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
-        inner = Inner(*mk.forces_of(self.scratch), *mk.strains_of(self.scratch))
+        inner = Inner(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
         touch = t.pushes(self.contact["contact_force"][k])
         self.record.look(k, now, v, p, inner, touch)
         self.scratch[:] = kept

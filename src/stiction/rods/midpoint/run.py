@@ -12,6 +12,7 @@ from stiction.core.checkpoint import StateArray
 from stiction.core.driver import Pause
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
+from stiction.rods import rod_kernels as rk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.overlap import refuse_overlap
 from stiction.rods.contact.touch_kernels import locate_all
@@ -175,17 +176,17 @@ class _Midpoint(Marcher):
 
     def _place_forces(self, r: Floats, q: Floats, now: float) -> None:
         """Put elastic forces and loads at a place into their rows, and loads alone."""
-        f, (force, torque) = self.flat, mk.forces_of(self.scratch)
+        f, (force, torque) = self.flat, rk.forces_of(self.scratch)
         elastic(r, q, f.mat, *mk.strains_of(self.scratch), force, torque)
         if self.flags.loaded:
-            fe, te = mk.loads_of(self.scratch)
+            fe, te = rk.loads_of(self.scratch)
             add_loads(force, torque, f.constant, f.loads, f.times, f.factors, now, fe, te)
 
     def _forces(self, h: float, now: float) -> tuple[Floats, Floats]:
         """Return forces and torques at the middle state [N], [N m]."""
         f = self.flat
         r, q, v, p = self.middle
-        force, torque = mk.forces_of(self.scratch)
+        force, torque = rk.forces_of(self.scratch)
         self._place_forces(r, q, now + 0.5 * h)
         on = self.flags
         if on.retarded:
@@ -265,7 +266,7 @@ class _Midpoint(Marcher):
         f = self.flat
         _, _, v, p = self.middle
         on, free, turns = self.flags, f.material.free > 0.0, f.material.turns > 0.0
-        fe, te = mk.loads_of(self.scratch)
+        fe, te = rk.loads_of(self.scratch)
         spin = self._spin(p, self.middle[1])
         if on.loaded:
             self.sums[0].external += h * float((fe * v).sum() + (te * spin).sum())
@@ -278,7 +279,7 @@ class _Midpoint(Marcher):
             self.sums[0].viscous += h * power
         if f.driven.shape[0]:
             pull = (self.lam @ self._slip_rows()).reshape(-1, 6).T
-            force, torque = mk.forces_of(self.scratch)
+            force, torque = rk.forces_of(self.scratch)
             force, torque = force + pull[:3], torque + pull[3:]
             done = clamp_power(self.middle[1], v, p, force, torque, f.driven)
             self.sums[0].external -= h * done

@@ -51,7 +51,15 @@ from stiction.rods.plane.kernels import (
     slips,
     turn_table,
 )
-from stiction.rods.rod_kernels import drift, elastic, kick, kinetic_energy, stored_energy
+from stiction.rods.rod_kernels import (
+    drift,
+    elastic,
+    forces_of,
+    kick,
+    kinetic_energy,
+    loads_of,
+    stored_energy,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,18 +91,6 @@ class Forcing(NamedTuple):
     loads: Table[Load]
     times: Floats
     factors: Floats
-
-
-@kernel(views=True)
-def forces_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for all forces and torques [N], [N m]."""
-    return scratch[6:9], scratch[9:12]
-
-
-@kernel(views=True)
-def loads_of(scratch: Floats) -> tuple[Floats, Floats]:
-    """Return rows for forces and torques of loads alone [N], [N m]."""
-    return scratch[12:15], scratch[15:18]
 
 
 @kernel(views=True)
