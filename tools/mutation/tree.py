@@ -80,7 +80,7 @@ class Tree:
                     found.add(node.module)
         ours = {self.package, "tests", *(Path(f).stem for f in self.tests)}
         # a graphics processor is asked for by who needs it
-        return sorted(n for n in found if n.partition(".")[0] not in ours and "cuda" not in n)
+        return sorted(n for n in found if n.partition(".")[0] not in ours)
 
     # ---- what a name stands for
 

@@ -14,7 +14,6 @@ __all__ = ["core", "extras", "untried"]
 _FOR = {
     "pardiso": "a fast sparse solver for solids, x86-64 only",
     "amg": "solids of more than 10^5 unknowns",
-    "gpu": "ensembles of wheels on a graphics card",
     "explore": "a page with sliders on this machine",
     "mesh": "meshes of solids from files",
     "viz3d": "rods as tubes",

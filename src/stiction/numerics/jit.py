@@ -36,8 +36,6 @@ G = TypeVar("G", bound=Callable[..., object])
 Mode = Literal["compiled", "plain"]
 
 _VARIABLE = "STICTION_KERNELS"
-# what Numba says once in some hundred runs of a function of its own, see `beforehand`
-_UNKNOWN = "No definition for lowering"
 # every kernel that was made, in order
 KERNELS: list[Kernel] = []
 
@@ -50,6 +48,7 @@ class Kernel:
     py_func : the function as it is written, which is what Numba compiles
     plain : what runs without a compiler; the same, unless another body was given
     views : whether Python always runs the plain one
+    apart : whether those that call it jump to one machine code
     options : more for ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
@@ -60,11 +59,12 @@ class Kernel:
         function: Callable[..., Any],
         plain: Callable[..., Any] | None,
         views: bool = False,
+        apart: bool = False,
         **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.plain = function, plain or function
-        self.views, self.options = views, options
+        self.views, self.apart, self.options = views, apart, options
         self._run: Callable[..., Any] = self._first
         KERNELS.append(self)
         self.set_mode(_now)
@@ -82,13 +82,7 @@ class Kernel:
 
     def _first(self, *arguments: Any) -> Any:
         self._run = self.compiled
-        try:
-            return self._run(*arguments)
-        except NotImplementedError as error:
-            if not str(error).startswith(_UNKNOWN):
-                raise
-            # of its own function, that Numba had just typed: it has one when asked again
-            return self._run(*arguments)
+        return self._run(*arguments)
 
     @functools.cached_property
     def compiled(self) -> Any:
@@ -134,7 +128,7 @@ def kernel(
     *,
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
-    borrows: bool = False,
+    allocates: bool = False,
     within: bool = False,
     views: bool = False,
     apart: bool = False,
@@ -145,7 +139,7 @@ def kernel(
     *,
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
-    borrows: bool = False,
+    allocates: bool = False,
     within: bool = False,
     views: bool = False,
     apart: bool = False,
@@ -156,25 +150,23 @@ def kernel(
     ----------
     plain : another body for runs without a compiler, to the same answer
     nogil : whether compiled code lets other threads run
-    borrows : whether it neither makes nor returns an array. Such a one need not count who holds
-        its arrays, which can take longer than its work
+    allocates : whether it makes arrays or returns one. Such a kernel counts references to all its
+        arrays, which can take longer than its work; any other one borrows what its caller holds
     within : whether its code is put into every kernel that calls it: for a few lines in a loop
         that take less time than a call
-    views : whether it returns parts of the arrays it is given, for kernels that borrow: neither
-        counts who holds them. Its code is put into these; Python runs it as it is written
+    views : whether it returns parts of the arrays it is given, for kernels that borrow. Its code
+        is put into these; Python runs it as it is written
     apart : whether it is made into machine code once and all that call it jump there: for what
         several kernels reach and takes long to compile
     """
-    options = {"nogil": True} if nogil else {}
-    if borrows or views:
-        options["_nrt"] = False
+    options = {"_nrt": allocates}
+    if nogil:
+        options["nogil"] = True
     if within or views:
         options["forceinline"] = True
-    if apart:
-        options["apart"] = True
     if function is None:
-        return lambda inner: Kernel(inner, plain, views, **options)
-    return Kernel(function, plain, views, **options)
+        return lambda inner: Kernel(inner, plain, views, apart, **options)
+    return Kernel(function, plain, views, apart, **options)
 
 
 def native(name: str) -> Callable[[G], G]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stiction.numerics.arrays import Integers, Matrix, Vector
-from stiction.numerics.callback import carray
+from stiction.numerics.callback import carray, pointer_to
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.rates import rates, sliding_surface
 from stiction.switching.flow.state import SCALE, SIDES, STAGE, TRIAL, Progress, Workspace, Y
@@ -34,7 +34,6 @@ _DIFFERENCE = 1.5e-8
 # what is said of a step whose equations Newton's method does not solve: a tenth is tried next
 _FAILED = 1e12
 _PROGRESS = Progress.fields_type
-_SIZE = _PROGRESS.itemsize // 8
 
 
 @kernel
@@ -90,7 +89,7 @@ def _jacobian(w: Workspace, jac: Matrix) -> None:
             jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (ahead - a[Y, j])
 
 
-@kernel
+@kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
     """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
     now, a = w.progress[0], w.rows
@@ -135,7 +134,7 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
     return False
 
 
-@kernel
+@kernel(allocates=True)
 def stiff_step(w: Workspace, h: float) -> float:
     """Fill row TRIAL with y after a step of length h; return its error over the tolerance, squared.
 
@@ -188,6 +187,6 @@ def stiff_at(rows_at: Any, progress_at: Any, _: Any, told_at: Any) -> None:
     told = carray(told_at, (4,))
     count, columns = int(told[1]), int(told[2])
     flat: Any = carray(rows_at, (count * columns,))
-    progress: Any = carray(progress_at, (_SIZE,))
-    work = Workspace(progress.view(_PROGRESS), flat.reshape((count, columns)))
+    progress: Any = carray(pointer_to(_PROGRESS, progress_at), (1,))
+    work = Workspace(progress, flat.reshape((count, columns)))
     told[3] = stiff_step(work, told[0])

@@ -40,7 +40,7 @@ def test_a_sound_machine(findings):
     assert "works" in named(findings, "compiler").value
     # every extra that a user may want is there, with what it is for
     optional = {f.name for f in findings if f.part == "extras"}
-    extras = {"pardiso", "amg", "gpu", "mesh", "viz3d", "cluster", "fmi", "zarr", "explore"}
+    extras = {"pardiso", "amg", "mesh", "viz3d", "cluster", "fmi", "zarr", "explore"}
     assert optional == extras
     assert "meshes of solids" in named(findings, "mesh").value
 

@@ -178,27 +178,3 @@ def test_every_kernel_of_the_package_is_known_by_its_name():
         plain = one.py_func
         if plain.__module__.startswith("stiction.") and "<" not in plain.__qualname__:
             assert getattr(importlib.import_module(plain.__module__), plain.__qualname__) is one
-
-
-@pytest.mark.parametrize(
-    ("words", "asked"), [("No definition for lowering min(x)", 2), ("Something else", 1)]
-)
-def test_numba_is_asked_again_for_what_it_had_just_typed(words, asked):
-    calls = []
-
-    def compiled(x):
-        calls.append(x)
-        if len(calls) == 1:
-            raise NotImplementedError(words)
-        return 2.0 * x
-
-    double = jit.Kernel(lambda x: 2.0 * x, None)
-    jit.KERNELS.remove(double)
-    vars(double)["compiled"] = compiled
-    double.set_mode("compiled")
-    if asked == 1:
-        with pytest.raises(NotImplementedError, match=words):
-            double(3.0)
-    else:
-        assert double(3.0) == 6.0
-    assert calls == [3.0] * asked

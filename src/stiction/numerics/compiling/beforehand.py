@@ -22,7 +22,6 @@ __all__ = ["compile_lines"]
 # lines that a worker has begun, and how many leave some fifty megabytes of garbage
 _COUNTED = itertools.count(1)
 _LINES_PER_COLLECTION = 8
-_UNKNOWN = "NotImplementedError: No definition for lowering"
 _BLOCKED, _OPEN = getattr(signal, "SIG_BLOCK", 0), getattr(signal, "SIG_UNBLOCK", 0)
 _KILLED = "the process that compiled it was ended from outside"
 
@@ -56,12 +55,6 @@ def compile_lines(lines: Iterable[str], report: Callable[[float], None]) -> dict
     while waiting:
         for line in _in_a_pool(waiting, 1, end):
             end(line, _KILLED)
-    # Twice in some hundred runs Numba had no definition for a function of its own that it had just
-    # typed, and had one when asked again; we do not know why.
-    for line in [line for line, error in failed.items() if error.startswith(_UNKNOWN)]:
-        del failed[line]
-        for killed in _in_a_pool([line], 1, end):
-            end(killed, _KILLED)
     return failed
 
 

@@ -49,7 +49,7 @@ from stiction.numerics.compiling.folders import (
 
 __all__ = ["TARGETS", "KernelCache"]
 
-_MARK = b"stiction kernel 8\n"
+_MARK = b"stiction kernel 9\n"
 _SUFFIX, _INNER = ".kernel", ".inner"
 # how many entries one kernel may have; those go that were used longest ago
 _MOST_ENTRIES = 24

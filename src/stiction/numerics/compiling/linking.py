@@ -17,7 +17,6 @@ import functools
 import gc
 import hashlib
 import importlib
-import inspect
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -28,6 +27,7 @@ from numba.core import bytecode, codegen, compiler, errors
 from numba.core import types as kinds
 from numba.core.ccallback import CFunc
 from numba.core.extending import register_jitable
+from numba.core.funcdesc import default_mangler
 from numba.core.registry import cpu_target
 from numba.core.runtime.nrt import rtsys
 from numba.core.untyped_passes import ExtractByteCode
@@ -35,7 +35,6 @@ from numba.core.untyped_passes import ExtractByteCode
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.cache import KernelCache
 from stiction.numerics.compiling.digest import digest_of, plain_function, text_of_type
-from stiction.numerics.compiling.front.known import is_known
 
 __all__ = [
     "C_FUNCTIONS",
@@ -47,13 +46,6 @@ __all__ = [
     "outer",
 ]
 
-
-# shorter ways through a front end that is known, Numba's own through any other
-shortcuts: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-if is_known(numba.__version__):
-    from stiction.numerics.compiling.front.shortcuts import shortcuts as known_shortcuts
-
-    shortcuts = known_shortcuts
 
 # what Numba takes for an address that is good in this process alone
 _NOT_TO_KEEP = '@"numba.dynamic.globals.apart" = weak_odr constant i8 0'
@@ -318,6 +310,16 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _symbol(name: str, given: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
+    """Return the symbol of a function, the same in every process.
+
+    Numba counts types of structured arrays as a process meets them, and names symbols so.
+    """
+    types = hashlib.sha256(text_of_type(given).encode()).hexdigest()[:16]
+    symbol: str = default_mangler(f"{name}_{types}", (), abi_tags=abi_tags, uid=uid)
+    return symbol
+
+
 class _Pipeline(compiler.Compiler):
     """Numba's own passes, with names that are the same in every process."""
 
@@ -336,11 +338,12 @@ class _Pipeline(compiler.Compiler):
         if library is None:
             library = self.library_class(target.codegen(), self.library_class.__name__)
             library.enable_object_caching()
+        target = target.subtarget(mangler=_symbol)
         super().__init__(typing, target, library, args, return_type, flags, local_types)
 
     def compile_extra(self, func: Any) -> Any:
         """Return the compiled function."""
-        with clock.compiling(), _no_collection(), shortcuts():
+        with clock.compiling(), _no_collection():
             identity = bytecode.FunctionIdentity.from_function(func)
             # Numba's own names of types do not tell all of them apart
             whole = f"{digest_of(func)} {text_of_type(self.state.args)}"
@@ -366,48 +369,33 @@ class _ApartPipeline(_Pipeline):
     library_class = ApartLibrary
 
 
+_PIPELINES = {one.library_class: one for one in (_InnerPipeline, _OuterPipeline, _ApartPipeline)}
+
+
 def inner(kernel: Any) -> Any:
     """Return the dispatcher of a kernel for calls by other kernels."""
-    return _dispatcher(kernel, True)
+    return _dispatcher(kernel, ApartLibrary if kernel.apart else InnerLibrary)
 
 
 def outer(kernel: Any) -> Any:
     """Return the dispatcher of a kernel for calls from Python."""
-    return _dispatcher(kernel, False)
+    return _dispatcher(kernel, ApartLibrary if kernel.apart else OuterLibrary)
 
 
 @functools.cache
-def _dispatcher(kernel: Any, called_by_kernels: bool) -> Any:
+def _dispatcher(kernel: Any, library: Any) -> Any:
     """Return what Numba calls: with wrappers for Python alone, no fast-math, division as in C."""
     # references are counted or not as each kernel says, not as its caller does
-    options = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": True, **kernel.options}
-    apart = options.pop("apart", False)
-    pipeline: Any = _OuterPipeline
-    if not called_by_kernels:
-        # the wrapper hands over references that have to be given back
-        options["_nrt"] = True
-    if called_by_kernels:
+    options = {"error_model": "numpy", "no_cfunc_wrapper": True, **kernel.options}
+    if library is InnerLibrary:
         options["no_cpython_wrapper"] = True
-        pipeline = _ApartPipeline if apart else _InnerPipeline
-    stays = apart or not kernel.options.get("_nrt", True)
-    function = _jumping_to(kernel) if stays and not called_by_kernels else kernel.py_func
-    made: Any = numba.njit(pipeline_class=pipeline, **options)(function)
-    made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), pipeline.library_class)
-    if called_by_kernels:
+    made: Any = numba.njit(pipeline_class=_PIPELINES[library], **options)(kernel.py_func)
+    made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), library)
+    if library is not OuterLibrary:
         made.get_call_template = functools.partial(_call_template, made)
-        if apart:
-            made.compile = functools.partial(_compile_in_turn, made)
+    if kernel.apart:
+        made.compile = functools.partial(_compile_in_turn, made)
     return made
-
-
-def _jumping_to(kernel: Any) -> Any:
-    """Return a function that calls a kernel, for Python: the kernel stays as others call it."""
-    plain = kernel.py_func
-    given = ", ".join(inspect.signature(plain).parameters)
-    made: dict[str, Any] = {"kernel": kernel, "__name__": plain.__module__}
-    exec(f"def jump({given}):\n    return kernel({given})", made)
-    made["jump"].__qualname__ = plain.__qualname__
-    return made["jump"]
 
 
 def _compile_in_turn(dispatcher: Any, given: Any) -> Any:

@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.core.extending import intrinsic
 
-__all__ = ["call_arrays", "fill", "number_of_number", "term", "value"]
+__all__ = ["call_arrays", "fill", "number_of_number", "pointer_to", "term", "value"]
 
 _DOUBLE, _WHOLE, _VOID = ir.DoubleType(), ir.IntType(64), ir.VoidType()
 _POINTER = _DOUBLE.as_pointer()
@@ -78,3 +78,14 @@ def term(
         return _called(context, builder, args, _DOUBLE, kinds)
 
     return _F(_I, _I, _F, _F, _I, _I, _I, _I), codegen
+
+
+@intrinsic
+def pointer_to(typingctx: Any, dtype: Any, place: Any) -> Any:
+    """Return a pointer to numbers as one to an element of `dtype`."""
+    kind = types.CPointer(dtype.dtype)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(args[1], context.get_value_type(kind))
+
+    return kind(dtype, place), codegen

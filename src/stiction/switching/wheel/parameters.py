@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stiction.numerics.arrays import Struct, Table
 
-__all__ = ["N_PARAMETERS", "N_SURFACES", "LineRates", "Parameters", "Rates", "Ray", "Rays", "Wheel"]
+__all__ = ["N_SURFACES", "LineRates", "Parameters", "Rates", "Ray", "Rays", "Wheel"]
 
 
 class Parameters(Struct):
@@ -39,7 +39,6 @@ class Parameters(Struct):
     half_length: float
 
 
-N_PARAMETERS = len(Parameters.__annotations__)
 # of the switching function, and of the kinks: the rolling velocity, and the two borders of the
 # regimes of a string
 N_SURFACES = 4

@@ -22,34 +22,6 @@ from stiction.numerics.jit import kernel
 def harmless(x):
     return x
 """
-FORGETFUL = """
-import pathlib
-from stiction.numerics.jit import kernel
-
-mark = pathlib.Path(__file__).with_suffix(".asked")
-
-@kernel
-def forgotten(x):
-    return x
-
-if not mark.exists():
-    mark.touch()
-    raise NotImplementedError("No definition for lowering f(x)")
-"""
-
-
-def test_a_definition_that_numba_did_not_find_is_asked_for_again(tmp_path, monkeypatch):
-    (tmp_path / "forgetful").mkdir()
-    (tmp_path / "forgetful" / "__init__.py").write_text("")
-    (tmp_path / "forgetful" / "once.py").write_text(textwrap.dedent(FORGETFUL))
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(beforehand, "size_of_line", lambda line: 1)
-    shares = []
-    assert beforehand.compile_lines(["forgetful.once:forgotten f8"], shares.append) == {}
-    assert (tmp_path / "forgetful" / "once.asked").exists()
-    assert shares[-1] == 1.0
-    assert len(list((tmp_path / "kept").glob("forgotten-*"))) == 1
 
 
 def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypatch):

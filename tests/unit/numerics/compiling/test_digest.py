@@ -70,8 +70,8 @@ def digest(text, given=None):
         ("at = np.zeros(2)\ndef f(x): return x + at[0]", "zeros", "ones"),
         ("@kernel(within=False)\ndef g(x): return x\ndef f(x): return g(x)", "False", "True"),
         (
-            "@kernel(borrows=True)\ndef g(x): return x\n@kernel\ndef f(x): return g(x)",
-            "(borrows=True)",
+            "@kernel(allocates=True)\ndef g(x): return x\n@kernel\ndef f(x): return g(x)",
+            "(allocates=True)",
             "",
         ),
         ("def f(x):\n  2.0\n  return 2.0 * x\nf.__doc__ = 'words'", "2.0 * x", "3.0 * x"),
