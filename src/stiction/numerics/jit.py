@@ -150,8 +150,9 @@ def kernel(
     ----------
     plain : another body for runs without a compiler, to the same answer
     nogil : whether compiled code lets other threads run
-    allocates : whether it makes arrays or returns one. Such a kernel counts references to all its
-        arrays, which can take longer than its work; any other one borrows what its caller holds
+    allocates : whether it makes arrays, returns one, or draws at random. Such a kernel counts
+        references to all its arrays, which can take longer than its work; any other one borrows
+        what its caller holds
     within : whether its code is put into every kernel that calls it: for a few lines in a loop
         that take less time than a call
     views : whether it returns parts of the arrays it is given, for kernels that borrow. Its code
