@@ -9,17 +9,14 @@ writes to the disk through an object that remembers the first refusal and goes o
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
-import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from stiction.core.interrupts import uninterrupted
 
-__all__ = ["MOST_IN_MEMORY", "Image", "Sink", "put_down"]
+__all__ = ["MOST_IN_MEMORY", "Sink", "put_down"]
 
 MOST_IN_MEMORY = 256 * 2**20
 """Bytes of arrays up to which a file is built in memory."""
@@ -28,17 +25,9 @@ MOST_IN_MEMORY = 256 * 2**20
 _SMALL = 2**16
 
 
-class Image(io.BytesIO):
-    """A file in memory; `digest` is the SHA-256 of what was put down, once it was."""
-
-    digest = ""
-
-
 @contextlib.contextmanager
-def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
+def put_down(path: Path, size: int) -> Iterator[io.BytesIO | Sink]:
     """Give an object for HDF5 to write into; afterwards the file `path` holds it.
-
-    What was in memory is on the disk then, and its digest was taken while the disk was busy.
 
     Parameters
     ----------
@@ -52,16 +41,10 @@ def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
     Verified by: tests/unit/io/test_images.py::test_a_full_disk_is_an_error
     """
     if size <= MOST_IN_MEMORY:
-        memory = Image()
+        memory = io.BytesIO()
         yield memory
-        with (
-            path.open("wb", buffering=0) as file,
-            memory.getbuffer() as image,
-            _hashing(image) as digest,
-        ):
+        with path.open("wb", buffering=0) as file, memory.getbuffer() as image:
             _write_all(file, image)
-            os.fsync(file.fileno())
-        memory.digest = digest.hexdigest()
         return
     with uninterrupted(), Sink(path) as sink:
         try:
@@ -74,24 +57,6 @@ def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
         raise sink.error
 
 
-@contextlib.contextmanager
-def _hashing(data: memoryview) -> Iterator[Any]:
-    """Give the SHA-256 of `data`, which is complete at the end of the context."""
-    digest = hashlib.sha256()
-    beside = threading.Thread(target=digest.update, args=(data,), daemon=True)
-    try:
-        beside.start()
-    except RuntimeError:
-        # no more threads are allowed here
-        digest.update(data)
-        yield digest
-        return
-    try:
-        yield digest
-    finally:
-        beside.join()
-
-
 class Sink(io.RawIOBase):
     """A file on disk to which every write seems to succeed; `error` is the first that did not.
 
@@ -99,9 +64,6 @@ class Sink(io.RawIOBase):
     ----------
     path : the file
     """
-
-    # what HDF5 writes here and there is read again for its digest
-    digest = ""
 
     def __init__(self, path: Path) -> None:
         self.error: OSError | None = None

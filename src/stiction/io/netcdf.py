@@ -22,10 +22,8 @@ __all__ = ["read_netcdf", "write_netcdf"]
 _LEDGER = "energy ledger"
 
 
-def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
+def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     """Write the saved arrays and the ledger of `run` to `path`.
-
-    Return the SHA-256 of the file, "" where that is not known yet.
 
     Parameters
     ----------
@@ -58,7 +56,6 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
         file.attrs["energy_unit"] = run.energy_unit
         file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
-    return image.digest
 
 
 def _size(run: Run) -> int:

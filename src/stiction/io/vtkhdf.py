@@ -62,10 +62,8 @@ def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
     )
 
 
-def write_vtkhdf(run: Run, path: Path) -> str:
+def write_vtkhdf(run: Run, path: Path) -> None:
     """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
-
-    Return the SHA-256 of the file, "" where that is not known yet.
 
     Of bodies, point data are every variable of the drawn points, such as the stresses, and the
     displacement since the first snapshot; cell data are the number of the body. Of lines, point
@@ -110,7 +108,6 @@ def write_vtkhdf(run: Run, path: Path) -> str:
             for name, values in grid.cell.items():
                 _put(data, name, values, (places.shape[0], cells.shape[0]))
         _put_steps(root, grid)
-    return image.digest
 
 
 def _bodies(run: Run) -> _Grid:

@@ -1,5 +1,7 @@
 """Checkpoints: kept in one step, given back only to the run they belong to."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,6 @@ from stiction.io.checkpoint_file import (
     FileCheckpoint,
     checkpoint_path,
 )
-from stiction.io.locks import mark_in_use
 
 STATE = {"x": np.sqrt(np.arange(5.0)), "step": np.array(17), "mode": np.array([1, 0, -1], np.int8)}
 
@@ -126,15 +127,14 @@ def test_what_is_cut_short_leaves_no_file(path, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_halves_of_killed_runs_are_removed_those_of_others_kept(path):
+def test_halves_of_killed_runs_are_removed_when_they_are_old(path):
     checkpoint = FileCheckpoint(path, "problem")
     checkpoint.save(STATE)
-    for end in (".new", ".new-0123abcd", ".new-4567cdef"):
-        path.with_name(path.name + end).write_bytes(b"")
-    with path.with_name(path.name + ".new-4567cdef").open("wb") as alive:
-        mark_in_use(alive.fileno())
-        checkpoint.remove()
-        assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.new-4567cdef"]
+    for name in (".0123abcd.part", ".4567cdef.part"):
+        path.with_name(path.name + name).write_bytes(b"")
+    os.utime(path.with_name(path.name + ".0123abcd.part"), (0, 0))
+    checkpoint.remove()
+    assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.4567cdef.part"]
 
 
 def test_every_bit_counts(path):

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from stiction.io import images
-from stiction.io.digests import file_digest
 from stiction.io.images import Sink, put_down
 from stiction.io.netcdf import write_netcdf
 from stiction.io.store import load, save
@@ -167,22 +166,3 @@ def test_memory_holds_a_file_once(make_run, tmp_path, monkeypatch):
     (size,) = asked
     written = (tmp_path / "a.nc").stat().st_size
     assert 0.75 * written < size <= written
-
-
-@pytest.mark.parametrize("threads", [True, False])
-def test_the_digest_is_that_of_the_file(tmp_path, threads, monkeypatch):
-    if not threads:
-
-        def refused(self):
-            raise RuntimeError("can't start new thread")
-
-        monkeypatch.setattr(images.threading.Thread, "start", refused)
-    with put_down(tmp_path / "a.h5", 0) as image:
-        fill(image, np.random.default_rng(0))
-    assert image.digest == file_digest(tmp_path / "a.h5")
-
-
-def test_a_file_too_large_for_memory_has_no_digest_yet(tmp_path, large):
-    with put_down(tmp_path / "a.h5", 0) as image:
-        fill(image, np.random.default_rng(0))
-    assert image.digest == ""
