@@ -1,9 +1,8 @@
 """Files of HDF5, which does not survive a full disk: it never meets one here.
 
 A refused write leaves HDF5 with a file that it can neither finish nor close, and the process
-crashes when it ends. So a file is built in memory, once its size, and put down with plain
-writes. Beyond `MOST_IN_MEMORY` that would cost as much memory again as the run holds: there HDF5
-writes to the disk through an object that remembers the first refusal and goes on in appearance.
+crashes when it ends. So HDF5 writes to the disk through an object that remembers the first refusal
+and goes on in appearance.
 """
 
 from __future__ import annotations
@@ -16,23 +15,19 @@ from typing import Any
 
 from stiction.core.interrupts import uninterrupted
 
-__all__ = ["MOST_IN_MEMORY", "Sink", "put_down"]
-
-MOST_IN_MEMORY = 256 * 2**20
-"""Bytes of arrays up to which a file is built in memory."""
+__all__ = ["Sink", "put_down"]
 
 # what HDF5 may read again is small: its own tables, never the arrays
 _SMALL = 2**16
 
 
 @contextlib.contextmanager
-def put_down(path: Path, size: int) -> Iterator[io.BytesIO | Sink]:
+def put_down(path: Path) -> Iterator[Sink]:
     """Give an object for HDF5 to write into; afterwards the file `path` holds it.
 
     Parameters
     ----------
     path : the file
-    size : about how many bytes there will be
 
     Raises
     ------
@@ -40,12 +35,6 @@ def put_down(path: Path, size: int) -> Iterator[io.BytesIO | Sink]:
 
     Verified by: tests/unit/io/test_images.py::test_a_full_disk_is_an_error
     """
-    if size <= MOST_IN_MEMORY:
-        memory = io.BytesIO()
-        yield memory
-        with path.open("wb", buffering=0) as file, memory.getbuffer() as image:
-            _write_all(file, image)
-        return
     with uninterrupted(), Sink(path) as sink:
         try:
             yield sink
@@ -77,7 +66,10 @@ class Sink(io.RawIOBase):
             if self.error is None:
                 try:
                     self._file.seek(self._at)
-                    _write_all(self._file, block)
+                    done = 0
+                    while done < len(block):
+                        # a disk that fills up takes a part first
+                        done += self._file.write(block[done:]) or 0
                 except OSError as error:
                     self.error = error
             if self.error is not None and len(block) <= _SMALL:
@@ -139,10 +131,3 @@ class Sink(io.RawIOBase):
             except OSError as error:
                 self.error = self.error or error
         super().close()
-
-
-def _write_all(file: io.RawIOBase, data: memoryview) -> None:
-    done = 0
-    while done < len(data):
-        # a disk that fills up takes a part first
-        done += file.write(data[done:]) or 0

@@ -35,7 +35,7 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     """
     import h5netcdf
 
-    with put_down(path, _size(run)) as image, h5netcdf.File(image, "w") as file:
+    with put_down(path) as sink, h5netcdf.File(sink, "w") as file:
         _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
         for name, variable in run.variables.items():
             _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
@@ -56,14 +56,6 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
         file.attrs["energy_unit"] = run.energy_unit
         file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
-
-
-def _size(run: Run) -> int:
-    """Return how many bytes the arrays of a run take."""
-    columns = (*run.energy.columns().values(), run.energy.friction_heat, run.time)
-    return sum(np.asarray(v.values).nbytes for v in run.variables.values()) + sum(
-        column.nbytes for column in columns
-    )
 
 
 def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]]:

@@ -85,10 +85,7 @@ def write_vtkhdf(run: Run, path: Path) -> None:
 
     grid = _lines(run) if _has(run, _LINES) else _bodies(run)
     places, cells = grid.places, grid.cells
-    told = (*grid.point.values(), *grid.cell.values())
-    # vectors have three components there, and so has the displacement, which is added
-    size = 6 * places.nbytes + sum(3 * values.nbytes for values in told) + 32 * cells.size
-    with put_down(path, size) as image, h5py.File(image, "w") as file:
+    with put_down(path) as sink, h5py.File(sink, "w") as file:
         root = file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs["Type"] = np.bytes_("UnstructuredGrid")
