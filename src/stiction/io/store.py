@@ -35,7 +35,7 @@ from stiction.io.output import OUTPUT
 from stiction.io.staging import Claim, claimed, staged, whereabouts
 from stiction.io.vtkhdf import has_snapshots, write_vtkhdf
 
-__all__ = ["FiguresError", "load", "save"]
+__all__ = ["DrawingInterrupted", "FiguresError", "load", "save"]
 
 _EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
 _MOST_FAILED = 9
@@ -45,6 +45,10 @@ _HEAD = ("time", "contact", "from", "to", "kind")
 
 class FiguresError(StoreError):
     """The numbers of a run are saved, its figures could not be written."""
+
+
+class DrawingInterrupted(KeyboardInterrupt):
+    """Ctrl-C cost the figures of a run; its numbers are saved in the folder, the argument."""
 
 
 def save(
@@ -73,6 +77,7 @@ def save(
     ------
     StoreError : if the folder exists or cannot be written.
     FiguresError : if the disk had no room for the figures; the numbers are saved.
+    DrawingInterrupted : if Ctrl-C ended the drawing; the numbers are saved.
 
     Verified by: tests/unit/io/test_store.py::test_round_trip
     """
@@ -140,6 +145,8 @@ def _write(
             shutil.rmtree(folder / FIGURES, ignore_errors=True)
     if isinstance(undrawn, OSError):
         raise _undrawn(claim.path, undrawn) from undrawn
+    if isinstance(undrawn, KeyboardInterrupt):
+        raise DrawingInterrupted(claim.path) from undrawn
     if undrawn is not None:
         raise undrawn
 
