@@ -146,8 +146,12 @@ def machine() -> Iterator[Row]:
     yield _unless(disk < _LEAST_FREE, "free disk", f"{disk / 1e9:.1f} GB, here", advice)
 
     def written() -> str:
-        with tempfile.TemporaryFile(dir=here):
-            return f"{here} can be written"
+        try:
+            with tempfile.TemporaryFile(dir=here):
+                return f"{here} can be written"
+        except OSError as error:
+            why = error.strerror or error
+            raise OSError(f"{here} cannot be written: {why}") from error
 
     advice = "results go to a folder `out` here; use --out DIR, or another folder"
     yield _tried("this folder", written, advice)

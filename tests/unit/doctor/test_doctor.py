@@ -145,7 +145,7 @@ def test_folders_that_cannot_be_written_are_faults(monkeypatch, tmp_path):
         patch.setattr(checks.tempfile, "TemporaryFile", closed)
         found = named(found_by(checks.machine), "this folder")
     assert found.state == FAULT
-    assert "Permission denied" in found.value
+    assert found.value.endswith(" cannot be written: Permission denied")
     assert "--out" in found.advice
     monkeypatch.setattr(folders, "folder_for", lambda source: None)
     assert named(found_by(checks.kernels), "kept in").state == FAULT
