@@ -18,6 +18,7 @@ import numpy.typing as npt
 from stiction._version import __version__
 from stiction.core.files import UNREADABLE, atomic_write, regular_bytes, remove_stale
 from stiction.errors import StoreError, explain
+from stiction.io.locks import in_use, mark_in_use
 from stiction.numerics.jit import Mode, mode
 
 __all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
@@ -81,6 +82,7 @@ class FileCheckpoint:
         kept: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
         try:
             with atomic_write(self.path, sync=True) as fresh, fresh.open("x+b") as file:
+                mark_in_use(file.fileno())
                 # NumPy 2.0 takes a word such as `allow_pickle` for the name of an array
                 np.savez(file, **kept)
                 # the digest of all bytes before it is the comment of the ZIP file
@@ -134,7 +136,8 @@ class FileCheckpoint:
     def remove(self) -> None:
         """Remove the file, if there is one, and what killed runs left half-written."""
         self.path.unlink(missing_ok=True)
-        remove_stale(self.path.parent.glob(glob.escape(self.path.name) + ".*.part"))
+        halves = self.path.parent.glob(glob.escape(f".{self.path.name.lstrip('.')}") + ".*.part")
+        remove_stale((half for half in halves if not in_use(half)), age=0.0)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays of the file, whose digest is compared before anything is unpacked."""

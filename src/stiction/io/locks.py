@@ -23,7 +23,7 @@ from stiction.core.interrupts import uninterrupted
 from stiction.numerics.compiling.held import TAKEN as _TAKEN
 from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
 
-__all__ = ["Busy", "Lock", "held_for", "in_use", "take"]
+__all__ = ["Busy", "Lock", "held_for", "in_use", "mark_in_use", "take"]
 
 _HOLDER = re.compile(r"process \d+ on .+, since \d[\d: -]+")
 _READ_FOR_S = 0.5
@@ -163,8 +163,14 @@ def _remove_empty(folders: list[Path]) -> None:
             folder.rmdir()
 
 
+def mark_in_use(descriptor: int) -> None:
+    """Let other processes see that this one writes to an open file."""
+    with contextlib.suppress(OSError):
+        _kernel_lock(descriptor)
+
+
 def in_use(path: Path) -> bool:
-    """Return whether a process holds the lock whose file is `path`."""
+    """Return whether a process holds the lock on the file `path`, which is a leftover if not."""
     try:
         # a pipe of that name would wait for a writer
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))

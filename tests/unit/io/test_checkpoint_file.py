@@ -10,6 +10,7 @@ from stiction.io.checkpoint_file import (
     FileCheckpoint,
     checkpoint_path,
 )
+from stiction.io.locks import mark_in_use
 
 STATE = {"x": np.sqrt(np.arange(5.0)), "step": np.array(17), "mode": np.array([1, 0, -1], np.int8)}
 
@@ -127,14 +128,26 @@ def test_what_is_cut_short_leaves_no_file(path, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_halves_of_killed_runs_are_removed_when_they_are_old(path):
+@pytest.mark.parametrize("name", [".run.checkpoint", "long.checkpoint"])
+def test_halves_of_killed_runs_are_removed_those_of_others_kept(tmp_path, name, monkeypatch):
+    def refused(*_):
+        raise OSError(5, "Input/output error")
+
+    path = tmp_path / name
     checkpoint = FileCheckpoint(path, "problem")
     checkpoint.save(STATE)
-    for name in (".0123abcd.part", ".4567cdef.part"):
-        path.with_name(path.name + name).write_bytes(b"")
-    os.utime(path.with_name(path.name + ".0123abcd.part"), (0, 0))
-    checkpoint.remove()
-    assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.4567cdef.part"]
+    with monkeypatch.context() as killed:
+        # what a kill before the rename leaves
+        killed.setattr(os, "replace", refused)
+        killed.setattr(type(path), "unlink", refused)
+        with pytest.raises(StoreError):
+            checkpoint.save(STATE)
+    (half,) = set(tmp_path.iterdir()) - {path}
+    theirs = half.with_name(half.name.replace(".part", "0.part"))
+    with theirs.open("wb") as alive:
+        mark_in_use(alive.fileno())
+        checkpoint.remove()
+        assert list(tmp_path.iterdir()) == [theirs]
 
 
 def test_every_bit_counts(path):
