@@ -1,7 +1,6 @@
 """Kills inside the swap of an old result for a new one: at every moment one of the two is there.
 
-Half of the kills come between any two steps of the swap, half at a random time. Both ways of
-swapping are killed: in one step, and by renames where a file system has no such step.
+Half of the kills come between any two steps of the swap, half at a random time.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ import numpy as np
 from forks import Fork
 
 import stiction as st
-from stiction.io import swap
 from stiction.io.staging import staged
 
 STEPS = ("rename", "fsync", "unlink", "rmdir")
@@ -44,26 +42,21 @@ def dying(after: int) -> None:
 
     for name in STEPS:
         setattr(os, name, counted(getattr(os, name)))
-    one_step = swap._exchange()
-    swap._exchange = lambda: None if one_step is None else counted(one_step)
 
 
-def overwrite(fresh: st.Run, after: int | None, renames: bool) -> str:
+def overwrite(fresh: st.Run, after: int | None) -> str:
     """Overwrite the result, once with a kill at a step, or again and again."""
-    if renames:
-        swap._exchange = lambda: None
     while after is None:
         fresh.save("run", overwrite=True)
-    with staged(Path("run"), overwrite=True) as stage:
-        shutil.copytree("fresh", stage.folder, dirs_exist_ok=True)
+    with staged(Path("run"), overwrite=True) as folder:
+        shutil.copytree("fresh", folder, dirs_exist_ok=True)
         dying(after)
-        stage.complete()
     return "done"
 
 
-def killed(fresh: st.Run, after: int | None, wait: float, renames: bool) -> bool:
+def killed(fresh: st.Run, after: int | None, wait: float) -> bool:
     """Overwrite the result in another process; return whether it was killed."""
-    fork = Fork(partial(overwrite, fresh, after, renames))
+    fork = Fork(partial(overwrite, fresh, after))
     if after is None:
         time.sleep(wait)
         fork.kill()
@@ -93,28 +86,26 @@ def campaign(kills: int = 200, seed: int = 20260101) -> tuple[str, int]:
     with tempfile.TemporaryDirectory() as root:
         os.chdir(root)
         runs[1].save("fresh")
-        for renames in (False, True):
+        runs[0].save("run", overwrite=True)
+        while done < kills:
+            stepwise = done % 2 == 0
+            step = done // 2 % 40 if stepwise else None
+            if not killed(runs[1], step, rng.uniform(0.0, 0.05)):
+                # more steps than there are: the swap was over
+                step, stepwise = rng.randrange(20), True
+                if not killed(runs[1], step, 0.0):
+                    continue
+            done += 1
+            absent += not Path("run").exists()
+            if found := wrong(values):
+                lost += 1
+                print(f"step {step}: {found}", flush=True)
             runs[0].save("run", overwrite=True)
-            inside = 0
-            while inside < kills:
-                stepwise = inside % 2 == 0
-                step = inside // 2 % 40 if stepwise else None
-                if not killed(runs[1], step, rng.uniform(0.0, 0.05), renames):
-                    # more steps than there are: the swap was over
-                    step, stepwise = rng.randrange(20), True
-                    if not killed(runs[1], step, 0.0, renames):
-                        continue
-                inside, done = inside + 1, done + 1
-                absent += not Path("run").exists()
-                if found := wrong(values):
-                    lost += 1
-                    print(f"renames {renames}, step {step}: {found}", flush=True)
-                runs[0].save("run", overwrite=True)
-                rest = sorted({path.name for path in Path().iterdir()} - {"run", "fresh"})
-                left += bool(rest)
-                if rest:
-                    print(f"renames {renames}, step {step}: left behind: {rest}", flush=True)
-            print(f"{'renames' if renames else 'one step'}: {kills} kills, name absent {absent}")
+            rest = sorted({path.name for path in Path().iterdir()} - {"run", "fresh"})
+            left += bool(rest)
+            if rest:
+                print(f"step {step}: left behind: {rest}", flush=True)
+        print(f"{kills} kills, the name absent after {absent}")
         os.chdir("/")
     return (
         f"swap: {lost} of {done} results lost or hidden, {left} times something left behind",

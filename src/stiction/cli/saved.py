@@ -11,10 +11,9 @@ from typing import Any
 from stiction.cli.output import put, put_json
 from stiction.core.summary import screen
 from stiction.errors import StoreError, nearest
-from stiction.fits.folder import verified_fit
-from stiction.io.contents import FIT, MARK
+from stiction.io.contents import MARK
+from stiction.io.staging import whereabouts
 from stiction.io.store import load
-from stiction.io.swap import whereabouts
 from stiction.io.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
 from stiction.studies.store import is_study
 from stiction.studies.study import verified as verified_study
@@ -79,17 +78,14 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
             put(line)
 
     for folder in folders:
-        if Path(folder, FIT).is_file():
-            tell("fit", folder, *verified_fit(folder))
-            continue
         if is_study(folder):
             tell("study", folder, *verified_study(folder))
             continue
-        for path, verdict in examined(folder):
+        for kind, path, verdict in examined(folder):
             if isinstance(verdict, Verdict):
-                tell("run", path, verdict.code, str(verdict), wrong=verdict.wrong)
+                tell(kind, path, verdict.code, str(verdict), wrong=verdict.wrong)
             else:
-                tell("run", path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
+                tell(kind, path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
     if json:
         put_json(told)
     codes = {found["exit_code"] for found in told}

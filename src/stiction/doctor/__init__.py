@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from stiction.doctor.checks import examine
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding, screen
-from stiction.doctor.machine import examine
 
 __all__ = ["FAULT", "NOTE", "OK", "Finding", "examine", "screen"]

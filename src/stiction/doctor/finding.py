@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ NOTE: State = "note"
 FAULT: State = "fault"
 
 _SIGNS = {OK: "  ", NOTE: "- ", FAULT: "! "}
-_LABEL = 16
+_LABEL, _LEAST_ROOM = 16, 20
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,17 @@ class Finding:
 
     def lines(self, width: int) -> list[str]:
         """Return the finding as lines no longer than `width`."""
-        text = self.value + (f"; {self.advice}" if self.advice else "")
         head = f"{_SIGNS[self.state]}{self.name:<{_LABEL}}  "
-        room = max(width - len(head), 20)
-        # what is to be typed stays in one piece
-        first, *rest = textwrap.wrap(
-            text, room, break_long_words=False, break_on_hyphens=False
-        ) or [""]
-        return [(head + first).rstrip(), *(f"{'':{len(head)}}{line}" for line in rest)]
+        lines = textwrap.wrap(
+            self.value + (f"; {self.advice}" if self.advice else ""),
+            max(width, len(head) + _LEAST_ROOM),
+            initial_indent=head,
+            subsequent_indent=" " * len(head),
+            # what is to be typed stays in one piece
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return lines or [head.rstrip()]
 
 
 def screen(findings: Sequence[Finding], width: int) -> str:
@@ -54,12 +58,10 @@ def screen(findings: Sequence[Finding], width: int) -> str:
 
     Verified by: tests/unit/doctor/test_doctor.py::test_the_screen_fits
     """
-    blocks: dict[str, list[str]] = {}
-    for finding in findings:
-        blocks.setdefault(finding.part, []).extend(finding.lines(width))
+    lines = []
+    for part, found in itertools.groupby(findings, lambda finding: finding.part):
+        lines += [part, *(line for finding in found for line in finding.lines(width))]
     faults = [f"{f.part}: {f.name}" for f in findings if f.state == FAULT]
-    last = f"{len(faults)} faults: {', '.join(faults)}" if faults else "no fault found"
-    if len(faults) == 1:
-        last = f"1 fault: {faults[0]}"
-    parts = (f"{part}\n" + "\n".join(lines) for part, lines in blocks.items())
-    return "\n".join([*parts, *textwrap.wrap(last, width)])
+    count = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
+    last = f"{count}: {', '.join(faults)}" if faults else "no fault found"
+    return "\n".join([*lines, *textwrap.wrap(last, width)])

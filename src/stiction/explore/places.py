@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from stiction.core.files import atomic_write, writing
 from stiction.errors import StoreError
 from stiction.io.contents import MARK
+from stiction.studies.store import MANIFEST
 
 __all__ = ["Place", "WorkingFolder"]
 
-_STUDY = "study.json"
 _MOST_BYTES = 1 << 20  # of a scenario
 _MOST_DEPTH = 3
 _MOST_FOUND = 300
@@ -122,20 +122,9 @@ class WorkingFolder:
             got, why = f"{parts.name!r}, which is there", "nothing is replaced unasked."
             try_ = "choose another name, or tick `replace`."
             raise StoreError("save", got, "a name that is free", why, try_)
-        try:
-            number, partial = tempfile.mkstemp(prefix=".", suffix=".part", dir=folder)
-            try:
-                with os.fdopen(number, "w", encoding="utf-8") as file:
-                    file.write(text)
-                os.replace(partial, path)
-            except OSError:
-                os.unlink(partial)
-                raise
-        except OSError as error:
-            got, needs = error.strerror or str(error), "a folder that can be written"
-            raise StoreError(
-                "save", got, needs, _WHY, "free space, or change its permissions."
-            ) from error
+        needs, try_ = "a folder that can be written", "free space, or change its permissions."
+        with writing("save", needs, _WHY, try_), atomic_write(path) as partial:
+            partial.write_text(text, encoding="utf-8")
         return path
 
     def listed(self) -> list[Place]:
@@ -150,7 +139,7 @@ class WorkingFolder:
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)
             looked += len(files) + len(folders)
-            mark = {MARK: "run", _STUDY: "study"}
+            mark = {MARK: "run", MANIFEST: "study"}
             kind = next((kind for file, kind in mark.items() if file in files), "")
             deep = len(here.parts) >= _MOST_DEPTH or looked > _MOST_LOOKED_AT
             if kind or deep:

@@ -15,8 +15,9 @@ from stiction._version import __version__
 from stiction.core.audit import Audit
 from stiction.errors import StoreError
 from stiction.fits.parameters import law_name
+from stiction.io.contents import DATA
 from stiction.io.contents import FIT as MARK
-from stiction.io.digests import DIGEST, FILES, digest_of, file_digest, sealed
+from stiction.io.digests import sealed
 from stiction.io.staging import staged
 from stiction.numerics.shown import table_html
 
@@ -24,26 +25,21 @@ if TYPE_CHECKING:
     from stiction.fits.outcome import Fit
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["MARK", "fit_in", "save_fit", "verified_fit"]
-
-_DATA = ("law.toml", "scenario.toml", "residuals.csv", "report.html")
+__all__ = ["MARK", "fit_in", "save_fit"]
 
 
 def save_fit(fit: Fit, folder: Path, *, overwrite: bool, figures: bool) -> Path:
     """Write a fit into a folder that appears complete or not at all."""
-    with staged(folder, overwrite=overwrite) as stage:
-        place = stage.folder
-        place.mkdir(parents=True, exist_ok=True)
+    with staged(folder, overwrite=overwrite) as place:
         text = _scenario_text(fit)
         (place / "scenario.toml").write_text(text, encoding="utf-8")
         (place / "law.toml").write_text(_law_text(text), encoding="utf-8")
         _write_rows(fit, place / "residuals.csv")
         (place / "report.html").write_text(report(fit), encoding="utf-8")
-        told = sealed(_summary(fit), place, dict.fromkeys(_DATA, ""))
+        told = sealed(_summary(fit), place, DATA[MARK])
         (place / MARK).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         if figures:
             fit.plot.write(place / "figures")
-        stage.complete()
     return folder
 
 
@@ -208,20 +204,3 @@ def fit_in(folder: str | Path) -> dict[str, Any] | None:
     except (ValueError, OSError) as error:
         why, try_ = "it is damaged, or of another program.", "fit again."
         raise StoreError(str(path), str(error), "a saved fit", why, try_) from error
-
-
-def verified_fit(folder: str | Path) -> tuple[int, str]:
-    """Return 0 if the fit in a folder is what was written, 2 if not, and a line that says so.
-
-    Verified by: tests/unit/fits/test_outcome.py::test_damage_is_told
-    """
-    try:
-        told = fit_in(folder) or {}
-        if digest_of(told) != told.get(DIGEST):
-            return 2, f"{folder}: {MARK} was changed"
-        for name, digest in told[FILES].items():
-            if file_digest(Path(folder) / name) != digest:
-                return 2, f"{folder}: {name} was changed"
-    except (StoreError, OSError, LookupError) as error:
-        return 2, f"{folder}: {str(error).splitlines()[0]}"
-    return 0, f"{folder}: sound"

@@ -5,21 +5,18 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
+import io
 import os
-import secrets
-import struct
 import time as clock
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
-from stiction.core.trial import regular
+from stiction.core.files import UNREADABLE, atomic_write, regular_bytes, remove_stale
 from stiction.errors import StoreError, explain
 from stiction.io.locks import in_use, mark_in_use
 from stiction.numerics.jit import Mode, mode
@@ -28,6 +25,10 @@ __all__ = ["EVERY", "FileCheckpoint", "checkpoint_path"]
 
 EVERY = 10.0
 _KEY, _KERNELS = "__scenario__", "__kernels__"
+# at the end of the file, where ZIP has its comment
+_LABEL = b"sha256 "
+_SEAL = len(_LABEL) + 64
+_DAMAGED = "it is damaged."
 
 
 def checkpoint_path(folder: Path) -> Path:
@@ -78,19 +79,18 @@ class FileCheckpoint:
         """
         if bad := [name for name, value in state.items() if np.asarray(value).dtype.hasobject]:
             raise ValueError(f"{', '.join(bad)}: objects would have to be pickled")
-        # a name of its own: another process may keep its state in the same place
-        fresh = self.path.with_name(f"{self.path.name}.new-{secrets.token_hex(4)}")
+        kept: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with fresh.open("x+b") as file:
+            with atomic_write(self.path, sync=True) as fresh, fresh.open("x+b") as file:
                 mark_in_use(file.fileno())
-                kept: dict[str, Any] = {_KEY: self._key, _KERNELS: np.array(mode()), **state}
                 # NumPy 2.0 takes a word such as `allow_pickle` for the name of an array
                 np.savez(file, **kept)
-                _seal(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(fresh, self.path)
+                # the digest of all bytes before it is the comment of the ZIP file
+                file.seek(-2, os.SEEK_END)
+                file.write(_SEAL.to_bytes(2, "little"))
+                file.seek(0)
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                file.write(_LABEL + digest.encode("ascii"))
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
             why = "a long run leaves its state there, so that it can go on after a kill."
@@ -101,9 +101,6 @@ class FileCheckpoint:
                 try_ = "make room meanwhile: the run goes on, and tries again."
                 self._told(explain(str(self.path), got, needs, why, try_))
             self._failed = True
-        finally:
-            with contextlib.suppress(OSError):
-                fresh.unlink()
         self._last = clock.monotonic()
 
     def load(self) -> dict[str, npt.NDArray[Any]] | None:
@@ -139,24 +136,24 @@ class FileCheckpoint:
     def remove(self) -> None:
         """Remove the file, if there is one, and what killed runs left half-written."""
         self.path.unlink(missing_ok=True)
-        for half in self.path.parent.glob(glob.escape(self.path.name) + ".new*"):
-            if not in_use(half):
-                half.unlink(missing_ok=True)
+        halves = self.path.parent.glob(glob.escape(f".{self.path.name.lstrip('.')}") + ".*.part")
+        remove_stale((half for half in halves if not in_use(half)), age=0.0)
 
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays of the file, whose digest is compared before anything is unpacked."""
         try:
-            if not regular(self.path):
-                raise OSError("no file")
-            # opened here, because np.load leaves a damaged file open
-            with self.path.open("rb") as raw:
-                if (fault := _fault(raw)) is not None:
-                    raise self._refused(*fault)
-                with np.load(raw, allow_pickle=False) as file:
-                    found = {name: file[name] for name in file.files}
+            raw = regular_bytes(self.path)
+            content, seal = memoryview(raw)[:-_SEAL], raw[-_SEAL:]
+            if not seal.startswith(_LABEL):
+                why = "it is damaged, or was written by an earlier version."
+                raise self._refused("a file that cannot be read (no digest)", why)
+            if seal != _LABEL + hashlib.sha256(content).hexdigest().encode("ascii"):
+                raise self._refused("a file that cannot be read (another digest)", _DAMAGED)
+            with np.load(io.BytesIO(raw), allow_pickle=False) as file:
+                found = {name: file[name] for name in file.files}
         except StoreError:
             raise
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             got = f"a file that cannot be read ({type(error).__name__})"
             raise self._refused(got, _DAMAGED) from error
         if not {_KEY, _KERNELS} <= found.keys():
@@ -167,58 +164,3 @@ class FileCheckpoint:
         needs = "a checkpoint of this run"
         try_ = "leave --resume out to start afresh, or give another --out."
         return StoreError(str(self.path), got, needs, why, try_)
-
-
-# at the end of the file, where ZIP has its comment
-_LABEL = b"sha256 "
-_SEAL = len(_LABEL) + 64
-_DAMAGED = "it is damaged."
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    SyntaxError,
-    EOFError,
-    RuntimeError,
-    MemoryError,
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-)
-
-
-def _seal(file: BinaryIO) -> None:
-    """Append the SHA-256 of all bytes of a ZIP file that has no comment, as its comment."""
-    file.seek(-2, os.SEEK_END)
-    file.write(_SEAL.to_bytes(2, "little"))
-    digest = _digest(file, file.seek(0, os.SEEK_END))
-    file.seek(0, os.SEEK_END)
-    file.write(digest)
-
-
-def _fault(file: BinaryIO) -> tuple[str, str] | None:
-    """Return what was got and why it is refused if the digest is not that of the content."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _SEAL, 0))
-    seal = file.read()
-    if len(seal) < _SEAL or not seal.startswith(_LABEL):
-        got = "a file that cannot be read (no digest)"
-        return got, "it is damaged, or was written by an earlier version."
-    if seal != _digest(file, size - _SEAL):
-        return "a file that cannot be read (another digest)", _DAMAGED
-    file.seek(0)
-    return None
-
-
-def _digest(file: BinaryIO, size: int) -> bytes:
-    """Return the label and the SHA-256 of the first bytes of a file."""
-    digest = hashlib.sha256()
-    file.seek(0)
-    while size > 0 and (block := file.read(min(size, _BLOCK))):
-        digest.update(block)
-        size -= len(block)
-    return _LABEL + digest.hexdigest().encode("ascii")
-
-
-_BLOCK = 1 << 20

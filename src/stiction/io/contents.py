@@ -10,10 +10,12 @@ from pathlib import Path
 from stiction.errors import Status
 
 __all__ = [
+    "DATA",
     "FIGURES",
     "FIT",
     "MARK",
     "MOST_OF_SUMMARY",
+    "SNAPSHOTS",
     "TABLE",
     "holds_good",
     "is_result",
@@ -32,12 +34,19 @@ TABLE = "comparison.md"
 FIT = "fit.json"
 """The same for a law fitted to data."""
 
+SNAPSHOTS = "snapshots.vtkhdf"
+"""The file of a run that is for other programs alone: without it a run is read all the same."""
+
+DATA = {
+    MARK: ("events.csv", "run.nc", "scenario.toml", SNAPSHOTS),
+    FIT: ("law.toml", "scenario.toml", "residuals.csv", "report.html"),
+    TABLE: ("comparison.csv",),
+}
+"""Data files of a result; figures are drawn again at will and have no digests."""
+
 FIGURES = "figures"
 
-_OF_RUNS = {MARK, "events.csv", "run.nc", "scenario.toml", "snapshots.vtkhdf"}
-_OF_FITS = {FIT, "law.toml", "scenario.toml", "residuals.csv", "report.html"}
 _DRAWN_OF_FITS = frozenset(("data", "residuals", "profiles", "correlation"))
-_OF_TABLES = {TABLE, "comparison.csv"}
 _DRAWN = (".png", ".pdf", ".svg", ".gif", ".mp4", ".html")
 _FILM = "animation"
 # what a system's file browser leaves wherever it looks
@@ -46,7 +55,7 @@ _BROWSED = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 def is_result(folder: Path) -> bool:
     """Return whether `folder` holds a saved run or fit, or a reproduced figure."""
-    return any((folder / mark).is_file() for mark in (MARK, TABLE, FIT))
+    return any((folder / mark).is_file() for mark in DATA)
 
 
 def holds_good(folder: Path) -> bool:
@@ -77,35 +86,33 @@ def strangers(folder: Path) -> list[str]:
 
     Verified by: tests/unit/io/test_staging.py::test_files_of_the_user_are_named
     """
-    found = []
-    table = (folder / TABLE).is_file()
-    fit = (folder / FIT).is_file()
-    ours = _OF_TABLES if table else _OF_FITS if fit else _OF_RUNS
+    mark = next(mark for mark in (TABLE, FIT, MARK) if (folder / mark).is_file())
+    ours, found = {mark, *DATA[mark], *_BROWSED}, []
     for path in sorted(folder.iterdir()):
-        inner = path.is_dir() and not path.is_symlink()
-        if inner and path.name == FIGURES and not table:
-            found += [f"{FIGURES}/{name}" for name in _not_drawn(path, fit=fit)]
-        elif inner and table and is_result(path):
-            found += [f"{path.name}/{name}" for name in strangers(path)]
-        elif inner:
-            found += [f"{path.name}/"] * _holds_files(path)
-        elif path.name not in ours | _BROWSED and not (table and path.suffix in (".png", ".csv")):
+        if path.is_dir() and not path.is_symlink():
+            if mark == TABLE and is_result(path):
+                inner = strangers(path)
+            elif mark != TABLE and path.name == FIGURES:
+                inner = _not_drawn(path, mark)
+            else:
+                inner = [""] * _holds_files(path)
+            found += [f"{path.name}/{name}" for name in inner]
+        elif path.name not in ours and not (mark == TABLE and path.suffix in (".png", ".csv")):
             found.append(path.name)
     return found
 
 
-def _not_drawn(folder: Path, *, fit: bool) -> list[str]:
-    """Return what `stiction run` and `stiction plot` did not draw into `figures`."""
-    paths = [path for path in sorted(folder.iterdir()) if path.name not in _BROWSED]
-    known: frozenset[str] = _DRAWN_OF_FITS if fit else frozenset()
-    if not fit and any(path.suffix in _DRAWN for path in paths):
+def _not_drawn(folder: Path, mark: str) -> list[str]:
+    """Return what `stiction run`, `plot` and `fit` did not draw into `figures`."""
+    known = _DRAWN_OF_FITS
+    if mark == MARK:
         from stiction.plot.figures import figure_names
 
         known = figure_names()
     return [
         path.name + "/" * path.is_dir()
-        for path in paths
-        if _holds_files(path)
+        for path in sorted(folder.iterdir())
+        if path.name not in _BROWSED and _holds_files(path)
         if not ((path.suffix in _DRAWN and path.stem in known | {_FILM}) or _is_part(path.name))
     ]
 

@@ -1,4 +1,4 @@
-"""Digests of the files of a saved run, kept in its `summary.json`.
+"""Digests of the files of a result, in its `summary.json`, `fit.json` or `study.json`.
 
 `files` holds the SHA-256 of every data file; `digest` that of `summary.json` itself, of everything
 in it but this field, in a canonical form, so that another layout of the same content is the same.
@@ -8,34 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from stiction.core.trial import regular
+from stiction.core.files import regular, regular_bytes
 
-__all__ = [
-    "DATA",
-    "DIGEST",
-    "FILES",
-    "UNREAD",
-    "digest_of",
-    "file_digest",
-    "regular_bytes",
-    "sealed",
-]
-
-DATA = ("events.csv", "run.nc", "scenario.toml", "snapshots.vtkhdf")
-"""Data files of a saved run; figures are drawn again at will and have no digests."""
-
-UNREAD = "snapshots.vtkhdf"
-"""The one that is for other programs alone: a run without it is read all the same."""
+__all__ = ["DIGEST", "FILES", "digest_of", "file_digest", "read_sealed", "sealed"]
 
 FILES, DIGEST = "files", "digest"
 """Keys of `summary.json`: digests of the data files, and its own."""
 
 
 def digest_of(summary: Mapping[str, object]) -> str:
-    """Return the SHA-256 of the content of `summary.json`, without the field that keeps it.
+    """Return the SHA-256 of the content of `summary.json`, without the field that holds it.
 
     Notes
     -----
@@ -62,29 +48,23 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def regular_bytes(path: Path) -> bytes:
-    """Return the content of a regular file; a pipe of that name would keep its reader waiting.
+def sealed(
+    content: Mapping[str, object], folder: Path | None = None, names: Iterable[str] = ()
+) -> dict[str, object]:
+    """Return `content` with the digests of files that lie in `folder`, and with its own."""
+    if folder is not None:
+        content = {**content, FILES: {name: file_digest(folder / name) for name in names}}
+    return {**content, DIGEST: digest_of(content)}
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file that holds its own digest.
 
     Raises
     ------
-    OSError : if it is no regular file, or cannot be read.
-
-    Verified by: tests/unit/studies/test_store.py::test_pipes_in_place_of_files_are_damage
+    OSError, ValueError, LookupError, TypeError, RecursionError : if it is not what was written.
     """
-    if not regular(path):
-        raise FileNotFoundError(2, "no such file", str(path))
-    return path.read_bytes()
-
-
-def sealed(
-    summary: Mapping[str, object], folder: Path, digests: Mapping[str, str]
-) -> dict[str, object]:
-    """Return `summary` with the digests of the files that lie in `folder`, and with its own.
-
-    Parameters
-    ----------
-    digests : of each file; "" where it is to be read for that
-    """
-    found = {name: digest or file_digest(folder / name) for name, digest in digests.items()}
-    made = {**summary, FILES: found}
-    return {**made, DIGEST: digest_of(made)}
+    content: dict[str, Any] = json.loads(regular_bytes(path))
+    if content[DIGEST] != digest_of(content):
+        raise ValueError("another digest")
+    return content

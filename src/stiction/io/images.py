@@ -1,49 +1,33 @@
 """Files of HDF5, which does not survive a full disk: it never meets one here.
 
 A refused write leaves HDF5 with a file that it can neither finish nor close, and the process
-crashes when it ends. So a file is built in memory, once its size, and put down with plain
-writes. Beyond `MOST_IN_MEMORY` that would cost as much memory again as the run holds: there HDF5
-writes to the disk through an object that remembers the first refusal and goes on in appearance.
+crashes when it ends. So HDF5 writes to the disk through an object that remembers the first refusal
+and goes on in appearance.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
-import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from stiction.core.interrupts import uninterrupted
 
-__all__ = ["MOST_IN_MEMORY", "Image", "Sink", "put_down"]
-
-MOST_IN_MEMORY = 256 * 2**20
-"""Bytes of arrays up to which a file is built in memory."""
+__all__ = ["Sink", "put_down"]
 
 # what HDF5 may read again is small: its own tables, never the arrays
 _SMALL = 2**16
 
 
-class Image(io.BytesIO):
-    """A file in memory; `digest` is the SHA-256 of what was put down, once it was."""
-
-    digest = ""
-
-
 @contextlib.contextmanager
-def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
+def put_down(path: Path) -> Iterator[Sink]:
     """Give an object for HDF5 to write into; afterwards the file `path` holds it.
-
-    What was in memory is on the disk then, and its digest was taken while the disk was busy.
 
     Parameters
     ----------
     path : the file
-    size : about how many bytes there will be
 
     Raises
     ------
@@ -51,18 +35,6 @@ def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
 
     Verified by: tests/unit/io/test_images.py::test_a_full_disk_is_an_error
     """
-    if size <= MOST_IN_MEMORY:
-        memory = Image()
-        yield memory
-        with (
-            path.open("wb", buffering=0) as file,
-            memory.getbuffer() as image,
-            _hashing(image) as digest,
-        ):
-            _write_all(file, image)
-            os.fsync(file.fileno())
-        memory.digest = digest.hexdigest()
-        return
     with uninterrupted(), Sink(path) as sink:
         try:
             yield sink
@@ -74,24 +46,6 @@ def put_down(path: Path, size: int) -> Iterator[Image | Sink]:
         raise sink.error
 
 
-@contextlib.contextmanager
-def _hashing(data: memoryview) -> Iterator[Any]:
-    """Give the SHA-256 of `data`, which is complete at the end of the context."""
-    digest = hashlib.sha256()
-    beside = threading.Thread(target=digest.update, args=(data,), daemon=True)
-    try:
-        beside.start()
-    except RuntimeError:
-        # no more threads are allowed here
-        digest.update(data)
-        yield digest
-        return
-    try:
-        yield digest
-    finally:
-        beside.join()
-
-
 class Sink(io.RawIOBase):
     """A file on disk to which every write seems to succeed; `error` is the first that did not.
 
@@ -99,9 +53,6 @@ class Sink(io.RawIOBase):
     ----------
     path : the file
     """
-
-    # what HDF5 writes here and there is read again for its digest
-    digest = ""
 
     def __init__(self, path: Path) -> None:
         self.error: OSError | None = None
@@ -115,7 +66,10 @@ class Sink(io.RawIOBase):
             if self.error is None:
                 try:
                     self._file.seek(self._at)
-                    _write_all(self._file, block)
+                    done = 0
+                    while done < len(block):
+                        # a disk that fills up takes a part first
+                        done += self._file.write(block[done:]) or 0
                 except OSError as error:
                     self.error = error
             if self.error is not None and len(block) <= _SMALL:
@@ -177,10 +131,3 @@ class Sink(io.RawIOBase):
             except OSError as error:
                 self.error = self.error or error
         super().close()
-
-
-def _write_all(file: io.RawIOBase, data: memoryview) -> None:
-    done = 0
-    while done < len(data):
-        # a disk that fills up takes a part first
-        done += file.write(data[done:]) or 0

@@ -13,7 +13,7 @@ from stiction.core.run import Run
 from stiction.errors import StoreError, explain
 from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.io.staging import Claim
-from stiction.io.store import FiguresError, save
+from stiction.io.store import DrawingInterrupted, FiguresError, save
 
 __all__ = ["Kept", "keep"]
 
@@ -82,21 +82,11 @@ def keep(
 
     Verified by: tests/unit/io/test_keep.py::test_a_full_disk_costs_no_run
     """
-    drawing = False
-
-    def drawn(folder: Path) -> None:
-        nonlocal drawing
-        drawing = True
-        if draw is not None:
-            draw(folder)
-
-    whole, folder = True, claim.path
+    drawn = True
     try:
-        folder = save(run, claim, scenario=scenario, draw=None if draw is None else drawn)
-    except KeyboardInterrupt:
-        if not drawing:
-            raise
-        whole = False
+        folder = save(run, claim, scenario=scenario, draw=draw)
+    except DrawingInterrupted as interrupt:
+        drawn, folder = False, interrupt.args[0]
     except FiguresError:
         _remove(checkpoint)
         raise
@@ -104,8 +94,8 @@ def keep(
         raise StoreError(_elsewhere(run, claim, checkpoint, scenario, error)) from error
     _remove(checkpoint)
     if folder == claim.path:
-        return Kept(called, drawn=whole)
-    return Kept(called.with_name(folder.name), called, whole)
+        return Kept(called, drawn=drawn)
+    return Kept(called.with_name(folder.name), called, drawn)
 
 
 def _elsewhere(

@@ -2,70 +2,33 @@
 
 What counts is the kernel's lock on the file, which ends with its process however that ends: a
 file that a killed process left is taken over by the next. Where the file system has no such
-locks the presence of the file counts; one whose process is gone is taken over then.
+locks the presence of the file counts, and who finds it is told to remove it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import platform
-import secrets
+import re
 import sys
 import time
 import weakref
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
-from stiction.core.trial import regular
+from stiction.core.files import regular
+from stiction.core.interrupts import uninterrupted
 from stiction.numerics.compiling.held import TAKEN as _TAKEN
 from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
 
-__all__ = ["Busy", "Lock", "Owner", "in_use", "mark_in_use", "take"]
+__all__ = ["Busy", "Lock", "held_for", "in_use", "mark_in_use", "take"]
 
-_READ_FOR = 0.5
-_MOST = 4096
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Which process holds a lock, and since when.
-
-    Parameters
-    ----------
-    pid : its number
-    host : the machine
-    boot : tells boots of the machine and its containers apart, as numbers repeat there
-    started : when the process began; a later process of the same number differs
-    since : when it took the lock
-    token : tells two locks of one process apart
-    """
-
-    pid: int
-    host: str
-    boot: str
-    started: str
-    since: str
-    token: str
-
-    def __str__(self) -> str:
-        """Return the process in words."""
-        return f"process {self.pid} on {self.host}, since {self.since}"
-
-    @property
-    def alive(self) -> bool | None:
-        """Whether the process runs; None if that cannot be told from here."""
-        if (self.host, self.boot) != (platform.node(), _boot()) or sys.platform == "win32":
-            return None
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except OSError:
-            pass
-        return _started(self.pid) == self.started
+_HOLDER = re.compile(r"process \d+ on .+, since \d[\d: -]+")
+_READ_FOR_S = 0.5
+_MOST_BYTES = 4096
+_MOST_TRIES = 100
 
 
 class Busy(Exception):
@@ -73,44 +36,37 @@ class Busy(Exception):
 
     Parameters
     ----------
-    owner : which; None if the file does not say
+    holder : which, and since when, in words
     sure : whether it holds it for certain; otherwise its file may be a leftover
     """
 
-    def __init__(self, owner: Owner | None, *, sure: bool = True) -> None:
-        super().__init__(str(owner))
-        self.owner, self.sure = owner, sure
+    def __init__(self, holder: str, *, sure: bool = True) -> None:
+        super().__init__(holder)
+        self.holder, self.sure = holder, sure
 
 
 class Lock:
     """A lock that this process holds, until `release`."""
 
-    def __init__(self, path: Path, descriptor: int | None, owner: Owner) -> None:
-        self.path, self.owner = path, owner
-        self._descriptor = descriptor
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self._descriptor: int | None = descriptor
         _HELD.add(self)
 
     @property
     def held(self) -> bool:
         """Whether the file is still there and ours: its folder may have been removed."""
-        if self._descriptor is not None:
-            return _is_file(self._descriptor, self.path)
-        found = _read(self.path)
-        return found is not None and found.token == self.owner.token
+        return self._descriptor is not None and _is_file(self._descriptor, self.path)
 
     def release(self) -> None:
         """Remove the file; nobody can have taken it before it is gone."""
-        if self.owner.pid != os.getpid():
-            return
         ours = self.held
         if ours:
             _unlink(self.path)
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-            if ours and sys.platform == "win32":
-                # where open files cannot be removed
-                _unlink(self.path)
+        self.forget()
+        if ours and sys.platform == "win32":
+            # where open files cannot be removed
+            _unlink(self.path)
 
     def forget(self) -> None:
         """Let go of what a forked child inherited, or it would hold the lock of a dead parent."""
@@ -142,80 +98,79 @@ def take(path: Path) -> Lock:
     Verified by: tests/unit/io/test_locks.py::test_a_lock_is_held_once
     """
     while True:
-        created = False
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            created = True
-        with contextlib.suppress(FileNotFoundError):
-            # gone again where its owner ended in between
-            lock = _taken(path, created)
-            if lock is not None:
-                return lock
-
-
-def _taken(path: Path, created: bool) -> Lock | None:
-    """Return the lock, None if the file was another one's that is gone by now."""
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        _kernel_lock(descriptor)
-    except OSError as error:
-        os.close(descriptor)
-        if error.errno in _TAKEN:
-            raise Busy(_read(path, wait=_READ_FOR)) from error
-        return _taken_by_presence(path, created)
-    if not _is_file(descriptor, path):
-        os.close(descriptor)
-        return None
-    lock = Lock(path, descriptor, _myself())
-    with contextlib.suppress(OSError):
-        # a lock without a name, as on a full disk, is one nevertheless
-        os.ftruncate(descriptor, 0)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, _text(lock.owner))
-    return lock
-
-
-def _taken_by_presence(path: Path, created: bool) -> Lock:
-    """Return the lock where the file system has none: who made the file holds it."""
-    mine = _myself()
-    if created:
+        descriptor, created = _opened(path)
+        if descriptor is None:
+            continue
         try:
-            path.write_bytes(_text(mine))
-        except OSError:
-            _unlink(path)
-            raise
-        return Lock(path, None, mine)
-    theirs = _read(path, wait=_READ_FOR)
-    alive = None if theirs is None else theirs.alive
-    if theirs is None or alive is not False:
-        raise Busy(theirs, sure=bool(alive))
-    # The name holds their token: of all who saw this lock stale one can make it, and whoever
-    # comes later finds another token in the lock.
-    guard = path.with_name(f"{path.name}.{theirs.token}")
-    try:
-        os.close(os.open(guard, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except FileExistsError:
-        raise Busy(None, sure=False) from None
-    try:
-        now = _read(path)
-        if now is None or now.token != theirs.token:
-            raise Busy(now)
-        guard.write_bytes(_text(mine))
-        os.replace(guard, path)
-    except BaseException:
-        _unlink(guard)
-        raise
-    return Lock(path, None, mine)
+            _kernel_lock(descriptor)
+        except OSError as error:
+            if error.errno in _TAKEN or not created:
+                os.close(descriptor)
+                raise Busy(_holder(path), sure=error.errno in _TAKEN) from error
+        if not _is_file(descriptor, path):
+            # the file of another one, which ended in between
+            os.close(descriptor)
+            continue
+        lock = Lock(path, descriptor)
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        with contextlib.suppress(OSError):
+            # a lock without a name, as on a full disk, is one nevertheless
+            os.ftruncate(descriptor, 0)
+            words = f"process {os.getpid()} on {platform.node()}, since {since}\n"
+            os.write(descriptor, words.encode())
+        return lock
+
+
+def _opened(path: Path) -> tuple[int | None, bool]:
+    """Return an open lock file, None if it is gone again, and whether it was made here."""
+    with contextlib.suppress(FileExistsError):
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
+    with contextlib.suppress(FileNotFoundError):
+        return os.open(path, os.O_RDWR), False
+    return None, False
+
+
+@contextlib.contextmanager
+def held_for(folder: Path, lock: Callable[[], Lock]) -> Iterator[Lock]:
+    """Hold a lock beside `folder`, whose parents are made; those that stay empty are removed.
+
+    Parameters
+    ----------
+    lock : takes the lock
+
+    Verified by: tests/unit/io/test_staging.py::test_a_claim_leaves_no_folders
+    """
+    with contextlib.ExitStack() as ended:
+        # interrupted in between, it would leave the lock and the folders made for it
+        with uninterrupted():
+            for _ in range(_MOST_TRIES):
+                made = [p for p in folder.parents if not p.exists()]
+                with contextlib.suppress(FileNotFoundError):
+                    folder.parent.mkdir(parents=True, exist_ok=True)
+                    ended.callback(_remove_empty, made)
+                    # the parent is gone again where another run made it, and was refused since
+                    taken = lock()
+                    break
+            else:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder.parent)
+            ended.callback(taken.release)
+        yield taken
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with contextlib.suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def mark_in_use(descriptor: int) -> None:
-    """Let other processes see that this one writes to an open file or folder."""
+    """Let other processes see that this one writes to an open file."""
     with contextlib.suppress(OSError):
         _kernel_lock(descriptor)
 
 
 def in_use(path: Path) -> bool:
-    """Return whether a process writes to `path` and has marked it; if not, it is a leftover."""
+    """Return whether a process holds the lock on the file `path`, which is a leftover if not."""
     try:
         # a pipe of that name would wait for a writer
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -230,41 +185,17 @@ def in_use(path: Path) -> bool:
     return False
 
 
-def _myself() -> Owner:
-    pid = os.getpid()
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    return Owner(pid, platform.node(), _boot(), _started(pid), since, secrets.token_hex(4))
-
-
-def _boot() -> str:
-    """Return what tells boots and containers of one machine apart; "" where nothing does."""
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot} {os.stat('/proc/self/ns/pid').st_ino}"
-    return ""
-
-
-def _started(pid: int) -> str:
-    """Return when a process began, in ticks since the boot; "" where that is not told."""
-    with contextlib.suppress(OSError, IndexError):
-        # the second field, the command in brackets, may hold anything
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return ""
-
-
-def _text(owner: Owner) -> bytes:
-    return msgspec.json.encode(owner) + b"\n"
-
-
-def _read(path: Path, wait: float = 0.0) -> Owner | None:
+def _holder(path: Path) -> str:
     """Return who holds the lock; its file is empty for a moment before it says so."""
-    end = time.monotonic() + wait
+    end = time.monotonic() + _READ_FOR_S
     while True:
         if regular(path):
-            with contextlib.suppress(OSError, msgspec.MsgspecError), path.open("rb") as file:
-                return msgspec.json.decode(file.read(_MOST), type=Owner)
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                words = file.read(_MOST_BYTES).decode("utf-8", "replace").strip()
+                if _HOLDER.fullmatch(words):
+                    return words
         if time.monotonic() >= end:
-            return None
+            return "another process"
         time.sleep(0.01)
 
 

@@ -22,10 +22,8 @@ __all__ = ["read_netcdf", "write_netcdf"]
 _LEDGER = "energy ledger"
 
 
-def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
+def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> None:
     """Write the saved arrays and the ledger of `run` to `path`.
-
-    Return the SHA-256 of the file, "" where that is not known yet.
 
     Parameters
     ----------
@@ -37,7 +35,7 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
     """
     import h5netcdf
 
-    with put_down(path, _size(run)) as image, h5netcdf.File(image, "w") as file:
+    with put_down(path) as sink, h5netcdf.File(sink, "w") as file:
         _put(file, "time", ("time",), run.time, run.time_unit, "time", axis="T")
         for name, variable in run.variables.items():
             _put(file, name, variable.dims, variable.values, variable.unit, variable.meaning)
@@ -58,15 +56,6 @@ def write_netcdf(run: Run, path: Path, details: Mapping[str, object]) -> str:
         file.attrs["energy_unit"] = run.energy_unit
         file.attrs["energy_defined"] = int(run.energy.defined)
         file.attrs["details"] = json.dumps(details)
-    return image.digest
-
-
-def _size(run: Run) -> int:
-    """Return how many bytes the arrays of a run take."""
-    columns = (*run.energy.columns().values(), run.energy.friction_heat, run.time)
-    return sum(np.asarray(v.values).nbytes for v in run.variables.values()) + sum(
-        column.nbytes for column in columns
-    )
 
 
 def read_netcdf(path: Path) -> tuple[dict[str, Variable], Ledger, dict[str, Any]]:

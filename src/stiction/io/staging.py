@@ -8,54 +8,29 @@ next run of the same name removes.
 from __future__ import annotations
 
 import contextlib
-import errno
+import glob
 import os
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from stiction.core.interrupts import uninterrupted
+from stiction.core.files import flush, writing
 from stiction.errors import StoreError
-from stiction.io.contents import MARK, TABLE, is_result, strangers
-from stiction.io.locks import Busy, Lock, in_use, take
-from stiction.io.swap import flush, put_in_place
+from stiction.io.contents import MARK, is_result, strangers
+from stiction.io.locks import Busy, Lock, held_for, take
 
-__all__ = ["MARK", "TABLE", "Claim", "Stage", "check_target", "claimed", "staged"]
+__all__ = ["Claim", "check_target", "claimed", "put_in_place", "staged", "whereabouts"]
 
+_NEEDS = "a folder that can be written"
+_WHY = "results are kept on disk."
 _WHY_NEW = "a result never mixes with what is there already."
 _TRY_NEW = "give another folder with --out, or replace this one with --overwrite."
 _TRY_OTHER = "give another folder with --out."
 _MOST_NAMED = 5
-_MOST_TRIES = 100
-
-
-def check_target(path: Path, *, overwrite: bool = False) -> Path:
-    """Return the absolute folder that a result may be written to; nothing is left behind.
-
-    Raises
-    ------
-    StoreError : if something is there already, or nothing can be written there.
-
-    Verified by: tests/unit/io/test_staging.py::test_refusals_leave_nothing_behind
-    """
-    if not str(path).strip() or str(path) == ".":
-        why = "a result is a folder of its own."
-        raise StoreError("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER)
-    try:
-        path = Path(os.path.abspath(path))
-        present = os.path.lexists(path)
-        if present:
-            _check_present(path, overwrite)
-        _probe(path)
-    except (OSError, ValueError) as error:
-        if isinstance(error, StoreError):
-            raise
-        raise _unwritable(path, error) from error
-    return path
 
 
 @dataclass
@@ -93,83 +68,80 @@ def claimed(path: Path, *, overwrite: bool = False) -> Iterator[Claim]:
     """
     path = check_target(path, overwrite=overwrite)
     with contextlib.ExitStack() as ended:
-        try:
-            # interrupted in between, it would leave the lock and the folders made for it
-            with uninterrupted():
-                claim = Claim(path, overwrite, _first_taken(path, ended))
-                ended.callback(lambda: claim.lock.release())
+        with writing(path, _NEEDS, _WHY, _TRY_OTHER):
+            lock = ended.enter_context(held_for(path, partial(_take, path)))
+            claim = Claim(path, overwrite, lock)
+            ended.callback(lambda: claim.lock.release())
             _remove_leftovers(path)
-            if os.path.lexists(path):
-                # another run may have ended since it was looked for
-                _check_present(path, overwrite)
-        except OSError as error:
-            if isinstance(error, StoreError):
-                raise
-            raise _unwritable(path, error) from error
+            # another run may have ended since it was looked for
+            _check_present(path, overwrite)
         yield claim
 
 
-@dataclass
-class Stage:
-    """A hidden folder to write into, until `complete` puts it in the place of `path`."""
-
-    folder: Path
-    path: Path
-    overwrite: bool
-    completed: bool = False
-
-    def complete(self) -> None:
-        """Put everything on disk and rename the folder; what comes later is not undone."""
-        flush(self.folder)
-        if os.path.lexists(self.path):
-            # checked again: it may have appeared, or got other files, while the run was solved
-            _check_present(self.path, self.overwrite)
-        aside = self.path.with_name(_prefix(self.path, "old") + secrets.token_hex(4))
-        put_in_place(self.folder, self.path, aside)
-        self.completed = True
+def _take(path: Path) -> Lock:
+    file = path.with_name(f".{path.name}.lock")
+    try:
+        return take(file)
+    except Busy as busy:
+        got = f"a folder that {busy.holder} is about to write"
+        why = "of two runs with one folder, one result would be lost."
+        try_ = "wait until it is done, or give another folder with --out."
+        if not busy.sure:
+            try_ = f"if that process is gone, remove {file}; or give another folder with --out."
+        needs = "one that no other run is to fill"
+        raise StoreError(str(path), got, needs, why, try_) from busy
 
 
-@contextlib.contextmanager
-def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Stage]:
-    """Give a stage for a folder; what was written there is removed unless it was completed.
+def _remove_leftovers(path: Path) -> None:
+    """Remove what killed runs of the same name left; give back a result that one set aside.
 
-    Parameters
-    ----------
-    target : the folder that will hold the result, or the claim to it
-    overwrite : replace a result that is there; a claim says so itself
-
-    Verified by: tests/unit/io/test_staging.py::test_folder_appears_complete_or_not_at_all
+    Only who holds the claim may do so: nobody else writes there.
     """
-    if not isinstance(target, Claim):
-        with claimed(target, overwrite=overwrite) as claim, staged(claim) as stage:
-            yield stage
-        return
-    path = target.path
-    try:
-        target.renew()
-        stage = Stage(_sibling(path), path, target.overwrite)
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise _unwritable(path, error) from error
-    try:
-        yield stage
-    except OSError as error:
-        if stage.completed or isinstance(error, StoreError):
-            raise
-        raise _unwritable(path, error) from error
-    finally:
-        if not stage.completed:
-            shutil.rmtree(stage.folder, ignore_errors=True)
+    if (aside := whereabouts(path)) != path:
+        os.rename(aside, path)
+    # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
+    name = re.compile(rf"\.{re.escape(path.name)}\.((old|partial)-\w+|checkpoint\.\w+\.part)")
+    for found in path.parent.iterdir():
+        if name.fullmatch(found.name):
+            if found.is_dir():
+                shutil.rmtree(found, ignore_errors=True)
+            else:
+                found.unlink(missing_ok=True)
 
 
-def _unwritable(path: Path, error: BaseException) -> StoreError:
-    got = getattr(error, "strerror", None) or str(error)
-    needs = "a folder that can be written"
-    return StoreError(str(path), got, needs, "results are kept on disk.", _TRY_OTHER)
+# ---- what may be replaced
+
+
+def check_target(path: Path, *, overwrite: bool = False) -> Path:
+    """Return the absolute folder that a result may be written to; nothing is left behind.
+
+    Raises
+    ------
+    StoreError : if something is there already, or nothing can be written there.
+
+    Verified by: tests/unit/io/test_staging.py::test_refusals_leave_nothing_behind
+    """
+    if not str(path).strip() or str(path) == ".":
+        why = "a result is a folder of its own."
+        raise StoreError("--out", repr(str(path)), "a folder's name", why, _TRY_OTHER)
+    # a name may hold what no name of a file can
+    with writing(path, _NEEDS, _WHY, _TRY_OTHER, (OSError, ValueError)):
+        path = Path(os.path.abspath(path))
+        _check_present(path, overwrite)
+        there = next(parent for parent in path.parents if os.path.lexists(parent))
+        # as long as the longest of the names that a run may need
+        probe = there / f".{path.name}.partial-{secrets.token_hex(8)}"
+        probe.mkdir()
+        with contextlib.suppress(FileNotFoundError):
+            # the one who holds the claim may have taken it for a leftover
+            probe.rmdir()
+    return path
 
 
 def _check_present(path: Path, overwrite: bool) -> None:
+    """Raise StoreError if something is there that must not be replaced."""
+    if not os.path.lexists(path):
+        return
     where = str(path)
     if not path.is_dir() or path.is_symlink():
         got, needs = "a file or link of that name", "a folder that does not exist yet"
@@ -195,82 +167,77 @@ def _check_present(path: Path, overwrite: bool) -> None:
         raise StoreError(where, got, "a folder with a saved run alone", why, try_)
 
 
-def _probe(path: Path) -> None:
-    """Raise OSError unless a folder can be made beside `path`, or in the first parent there is."""
-    parent = path.parent
-    while not os.path.lexists(parent) and parent != parent.parent:
-        parent = parent.parent
-    # as long as the longest of the names that a run may need
-    probe = tempfile.mkdtemp(prefix=_prefix(path, "checkpoint.try"), dir=parent)
-    with contextlib.suppress(FileNotFoundError):
-        # the one who holds the claim may have taken it for a leftover
-        os.rmdir(probe)
+# ---- writing and replacing
 
 
-def _prefix(path: Path, what: str) -> str:
-    return f".{path.name}.{what}-"
+@contextlib.contextmanager
+def staged(target: Path | Claim, *, overwrite: bool = False) -> Iterator[Path]:
+    """Give a hidden folder to write into; it takes the place of the target in the end.
 
+    After an error nothing of it is left, and the target stays as it was.
 
-# ---- one process at a time
+    Parameters
+    ----------
+    target : the folder that will hold the result, or the claim to it
+    overwrite : replace a result that is there; a claim says so itself
 
+    Raises
+    ------
+    StoreError : if it cannot be written, or something is there that must not be replaced.
 
-def _first_taken(path: Path, ended: contextlib.ExitStack) -> Lock:
-    """Return the lock; parents that are made for it and stay empty are removed in the end."""
-    for _ in range(_MOST_TRIES):
-        made = [p for p in reversed(path.parents) if not p.exists()]
-        with contextlib.suppress(FileNotFoundError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            ended.callback(_remove_empty, made)
-            # the parent is gone again where another run made it, and was refused in between
-            return _take(path)
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-
-
-def _remove_empty(folders: list[Path]) -> None:
-    with contextlib.suppress(OSError):
-        for folder in reversed(folders):
-            folder.rmdir()
-
-
-def _take(path: Path) -> Lock:
-    file = path.with_name(f".{path.name}.lock")
-    try:
-        return take(file)
-    except Busy as busy:
-        got = f"a folder that {busy.owner or 'another process'} is about to write"
-        why = "of two runs with one folder, one result would be lost."
-        try_ = "wait until it is done, or give another folder with --out."
-        if not busy.sure:
-            try_ = f"if that process is gone, remove {file}; or give another folder with --out."
-        needs = "one that no other run is to fill"
-        raise StoreError(str(path), got, needs, why, try_) from busy
-
-
-def _sibling(path: Path) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix=_prefix(path, "partial"), dir=path.parent))
-    # mkdtemp makes it private; a result is as readable as any other file of the user
-    umask = os.umask(0)
-    os.umask(umask)
-    folder.chmod(0o777 & ~umask)
-    return folder
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove what killed runs of the same name left; give back a result lost half-way a swap.
-
-    Only who holds the claim may do so: nobody else writes there.
+    Verified by: tests/unit/io/test_staging.py::test_folder_appears_complete_or_not_at_all
     """
-    # no dots: `.run.old-1.checkpoint` belongs to a run called run.old-1
-    kinds = r"old-\w+|partial-\w+|checkpoint\.(new|try)(-\w+)?"
-    name = re.compile(rf"\.{re.escape(path.name)}\.({kinds})")
-    for found in sorted(path.parent.iterdir()):
-        match = name.fullmatch(found.name)
-        # a run of an earlier version, which knew no claims, has marked its folder
-        if match is None or in_use(found):
-            continue
-        if not found.is_dir():
-            found.unlink(missing_ok=True)
-        elif match[1].startswith("old") and not os.path.lexists(path):
-            os.rename(found, path)
-        else:
-            shutil.rmtree(found, ignore_errors=True)
+    if not isinstance(target, Claim):
+        with claimed(target, overwrite=overwrite) as claim, staged(claim) as folder:
+            yield folder
+        return
+    path = target.path
+    folder = _hidden(path, "partial")
+    with writing(path, _NEEDS, _WHY, _TRY_OTHER):
+        target.renew()
+        try:
+            folder.mkdir()
+            yield folder
+            for place, _, names in os.walk(folder):
+                for name in ("", *names):
+                    flush(Path(place, name))
+            # checked again: it may have appeared, or got other files, while the run was solved
+            _check_present(path, target.overwrite)
+            put_in_place(folder, path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def put_in_place(folder: Path, path: Path) -> None:
+    """Rename `folder` to `path`; what was there is called `folder` in the end.
+
+    Between the renames it has the name that `whereabouts` finds.
+
+    Verified by: tests/unit/io/test_staging.py::test_a_kill_hides_nothing
+    """
+    aside = _hidden(path, "old")
+    if replaces := os.path.lexists(path):
+        os.rename(path, aside)
+    try:
+        os.rename(folder, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.rename(aside, path)
+        raise
+    # the one that was there may be removed when nothing can bring its name back any more
+    flush(path.parent)
+    if replaces:
+        os.rename(aside, folder)
+
+
+def whereabouts(path: Path) -> Path:
+    """Return where the result called `path` lies: there, unless a kill left it between renames."""
+    if not os.path.lexists(path) and path.name:
+        with contextlib.suppress(OSError):
+            asides = path.parent.glob(glob.escape(f".{path.name}.old-") + "?" * 8)
+            return min(asides, default=path)
+    return path
+
+
+def _hidden(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{kind}-{secrets.token_hex(4)}")

@@ -24,22 +24,20 @@ import numpy as np
 from stiction.core.audit import Audit, Check, Kind
 from stiction.core.determinism import Determinism, Loss
 from stiction.core.events import EventLog
+from stiction.core.files import UNREADABLE, check_readable, regular
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Run, Variable
-from stiction.core.trial import regular
 from stiction.errors import Status, StictionError, StoreError, explain
-from stiction.io.contents import FIGURES, MARK, holds_good
+from stiction.io.contents import FIGURES, MARK, SNAPSHOTS, holds_good
 from stiction.io.digests import sealed
 from stiction.io.netcdf import read_netcdf, write_netcdf
 from stiction.io.output import OUTPUT
-from stiction.io.staging import Claim, claimed, staged
-from stiction.io.swap import whereabouts
+from stiction.io.staging import Claim, claimed, staged, whereabouts
 from stiction.io.vtkhdf import has_snapshots, write_vtkhdf
 
-__all__ = ["FiguresError", "load", "save"]
+__all__ = ["DrawingInterrupted", "FiguresError", "load", "save"]
 
 _EVENTS, _ARRAYS, _SCENARIO = "events.csv", "run.nc", "scenario.toml"
-_SNAPSHOTS = "snapshots.vtkhdf"
 _MOST_FAILED = 9
 _MOST_READS = 5
 _HEAD = ("time", "contact", "from", "to", "kind")
@@ -47,6 +45,10 @@ _HEAD = ("time", "contact", "from", "to", "kind")
 
 class FiguresError(StoreError):
     """The numbers of a run are saved, its figures could not be written."""
+
+
+class DrawingInterrupted(KeyboardInterrupt):
+    """Ctrl-C cost the figures of a run; its numbers are saved in the folder, the argument."""
 
 
 def save(
@@ -75,6 +77,7 @@ def save(
     ------
     StoreError : if the folder exists or cannot be written.
     FiguresError : if the disk had no room for the figures; the numbers are saved.
+    DrawingInterrupted : if Ctrl-C ended the drawing; the numbers are saved.
 
     Verified by: tests/unit/io/test_store.py::test_round_trip
     """
@@ -97,25 +100,21 @@ def save(
 @contextlib.contextmanager
 def _beside(claim: Claim) -> Iterator[Claim]:
     """Give the claim to a folder beside the good result, which a failed run may take."""
-    for number in ("", *(f"-{k}" for k in range(2, _MOST_FAILED + 1))):
-        folder = claim.path.with_name(f"{claim.path.name}.failed{number}")
+    for number in range(1, _MOST_FAILED + 1):
+        name = f"{claim.path.name}.failed" + (f"-{number}" if number > 1 else "")
         with contextlib.ExitStack() as held:
             try:
-                taken = held.enter_context(claimed(folder, overwrite=True))
+                taken = held.enter_context(claimed(claim.path.with_name(name), overwrite=True))
             except StoreError:
-                if number == f"-{_MOST_FAILED}":
+                if number == _MOST_FAILED:
                     raise
                 continue
-            if not holds_good(folder):
+            if not holds_good(taken.path):
                 yield taken
                 return
-    raise StoreError(_no_place(claim.path))
-
-
-def _no_place(path: Path) -> str:
-    got, needs = "other results under every such name", f"a folder such as {path.name}.failed"
+    got, needs = "other results under every such name", f"a folder such as {claim.path.name}.failed"
     why = "a run that failed does not replace one that did not."
-    return explain(str(path), got, needs, why, "remove results that you do not need.")
+    raise StoreError(str(claim.path), got, needs, why, "remove results that you do not need.")
 
 
 def _write(
@@ -125,29 +124,31 @@ def _write(
     scenario: str,
     draw: Callable[[Path], object] | None,
 ) -> None:
-    drawn = draw is None
-    with staged(claim) as stage:
-        digests = dict.fromkeys((_EVENTS, _ARRAYS, _SCENARIO), "")
-        _write_events(run.event_log, stage.folder / _EVENTS)
-        digests[_ARRAYS] = write_netcdf(run, stage.folder / _ARRAYS, _details(run))
+    undrawn: BaseException | None = None
+    with staged(claim) as folder:
+        names = [_EVENTS, _ARRAYS, _SCENARIO]
+        _write_events(run.event_log, folder / _EVENTS)
+        write_netcdf(run, folder / _ARRAYS, _details(run))
+        (folder / _SCENARIO).write_text(scenario, encoding="utf-8")
         if has_snapshots(run):
-            digests[_SNAPSHOTS] = write_vtkhdf(run, stage.folder / _SNAPSHOTS)
-        (stage.folder / _SCENARIO).write_text(scenario, encoding="utf-8")
+            write_vtkhdf(run, folder / SNAPSHOTS)
+            names.append(SNAPSHOTS)
         # the digest is that of the text: what is read back, not what it was made from
-        plain = json.loads(_json(summary))
-        text = _json(sealed(plain, stage.folder, digests))
-        (stage.folder / MARK).write_text(text + "\n", encoding="utf-8")
+        text = _json(sealed(json.loads(_json(summary)), folder, names))
+        (folder / MARK).write_text(text + "\n", encoding="utf-8")
         try:
             if draw is not None:
-                draw(stage.folder / FIGURES)
-                drawn = True
-        except OSError as error:
-            raise _undrawn(claim.path, error) from error
-        finally:
+                draw(folder / FIGURES)
+        except BaseException as error:  # noqa: BLE001 - raised when the numbers are saved
             # whatever a drawing runs into, Ctrl-C included, must not cost the numbers
-            if not drawn:
-                shutil.rmtree(stage.folder / FIGURES, ignore_errors=True)
-            stage.complete()
+            undrawn = error
+            shutil.rmtree(folder / FIGURES, ignore_errors=True)
+    if isinstance(undrawn, OSError):
+        raise _undrawn(claim.path, undrawn) from undrawn
+    if isinstance(undrawn, KeyboardInterrupt):
+        raise DrawingInterrupted(claim.path) from undrawn
+    if undrawn is not None:
+        raise undrawn
 
 
 def _undrawn(path: Path, error: OSError) -> FiguresError:
@@ -213,8 +214,6 @@ def _load(folder: Path, unverified: bool) -> Run:
         check_summary(summary)
         file = _ARRAYS
         if verdict.doubt:
-            from stiction.core.trial import check_readable
-
             check_readable(folder / file)
         variables, energy, details = read_netcdf(folder / file)
         file = _EVENTS
@@ -222,7 +221,7 @@ def _load(folder: Path, unverified: bool) -> Run:
         file = MARK
         doubt = verdict.doubt or str(summary.get("unverified", ""))
         return _run_of(summary, (variables, energy, details), log, _objects(folder), doubt)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         name = f"{type(error).__name__}: {error}".splitlines()[0]
         raise StoreError(
             str(folder / file),
@@ -232,22 +231,6 @@ def _load(folder: Path, unverified: bool) -> Run:
             f"run it again: stiction run {shlex.quote(str(folder / _SCENARIO))} "
             "--out another folder.",
         ) from error
-
-
-# what damaged text, JSON, CSV and HDF5 end in, beneath the readers
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,
-    AssertionError,
-    MemoryError,
-    EOFError,
-    csv.Error,
-)
 
 
 def _run_of(
@@ -313,7 +296,7 @@ def _objects(folder: Path) -> tuple[object | None, object | None, str]:
 
     try:
         scenario = read_scenario(path)
-    except (StictionError, *_UNREADABLE):
+    except (StictionError, *UNREADABLE):
         # the numbers can be read and drawn without the objects that made them
         return None, None, path.read_text("utf-8", "replace")
     return scenario.system, scenario.method, ""

@@ -15,18 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stiction.core.trial import regular
+from stiction.core.files import UNREADABLE, regular
 from stiction.errors import StoreError, nearest
-from stiction.io.contents import MARK, MOST_OF_SUMMARY
-from stiction.io.digests import (
-    DATA,
-    DIGEST,
-    FILES,
-    UNREAD,
-    digest_of,
-    file_digest,
-)
-from stiction.io.swap import whereabouts
+from stiction.io.contents import DATA, FIT, MARK, MOST_OF_SUMMARY, SNAPSHOTS
+from stiction.io.digests import DIGEST, FILES, digest_of, file_digest
+from stiction.io.staging import whereabouts
 
 __all__ = ["DAMAGED", "SOUND", "UNVERIFIED", "Verdict", "examine", "examined", "refusal"]
 
@@ -38,12 +31,12 @@ _NO_DIGESTS = "it has no digests: it was saved by an earlier version"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the digests of a saved run say.
+    """What the digests of a saved run or fit say.
 
     Parameters
     ----------
     folder : of the run
-    summary : what `summary.json` holds; None if it cannot be read
+    summary : what `summary.json` or `fit.json` holds; None if it cannot be read
     wrong : name of each file that is not what was saved, and what is wrong with it
     sealed : whether the run has digests at all
     size : bytes of the files that were checked
@@ -63,7 +56,7 @@ class Verdict:
     @property
     def suspect(self) -> dict[str, str]:
         """The wrong files from which a reader could take wrong numbers."""
-        absent = (UNREAD, _MISSING)
+        absent = (SNAPSHOTS, _MISSING)
         return {name: what for name, what in self.wrong.items() if (name, what) != absent}
 
     @property
@@ -86,40 +79,43 @@ class Verdict:
         )
 
 
-def examine(folder: Path) -> Verdict:
+def examine(folder: Path, mark: str = MARK) -> Verdict:
     """Return what the digests of the run in `folder` say; damage is no error here.
+
+    Parameters
+    ----------
+    mark : the file that holds them: MARK of a run, FIT of a fit
 
     Raises
     ------
-    StoreError : if there is no saved run.
+    StoreError : if there is no such file.
 
     Verified by: tests/unit/io/test_digests.py::test_every_damage_is_told
     """
-    if not regular(folder / MARK):
-        got = f"no {MARK}" if folder.is_dir() else "no such folder"
+    if not regular(folder / mark):
+        got = f"no {mark}" if folder.is_dir() else "no such folder"
         why = "`stiction run` and `run.save` write such folders."
         try_ = f"{_near(folder)}{_TRY_LOAD}"
         raise StoreError(str(folder), got, "the folder of a saved run", why, try_)
     wrong: dict[str, str] = {}
     try:
-        if (folder / MARK).stat().st_size > MOST_OF_SUMMARY:
+        size = (folder / mark).stat().st_size
+        if size > MOST_OF_SUMMARY:
             raise ValueError("too large")
-        text = (folder / MARK).read_bytes()
-        summary = json.loads(text.decode("utf-8"))
+        summary = json.loads((folder / mark).read_text("utf-8"))
         if not isinstance(summary, dict):
             raise ValueError("no table")
         # either of them says that there were digests: damage to one must not pass for none
         marked = DIGEST in summary or FILES in summary
         if marked and summary.get(DIGEST) != digest_of(summary):
-            wrong[MARK] = _CHANGED
-    except (OSError, ValueError, RecursionError, MemoryError) as error:
-        return Verdict(folder, None, {MARK: f"cannot be read ({_short(error)})"}, True)
+            wrong[mark] = _CHANGED
+    except UNREADABLE as error:
+        return Verdict(folder, None, {mark: f"cannot be read ({_short(error)})"}, True)
     if not marked:
-        return Verdict(folder, summary, {}, False, len(text))
-    kept = summary.get(FILES)
-    digests = kept if isinstance(kept, dict) else {}
-    size = len(text)
-    for name in dict.fromkeys([*digests, *DATA]):
+        return Verdict(folder, summary, {}, False, size)
+    digests = summary.get(FILES)
+    digests = digests if isinstance(digests, dict) else {}
+    for name in dict.fromkeys([*digests, *DATA[mark]]):
         path = folder / name
         if name not in digests:
             if os.path.lexists(path) and not wrong:
@@ -130,7 +126,7 @@ def examine(folder: Path) -> Verdict:
             try:
                 size += path.stat().st_size
                 if file_digest(path) != digests[name]:
-                    wrong[name] = _CHANGED if MARK not in wrong else _OTHER
+                    wrong[name] = _CHANGED if mark not in wrong else f"is not what {mark} says"
             except OSError as error:
                 wrong[name] = f"cannot be read ({_short(error)})"
     return Verdict(folder, summary, wrong, True, size)
@@ -138,7 +134,6 @@ def examine(folder: Path) -> Verdict:
 
 _MISSING = "is missing"
 _CHANGED = "was changed since it was saved"
-_OTHER = f"is not what {MARK} says"
 
 
 def _near(folder: Path) -> str:
@@ -168,32 +163,25 @@ def refusal(verdict: Verdict) -> StoreError:
     return StoreError(where, got, "the files of a run as they were saved", why, try_)
 
 
-def _saved_runs(path: Path) -> list[Path]:
-    """Return `path` if it is a saved run or there is none below it, else those below it."""
-    path = whereabouts(path)
-    if regular(path / MARK) or not path.is_dir():
-        return [path]
-    return sorted(_below(path)) or [path]
+def examined(path: str | Path) -> Iterator[tuple[str, Path, Verdict | StoreError]]:
+    """Give the kind and folder of every run and fit in or below a folder, and what is said of it.
 
-
-def _below(path: Path) -> Iterator[Path]:
-    for root, folders, names in os.walk(path):
-        # hidden ones are being written, or are what a kill left
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        if MARK in names:
-            yield Path(root)
-
-
-def examined(path: str | Path) -> Iterator[tuple[Path, Verdict | StoreError]]:
-    """Give every saved run in or below a folder with its verdict, or the error that says none.
+    That is a verdict, or the error that says that there is none.
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
-    for folder in _saved_runs(Path(path)):
+    path = whereabouts(Path(path))
+    kinds = {MARK: "run", FIT: "fit"}
+    found = [(path, mark) for mark in kinds if regular(path / mark)]
+    for root, folders, names in () if found else os.walk(path):
+        # hidden ones are being written, or are what a kill left
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [(Path(root), mark) for mark in kinds if mark in names]
+    for folder, mark in sorted(found) or [(path, MARK)]:
         try:
-            yield folder, examine(folder)
+            yield kinds[mark], folder, examine(folder, mark)
         except StoreError as error:
-            yield folder, error
+            yield kinds[mark], folder, error
 
 
 def _short(error: BaseException) -> str:

@@ -62,10 +62,8 @@ def _has(run: Run, needed: dict[str, tuple[str, ...]]) -> bool:
     )
 
 
-def write_vtkhdf(run: Run, path: Path) -> str:
+def write_vtkhdf(run: Run, path: Path) -> None:
     """Write the snapshots of `run` to `path`, an unstructured grid that changes in time.
-
-    Return the SHA-256 of the file, "" where that is not known yet.
 
     Of bodies, point data are every variable of the drawn points, such as the stresses, and the
     displacement since the first snapshot; cell data are the number of the body. Of lines, point
@@ -87,10 +85,7 @@ def write_vtkhdf(run: Run, path: Path) -> str:
 
     grid = _lines(run) if _has(run, _LINES) else _bodies(run)
     places, cells = grid.places, grid.cells
-    told = (*grid.point.values(), *grid.cell.values())
-    # vectors have three components there, and so has the displacement, which is added
-    size = 6 * places.nbytes + sum(3 * values.nbytes for values in told) + 32 * cells.size
-    with put_down(path, size) as image, h5py.File(image, "w") as file:
+    with put_down(path) as sink, h5py.File(sink, "w") as file:
         root = file.create_group("VTKHDF")
         root.attrs["Version"] = np.array(_VERSION, dtype=np.int64)
         root.attrs["Type"] = np.bytes_("UnstructuredGrid")
@@ -110,7 +105,6 @@ def write_vtkhdf(run: Run, path: Path) -> str:
             for name, values in grid.cell.items():
                 _put(data, name, values, (places.shape[0], cells.shape[0]))
         _put_steps(root, grid)
-    return image.digest
 
 
 def _bodies(run: Run) -> _Grid:

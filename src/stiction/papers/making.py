@@ -11,8 +11,9 @@ import numpy as np
 
 from stiction.core.run import Run
 from stiction.errors import ModelError, nearest
+from stiction.io.contents import TABLE
 from stiction.io.scenario import read_scenario, write_scenario
-from stiction.io.staging import TABLE, Claim, staged
+from stiction.io.staging import Claim, staged
 from stiction.io.store import save
 from stiction.papers.items import Item, Row, watch
 from stiction.papers.tables import markdown, write_csv
@@ -107,14 +108,13 @@ def write_item(
     Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
     """
     rows = item.rows(runs)
-    with staged(folder, overwrite=overwrite) as stage:
+    with staged(folder, overwrite=overwrite) as place:
         for name in item.scenarios:
-            save(runs[name], stage.folder / name, scenario=write_scenario(read_scenario(name)))
+            save(runs[name], place / name, scenario=write_scenario(read_scenario(name)))
         if item.draw is not None and figures:
-            item.draw(runs, stage.folder / f"{key}.png")
+            item.draw(runs, place / f"{key}.png")
         if item.curves is not None:
-            item.curves(runs, stage.folder / f"{key}.csv")
-        (stage.folder / TABLE).write_text(markdown(key, item, rows), encoding="utf-8")
-        write_csv(rows, stage.folder / "comparison.csv")
-        stage.complete()
+            item.curves(runs, place / f"{key}.csv")
+        (place / TABLE).write_text(markdown(key, item, rows), encoding="utf-8")
+        write_csv(rows, place / "comparison.csv")
     return rows

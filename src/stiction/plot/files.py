@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import os
-import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from stiction.core.files import atomic_write, remove_stale
 from stiction.errors import ModelError, nearest
 
 __all__ = ["check_looks", "written"]
@@ -17,9 +15,6 @@ __all__ = ["check_looks", "written"]
 _FORMATS = ("png", "pdf", "svg")
 _DPI = 150.0
 _MOST_DPI = 2400.0
-
-# a drawing takes less; what is older was left by one that was killed
-_STALE_S = 3600.0
 
 
 def check_looks(format: str, dpi: float | None = None) -> float:
@@ -50,26 +45,12 @@ def check_looks(format: str, dpi: float | None = None) -> float:
 
 @contextlib.contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """Give a temporary name beside `path`, which takes its place when all went well.
+    """Give a hidden name beside `path` to draw to; see `stiction.core.files.atomic_write`.
 
-    Folders above `path` are made. Whatever goes wrong, no broken file is left. The name is one of
-    its own, because another process may draw the same figure: then the last one stays.
+    What drawings of the same figure left that were killed is removed, once it is old.
 
-    Verified by: tests/unit/plot/test_files.py::test_two_drawings_at_once_do_not_collide
+    Verified by: tests/unit/plot/test_files.py::test_what_killed_drawings_left_goes_when_it_is_old
     """
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path)
+    remove_stale(path.parent.glob(glob.escape(f".{path.name}.") + "*part"))
+    with atomic_write(path) as partial:
         yield partial
-        os.replace(partial, path)
-    finally:
-        if partial.is_file():
-            partial.unlink()
-
-
-def _remove_stale(path: Path) -> None:
-    for found in path.parent.glob(glob.escape(f".{path.name}.") + "*part"):
-        with contextlib.suppress(OSError):
-            if time.time() - found.stat().st_mtime > _STALE_S:
-                found.unlink()

@@ -48,15 +48,7 @@ ALWAYS = {
 """What is kept of every member: {name: (type, unit, meaning)}."""
 
 _CALL = re.compile(r"(?:(\w+)\((.+)\)|(.+))")
-_REDUCED: Mapping[str, Callable[[Array], float]] = {
-    "min": lambda a: float(np.nanmin(a, initial=np.inf)) if np.isfinite(a).any() else np.nan,
-    "max": lambda a: float(np.nanmax(a, initial=-np.inf)) if np.isfinite(a).any() else np.nan,
-    "mean": lambda a: float(np.nanmean(a)) if np.isfinite(a).any() else np.nan,
-    "sum": lambda a: float(np.nansum(a)),
-    "first": lambda a: float(a.ravel()[0]) if a.size else np.nan,
-    "last": lambda a: float(a.ravel()[-1]) if a.size else np.nan,
-    "count": lambda a: float(np.isfinite(a).sum()),
-}
+_REDUCED = ("min", "max", "mean", "sum", "first", "last", "count")
 _GROUPS = ("final", "energy", "events", "times", "gaps", "measured", "stats", "audit")
 # lists as long as a run has events: one number is made of each
 _LISTS = ("times", "gaps")
@@ -197,22 +189,21 @@ def parted(name: str) -> tuple[str | None, str]:
 
 
 def reduced(how: str, values: Array) -> Array:
-    """Return one number (m,) of the results (m, ...) of each of many runs, as for one of them.
+    """Return one number (m,) of the results (m, ...) of each of many runs.
 
     Verified by: tests/unit/studies/test_blocks.py::test_reductions_are_those_of_one_run
     """
-    rows = values.reshape(len(values), -1)
-    one = _REDUCED[how]
-    if rows.shape[1] == 0:
-        return np.full(len(rows), one(np.empty(0)))
-    if how in ("first", "last"):
-        return np.asarray(rows[:, 0 if how == "first" else -1])
+    rows = values.reshape(len(values), int(np.prod(values.shape[1:])))
     if how == "count":
         return np.asarray(np.isfinite(rows).sum(axis=1), dtype=np.float64)
     if how == "sum":
         return np.asarray(np.nansum(rows, axis=1))
-    known = np.isfinite(rows).any(axis=1)
     found = np.full(len(rows), np.nan)
+    if rows.shape[1] == 0:
+        return found
+    if how in ("first", "last"):
+        return np.asarray(rows[:, 0 if how == "first" else -1])
+    known = np.isfinite(rows).any(axis=1)
     if how == "mean":
         found[known] = np.nanmean(rows[known], axis=1)
     else:
@@ -234,9 +225,9 @@ def _named(run: Run, name: str) -> Kept:
     found = _found(run, inner)
     if how is None:
         return found
-    value = np.asarray(_REDUCED[how](found.values))
+    (value,) = reduced(how, found.values[None])
     unit = "1" if how == "count" else found.unit
-    return Kept(value, (), unit, f"{how} of {found.meaning or inner}")
+    return Kept(np.asarray(value), (), unit, f"{how} of {found.meaning or inner}")
 
 
 def _found(run: Run, name: str) -> Kept:

@@ -16,23 +16,33 @@ does not fit the digest in the mark is damage.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import glob
 import hashlib
 import io
 import json
 import os
-import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from stiction.core.files import (
+    STALE_S,
+    UNREADABLE,
+    atomic_write,
+    regular_bytes,
+    remove_stale,
+    writing,
+)
 from stiction.errors import StoreError
-from stiction.io.digests import DIGEST, digest_of, regular_bytes
-from stiction.io.locks import Busy, Lock, in_use, take
+from stiction.io.digests import file_digest, read_sealed, sealed
+from stiction.io.locks import Busy, Lock, held_for, in_use, take
 from stiction.studies.keep import ABSENT
 
 __all__ = ["MANIFEST", "Batch", "Held", "Note", "Store", "Stored", "is_study"]
@@ -41,7 +51,7 @@ Array = npt.NDArray[Any]
 
 MANIFEST = "study.json"
 MEMBERS, DONE, BATCHES = "members.zarr", "done", "batches"
-_STALE_S = 3600.0
+_MARKS = "[0-9]*.json"
 
 
 @dataclass(frozen=True)
@@ -70,8 +80,7 @@ class Stored:
         return float("nan") if self.dtype.startswith("float") else ABSENT
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """Members that were added together.
 
     Parameters
@@ -86,8 +95,7 @@ class Batch:
     digest: str
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Why a member is not to be trusted.
 
     Parameters
@@ -175,41 +183,33 @@ class Store:
         """
         path = self.folder / MANIFEST
         try:
-            told = json.loads(regular_bytes(path))
-            if told[DIGEST] != digest_of(told):
-                raise ValueError("another digest")
-            return _held(told)
+            return msgspec.convert(read_sealed(path), Held)
         except FileNotFoundError as error:
             needs, why = f"the folder of a study (with {MANIFEST})", "there is no study in it."
             try_ = "`stiction sweep FILE.toml` makes one."
             raise StoreError(str(self.folder), "no study", needs, why, try_) from error
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             got, needs = f"a file that cannot be read ({error})", "the manifest of a study"
             why = "it says what the numbers are, and was changed since it was written."
             try_ = "give another folder with --out; the chunks of this one stay as they are."
             raise StoreError(str(path), got, needs, why, try_) from error
 
     def begin(self, held: Held) -> None:
-        """Make the folder, unless another process just did."""
+        """Make the folder, with the manifest of no members: a folder without one is no study."""
         with self._writing():
-            for name in (MEMBERS, DONE, BATCHES):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
             self._write_manifest(held)
 
     def add(self, held: Held, columns: Mapping[str, Array]) -> Held:
         """Return the manifest with one more batch of members, as it is written."""
         with self._writing():
-            (self.folder / BATCHES).mkdir(parents=True, exist_ok=True)
             buffer = io.BytesIO()
             arrays: dict[str, Any] = {f"f{k}": v for k, v in enumerate(columns.values())}
             np.savez(buffer, **arrays)
             raw = buffer.getvalue()
             size = len(next(iter(columns.values())))
             batch = Batch(size, held.chunks, hashlib.sha256(raw).hexdigest())
-            more = Held(held.inputs, held.told, held.variables, held.chunk, (*held.batches, batch))
+            more = dataclasses.replace(held, batches=(*held.batches, batch))
             _put(self.folder / BATCHES / f"{len(held.batches)}.npz", raw)
-            for name in (MEMBERS, DONE):
-                (self.folder / name).mkdir(parents=True, exist_ok=True)
             self._write_shapes(more)
             self._write_manifest(more)
             return more
@@ -234,18 +234,14 @@ class Store:
             return {path: file[f"f{k}"] for k, path in enumerate(held.told["fields"])}
 
     def _write_manifest(self, held: Held) -> None:
-        told = _told(held)
-        text = json.dumps({**told, DIGEST: digest_of(told)}, indent=1)
-        _put(self.folder / MANIFEST, text.encode("ascii"), sync=True)
+        content = sealed({"format": 1, **msgspec.to_builtins(held)})
+        _put_json(self.folder / MANIFEST, content, sync=True)
 
     def _write_shapes(self, held: Held) -> None:
         """Write the metadata of zarr: one file for each variable, and all of them for the group."""
-        every = {}
-        for name, stored in held.variables.items():
-            every[name] = _array_metadata(held, stored)
-            (self.folder / MEMBERS / name).mkdir(parents=True, exist_ok=True)
-            text = json.dumps(every[name], indent=1)
-            _put(self.folder / MEMBERS / name / "zarr.json", text.encode("ascii"))
+        every = {name: _array_metadata(held, v) for name, v in held.variables.items()}
+        for name, metadata in every.items():
+            _put_json(self.folder / MEMBERS / name / "zarr.json", metadata)
         group = {
             "zarr_format": 3,
             "node_type": "group",
@@ -256,8 +252,7 @@ class Store:
                 "metadata": every,
             },
         }
-        text = json.dumps(group, indent=1)
-        _put(self.folder / MEMBERS / "zarr.json", text.encode("ascii"))
+        _put_json(self.folder / MEMBERS / "zarr.json", group)
 
     # ---- chunks
 
@@ -274,37 +269,26 @@ class Store:
                 raw = full.tobytes()
                 digests[name] = hashlib.sha256(raw).hexdigest()
                 _put(self._piece(name, stored, chunk), raw)
-            told = {
-                "inputs": held.inputs,
-                "chunk": chunk,
-                "digests": digests,
-                "notes": [[n.member, n.kind, n.reason] for n in notes],
-            }
-            text = json.dumps({**told, DIGEST: digest_of(told)})
-            _put(self._mark(chunk), text.encode("ascii"))
+            told = {"inputs": held.inputs, "chunk": chunk, "digests": digests, "notes": notes}
+            _put(self._mark(chunk), json.dumps(sealed(told)).encode("ascii"))
 
-    def done(self, held: Held, *, verify: bool = False) -> dict[int, list[Note]]:
-        """Return {chunk: notes} of what is complete.
-
-        Parameters
-        ----------
-        verify : read all pieces, too, and leave out chunks that were damaged
-        """
+    def done(self, held: Held) -> dict[int, list[Note]]:
+        """Return {chunk: notes} of what is complete and as it was written."""
         found: dict[int, list[Note]] = {}
-        with contextlib.suppress(OSError):
-            for entry in sorted(os.listdir(self.folder / DONE)):
-                if entry.endswith(".json") and not entry.startswith("."):
-                    told = self._told_by(held, self.folder / DONE / entry)
-                    if told is None or (verify and not self._pieces_fit(held, told)):
-                        continue
-                    found[int(told["chunk"])] = [Note(*note) for note in told["notes"]]
+        for mark in sorted((self.folder / DONE).glob(_MARKS)):
+            with contextlib.suppress(*UNREADABLE):
+                told = read_sealed(mark)
+                chunk, digests = told["chunk"], told["digests"]
+                if told["inputs"] == held.inputs and 0 <= chunk < held.chunks:
+                    pieces = {n: self._piece(n, v, chunk) for n, v in held.variables.items()}
+                    if all(file_digest(path) == digests[n] for n, path in pieces.items()):
+                        found[chunk] = [Note(*note) for note in told["notes"]]
         return found
 
-    def damaged(self, held: Held) -> list[int]:
-        """Return the chunks that have a mark and are not what was written."""
-        whole = self.done(held, verify=True)
-        names = (p.stem for p in (self.folder / DONE).glob("[0-9]*.json"))
-        return sorted(int(name) for name in names if name.isdigit() and int(name) not in whole)
+    def damaged(self, done: Mapping[int, object]) -> list[int]:
+        """Return the chunks that have a mark and are not among those that are done."""
+        names = (mark.stem for mark in (self.folder / DONE).glob(_MARKS))
+        return sorted(int(name) for name in names if name.isdigit() and int(name) not in done)
 
     def values(self, held: Held, name: str, chunks: Sequence[int]) -> Array:
         """Return (slots, ...) of a variable: every chunk has `held.chunk` slots."""
@@ -317,25 +301,6 @@ class Store:
             piece = np.frombuffer(raw, kind).reshape((size, *stored.shape))
             made[chunk * size : (chunk + 1) * size] = piece
         return made
-
-    def _told_by(self, held: Held, mark: Path) -> dict[str, Any] | None:
-        """Return what a mark says; None if it is damaged or of another study."""
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            told: dict[str, Any] = json.loads(regular_bytes(mark))
-            fits = told["inputs"] == held.inputs and told[DIGEST] == digest_of(told)
-            if fits and 0 <= told["chunk"] < held.chunks:
-                return told
-        return None
-
-    def _pieces_fit(self, held: Held, told: Mapping[str, Any]) -> bool:
-        for name, stored in held.variables.items():
-            try:
-                raw = regular_bytes(self._piece(name, stored, told["chunk"]))
-            except OSError:
-                return False
-            if hashlib.sha256(raw).hexdigest() != told["digests"].get(name):
-                return False
-        return True
 
     def _piece(self, name: str, stored: Stored, chunk: int) -> Path:
         return self.folder / MEMBERS / name / ".".join([str(chunk), *("0" for _ in stored.shape)])
@@ -356,33 +321,31 @@ class Store:
         Verified by: tests/unit/studies/test_store.py::test_the_second_process_ends_at_once
         """
         folder = Path(os.path.abspath(self.folder))
-        made = [p for p in reversed(folder.parents) if not p.exists()]
+        # of other shards nobody knows here whether they are being written
+        age = 0.0 if shard is None else STALE_S
         with contextlib.ExitStack() as ended:
             with self._writing():
-                folder.parent.mkdir(parents=True, exist_ok=True)
-                ended.callback(_remove_empty, made)
-                whole = folder.with_name(f".{folder.name}.lock")
-                if shard is None:
-                    for other in folder.parent.glob(f".{folder.name}.shard-*.lock"):
-                        if in_use(other):
-                            raise self._busy(f"a shard ({other.name})")
-                    lock = self._taken(whole)
-                else:
-                    if whole.exists() and in_use(whole):
-                        raise self._busy("a process that fills all of it")
-                    name = f".{folder.name}.shard-{shard[0]}-of-{shard[1]}.lock"
-                    lock = self._taken(folder.with_name(name))
-            ended.callback(lock.release)
-            self._remove_stale(0.0 if shard is None else _STALE_S)
+                ended.enter_context(held_for(folder, partial(self._taken, folder, shard)))
+            remove_stale(folder.rglob(".*.part"), age)
             yield
             # a worker that was killed leaves what it was writing
-            self._remove_stale(0.0 if shard is None else _STALE_S)
+            remove_stale(folder.rglob(".*.part"), age)
 
-    def _taken(self, path: Path) -> Lock:
+    def _taken(self, folder: Path, shard: tuple[int, int] | None) -> Lock:
+        """Return the lock of the study, or of a shard, unless the other kind is held."""
+        own = folder.with_name(f".{folder.name}.lock")
+        if shard is None:
+            for other in folder.parent.glob(f".{glob.escape(folder.name)}.shard-*.lock"):
+                if in_use(other):
+                    raise self._busy(f"a shard ({other.name})")
+        else:
+            if in_use(own):
+                raise self._busy("a process that fills all of it")
+            own = own.with_name(f".{folder.name}.shard-{shard[0]}-of-{shard[1]}.lock")
         try:
-            return take(path)
+            return take(own)
         except Busy as busy:
-            raise self._busy(str(busy.owner or "another process")) from busy
+            raise self._busy(busy.holder) from busy
 
     def _busy(self, who: str) -> StoreError:
         got, needs = f"a study that is being filled by {who}", "one that no other process fills"
@@ -390,54 +353,22 @@ class Store:
         try_ = "wait, give another folder with --out, or share the work with --shard i/n."
         return StoreError(str(self.folder), got, needs, why, try_)
 
-    def _remove_stale(self, age: float) -> None:
-        """Remove half-written pieces that killed processes left."""
-        if not self.folder.is_dir():
-            return
-        for found in [
-            *self.folder.glob(".*.part"),
-            *self.folder.glob("*/.*.part"),
-            *self.folder.glob(f"{MEMBERS}/*/.*.part"),
-        ]:
-            with contextlib.suppress(OSError):
-                if time.time() - found.stat().st_mtime >= age:
-                    found.unlink()
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            if isinstance(error, StoreError):
-                raise
-            got = error.strerror or str(error)
-            needs, why = "a folder that can be written", "the members are kept there."
-            try_ = (
-                "make room or give another folder with --out; "
-                "the same command goes on with what is done."
-            )
-            raise StoreError(str(self.folder), got, needs, why, try_) from error
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        needs, why = "a folder that can be written", "the members are kept there."
+        try_ = "make room or give another folder with --out; "
+        return writing(
+            self.folder, needs, why, f"{try_}the same command goes on with what is done."
+        )
 
 
 def _put(path: Path, raw: bytes, *, sync: bool = False) -> None:
     """Write a file that is complete or not there."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with fresh.open("xb") as file:
-            file.write(raw)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(fresh, path)
-    finally:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
+    with atomic_write(path, sync=sync) as fresh:
+        fresh.write_bytes(raw)
 
 
-def _remove_empty(folders: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):
-        for folder in reversed(folders):
-            folder.rmdir()
+def _put_json(path: Path, content: Mapping[str, Any], *, sync: bool = False) -> None:
+    _put(path, json.dumps(content, indent=1).encode("ascii"), sync=sync)
 
 
 def _little(dtype: str) -> np.dtype[Any]:
@@ -465,42 +396,3 @@ def _array_metadata(held: Held, stored: Stored) -> dict[str, Any]:
         "attributes": attributes,
         "dimension_names": ["member", *stored.dims],
     }
-
-
-def _told(held: Held) -> dict[str, Any]:
-    variables = {
-        name: {
-            "shape": list(v.shape),
-            "dims": list(v.dims),
-            "dtype": v.dtype,
-            "unit": v.unit,
-            "meaning": v.meaning,
-            "labels": list(v.labels),
-        }
-        for name, v in held.variables.items()
-    }
-    batches = [[b.members, b.first, b.digest] for b in held.batches]
-    return {
-        "format": 1,
-        "inputs": held.inputs,
-        "told": dict(held.told),
-        "variables": variables,
-        "chunk": held.chunk,
-        "batches": batches,
-    }
-
-
-def _held(told: Mapping[str, Any]) -> Held:
-    variables = {
-        name: Stored(
-            tuple(v["shape"]),
-            tuple(v["dims"]),
-            str(v["dtype"]),
-            str(v["unit"]),
-            str(v["meaning"]),
-            tuple(v["labels"]),
-        )
-        for name, v in told["variables"].items()
-    }
-    batches = tuple(Batch(*b) for b in told["batches"])
-    return Held(told["inputs"], told["told"], variables, int(told["chunk"]), batches)

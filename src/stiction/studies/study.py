@@ -50,9 +50,8 @@ class Study:
         self.folder = Path(folder)
         self._store = Store(self.folder)
         self.held: Held = self._store.read()
-        whole = self._store.done(self.held, verify=True)
-        self.done: dict[int, list[Note]] = whole
-        self.damaged: list[int] = self._store.damaged(self.held)
+        self.done: dict[int, list[Note]] = self._store.done(self.held)
+        self.damaged: list[int] = self._store.damaged(self.done)
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from stiction.core.provenance import TRIED
-from stiction.doctor import FAULT, NOTE, OK, Finding, examine, extras, machine, screen
+from stiction.doctor import FAULT, NOTE, OK, Finding, checks, examine, screen
+from stiction.numerics import linear_solvers
 from stiction.numerics.compiling import folders
 from stiction.plot import style
 
@@ -19,6 +20,10 @@ def findings():
 
 def named(findings, name):
     return next(finding for finding in findings if finding.name == name)
+
+
+def found_by(check):
+    return [Finding(check.__name__, *row) for row in check()]
 
 
 def test_a_sound_machine(findings):
@@ -68,29 +73,29 @@ def test_faults_are_counted():
 
 def test_old_and_absent_packages_are_faults(monkeypatch):
     asked = ["numpy>=99.0", "nothing-of-the-kind>=1", "scipy", 'numba>=99; extra == "amg"']
-    monkeypatch.setattr(extras.importlib.metadata, "requires", lambda name: asked)
-    old, absent, any_version = extras.core()
+    monkeypatch.setattr(checks.importlib.metadata, "requires", lambda name: asked)
+    *_, old, absent, any_version = found_by(checks.versions)
     assert (old.state, old.advice) == (FAULT, 'pip install "numpy>=99.0"')
     assert "needs >=99.0" in old.value
     assert (absent.state, absent.value) == (FAULT, "is not installed")
     assert any_version.state == OK
-    amg = named(list(extras.extras()), "amg")
+    amg = named(found_by(checks.extras), "amg")
     assert (amg.state, amg.advice) == (NOTE, 'pip install "stiction[amg]"')
 
 
 def test_a_release_that_was_not_tried_is_noted(monkeypatch):
-    monkeypatch.setattr(extras.importlib.metadata, "requires", lambda name: ["numpy>=2.0"])
-    (tried,) = extras.core()
+    monkeypatch.setattr(checks.importlib.metadata, "requires", lambda name: ["numpy>=2.0"])
+    tried = named(found_by(checks.versions), "numpy")
     assert tried.state == OK
     monkeypatch.setitem(TRIED, "numpy", "1.26.4")
-    (later,) = extras.core()
+    later = named(found_by(checks.versions), "numpy")
     assert later.state == NOTE
     assert "later than any that was tried: 1.26.4" in later.value
     assert later.advice
     # Python itself, and no fault of either: the exit code stays 0
-    assert [f for f in machine._versions() if f.name == "Python"] == []
+    assert [f for f in found_by(checks.versions) if f.name == "Python"] == []
     monkeypatch.setitem(TRIED, "python", "3.10.4")
-    assert named(list(machine._versions()), "Python").state == NOTE
+    assert named(found_by(checks.versions), "Python").state == NOTE
 
 
 def test_figures_that_cannot_be_drawn_are_a_fault(monkeypatch):
@@ -98,12 +103,24 @@ def test_figures_that_cannot_be_drawn_are_a_fault(monkeypatch):
         raise TypeError("get_figure() got an unexpected keyword argument 'root'\nmore")
 
     monkeypatch.setattr(style, "colour_bar", old)
-    found = named(list(machine._figures()), "PNG")
+    found = named(found_by(checks.figures), "PNG")
     assert found.state == FAULT
     assert found.value == "get_figure() got an unexpected keyword argument 'root'"
 
 
-def test_a_solver_that_is_wrong_is_a_fault():
+def test_a_compiler_that_fails_or_is_wrong_is_a_fault(monkeypatch):
+    import numba
+
+    def refused(function):
+        raise numba.core.errors.TypingError("no such type\nmore")
+
+    for njit, words in ((refused, "no such type"), (lambda f: float, "makes wrong code")):
+        monkeypatch.setattr(numba, "njit", njit)
+        found = named(found_by(checks.kernels), "compiler")
+        assert (found.state, found.value) == (FAULT, words)
+
+
+def test_a_solver_that_is_wrong_is_a_fault(monkeypatch):
     class Wrong:
         def start(self):
             return self
@@ -114,7 +131,8 @@ def test_a_solver_that_is_wrong_is_a_fault():
         def solve(self, b):
             return 0.9 * b
 
-    found = machine._solved("SuperLU", Wrong)
+    monkeypatch.setattr(linear_solvers, "SuperLU", Wrong)
+    found = named(found_by(checks.solvers), "SuperLU")
     assert found.state == FAULT
     assert "is wrong by" in found.value
 
@@ -123,28 +141,29 @@ def test_folders_that_cannot_be_written_are_faults(monkeypatch, tmp_path):
     def closed(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(machine.tempfile, "TemporaryFile", closed)
-    found = machine._writable()
+    with monkeypatch.context() as patch:
+        patch.setattr(checks.tempfile, "TemporaryFile", closed)
+        found = named(found_by(checks.machine), "this folder")
     assert found.state == FAULT
-    assert "Permission denied" in found.value
+    assert found.value.endswith(" cannot be written: Permission denied")
     assert "--out" in found.advice
     monkeypatch.setattr(folders, "folder_for", lambda source: None)
-    assert named(list(machine._kernels()), "kept in").state == FAULT
+    assert named(found_by(checks.kernels), "kept in").state == FAULT
 
 
 @pytest.mark.parametrize(("value", "state"), [("two", FAULT), ("0", FAULT), ("100000", NOTE)])
 def test_threads_that_make_no_sense_are_told(monkeypatch, value, state):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
-    found = named(list(machine._threads()), "OMP_NUM_THREADS")
+    found = named(found_by(checks.threads), "OMP_NUM_THREADS")
     assert found.state == state
 
 
 def test_a_package_that_cannot_be_imported_hides_nothing(monkeypatch):
-    def _files():
+    def files():
         raise ImportError("libhdf5 is gone")
         yield
 
-    monkeypatch.setattr(machine, "_files", _files)
+    monkeypatch.setattr(checks, "files", files)
     found = examine()
     assert named(found, "import") == Finding(
         "files", "import", FAULT, "libhdf5 is gone", "install it again"

@@ -7,7 +7,8 @@ from fit_cases import cases
 
 import stiction as st
 from stiction.errors import ModelError, StoreError
-from stiction.fits.folder import fit_in, report, verified_fit
+from stiction.fits.folder import fit_in, report
+from stiction.io.verify import DAMAGED, SOUND, examined
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +60,25 @@ def test_a_folder_is_complete(tmp_path, dahl):
         dahl.save(folder, overwrite=True)
 
 
+def verified(folder):
+    ((kind, _, verdict),) = examined(folder)
+    assert kind == "fit"
+    return verdict
+
+
 def test_damage_is_told(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
-    assert verified_fit(folder) == (0, f"{folder}: sound")
+    # the folder itself, or one above it
+    assert verified(folder).code == verified(tmp_path).code == SOUND
     text = (folder / "law.toml").read_text()
     (folder / "law.toml").write_text(text + "\n")
-    assert verified_fit(folder)[0] == 2
+    assert verified(folder).code == DAMAGED
+    assert "law.toml: was changed" in str(verified(folder))
+    (folder / "law.toml").unlink()
+    assert "law.toml: is missing" in str(verified(folder))
     (folder / "law.toml").write_text(text)
     (folder / "fit.json").write_text("{")
-    assert verified_fit(folder)[0] == 2
+    assert verified(folder).code == DAMAGED
     with pytest.raises(StoreError, match="a saved fit"):
         fit_in(folder)
     assert fit_in(tmp_path) is None

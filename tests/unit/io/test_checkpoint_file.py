@@ -1,5 +1,7 @@
 """Checkpoints: kept in one step, given back only to the run they belong to."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -126,15 +128,26 @@ def test_what_is_cut_short_leaves_no_file(path, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-def test_halves_of_killed_runs_are_removed_those_of_others_kept(path):
+@pytest.mark.parametrize("name", [".run.checkpoint", "long.checkpoint"])
+def test_halves_of_killed_runs_are_removed_those_of_others_kept(tmp_path, name, monkeypatch):
+    def refused(*_):
+        raise OSError(5, "Input/output error")
+
+    path = tmp_path / name
     checkpoint = FileCheckpoint(path, "problem")
     checkpoint.save(STATE)
-    for end in (".new", ".new-0123abcd", ".new-4567cdef"):
-        path.with_name(path.name + end).write_bytes(b"")
-    with path.with_name(path.name + ".new-4567cdef").open("wb") as alive:
+    with monkeypatch.context() as killed:
+        # what a kill before the rename leaves
+        killed.setattr(os, "replace", refused)
+        killed.setattr(type(path), "unlink", refused)
+        with pytest.raises(StoreError):
+            checkpoint.save(STATE)
+    (half,) = set(tmp_path.iterdir()) - {path}
+    theirs = half.with_name(half.name.replace(".part", "0.part"))
+    with theirs.open("wb") as alive:
         mark_in_use(alive.fileno())
         checkpoint.remove()
-        assert [p.name for p in path.parent.iterdir()] == [f"{path.name}.new-4567cdef"]
+        assert list(tmp_path.iterdir()) == [theirs]
 
 
 def test_every_bit_counts(path):

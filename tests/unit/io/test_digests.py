@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 import pytest
 
-from stiction.core import trial
+from stiction.core import files as core_files
 from stiction.core.summary import screen
 from stiction.errors import StoreError
 from stiction.io.digests import digest_of
@@ -159,14 +159,14 @@ def test_changed_files_are_read_or_refused(folder, name, text):
 def test_a_file_that_keeps_hdf5_busy_is_given_up(tmp_path, monkeypatch):
     path = tmp_path / "run.nc"
     path.write_bytes(b"x")
-    monkeypatch.setattr(trial, "_CHILD", "while True: pass")
-    monkeypatch.setattr(trial, "_LEAST_S", 0.2)
+    monkeypatch.setattr(core_files, "_CHILD", "while True: pass")
+    monkeypatch.setattr(core_files, "_LEAST_S", 0.2)
     with pytest.raises(ValueError, match="kept its reader busy"):
-        trial.check_readable(path)
-    monkeypatch.setattr(trial, "_CHILD", "import os; os.abort()")
-    monkeypatch.setattr(trial, "_LEAST_S", 20.0)
+        core_files.check_readable(path)
+    monkeypatch.setattr(core_files, "_CHILD", "import os; os.abort()")
+    monkeypatch.setattr(core_files, "_LEAST_S", 20.0)
     with pytest.raises(ValueError, match="crashed"):
-        trial.check_readable(path)
+        core_files.check_readable(path)
 
 
 def test_a_run_replaced_while_it_is_read_is_one_run(run, make_run, tmp_path, monkeypatch):

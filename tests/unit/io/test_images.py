@@ -1,5 +1,6 @@
 """Files of HDF5 on disks that are full: an error from us, and HDF5 never knows."""
 
+import contextlib
 import errno
 import io
 import os
@@ -9,11 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
-from stiction.io import images
-from stiction.io.digests import file_digest
+from stiction.io import netcdf
 from stiction.io.images import Sink, put_down
 from stiction.io.netcdf import write_netcdf
-from stiction.io.store import load, save
 
 SIZES = [0, 1, 4000, 50_000, 200_000]
 
@@ -49,12 +48,6 @@ class Full(io.RawIOBase):
         self.file.close()
 
 
-@pytest.fixture
-def large(monkeypatch):
-    """Let every file be too large for memory."""
-    monkeypatch.setattr(images, "MOST_IN_MEMORY", -1)
-
-
 def fill(image, rng, sizes=SIZES):
     with h5py.File(image, "w") as file:
         for k, size in enumerate(sizes):
@@ -62,12 +55,8 @@ def fill(image, rng, sizes=SIZES):
             file[f"group{k}"].attrs["unit"] = "m" * k
 
 
-@pytest.mark.parametrize("way", ["memory", "large"])
-def test_what_is_put_down_reads_back(tmp_path, way, request):
-    if way == "large":
-        request.getfixturevalue("large")
-    with put_down(tmp_path / "a.h5", 0) as image:
-        assert isinstance(image, io.BytesIO if way == "memory" else Sink)
+def test_what_is_put_down_reads_back(tmp_path):
+    with put_down(tmp_path / "a.h5") as image:
         fill(image, np.random.default_rng(0))
     rng = np.random.default_rng(0)
     with h5py.File(tmp_path / "a.h5") as file:
@@ -75,18 +64,15 @@ def test_what_is_put_down_reads_back(tmp_path, way, request):
             assert np.array_equal(file[f"group{k}/x"][()], rng.random(size))
 
 
-def test_both_ways_write_the_same_run(run, tmp_path, monkeypatch):
-    one = load(save(run, tmp_path / "one"))
-    monkeypatch.setattr(images, "MOST_IN_MEMORY", -1)
-    two = load(save(run, tmp_path / "two"))
-    for name, variable in one.variables.items():
-        assert variable.values.tobytes() == two.variables[name].values.tobytes()
+def test_the_file_is_that_which_hdf5_builds_in_memory(run, tmp_path, monkeypatch):
+    write_netcdf(run, tmp_path / "one.nc", {})
+    memory = io.BytesIO()
+    monkeypatch.setattr(netcdf, "put_down", lambda path: contextlib.nullcontext(memory))
+    write_netcdf(run, tmp_path / "two.nc", {})
+    assert (tmp_path / "one.nc").read_bytes() == memory.getvalue()
 
 
-@pytest.mark.parametrize("way", ["memory", "large"])
-def test_a_full_disk_is_an_error(tmp_path, monkeypatch, way, request):
-    if way == "large":
-        request.getfixturevalue("large")
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
     opened = type(tmp_path).open
     rooms = [0, 1, 100, *np.random.default_rng(1).integers(0, 2_000_000, 25).tolist()]
     for room in rooms:
@@ -95,16 +81,16 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch, way, request):
             "open",
             lambda path, *a, room=room, **k: Full(opened(path, *a, **k), room),
         )
-        with pytest.raises(OSError, match="No space left"), put_down(tmp_path / "a", 0) as image:
+        with pytest.raises(OSError, match="No space left"), put_down(tmp_path / "a") as image:
             fill(image, np.random.default_rng(0))
 
 
-def test_what_hdf5_makes_of_a_refusal_is_the_refusal(tmp_path, monkeypatch, large):
+def test_what_hdf5_makes_of_a_refusal_is_the_refusal(tmp_path, monkeypatch):
     opened = type(tmp_path).open
     monkeypatch.setattr(type(tmp_path), "open", lambda p, *a, **k: Full(opened(p, *a, **k), 1))
 
     def write():
-        with put_down(tmp_path / "a", 0) as image:
+        with put_down(tmp_path / "a") as image:
             image.write(b"more")
             raise RuntimeError("address of object past end of allocation")
 
@@ -130,8 +116,8 @@ def test_a_sink_gives_back_what_was_refused(tmp_path):
     assert (tmp_path / "a").read_bytes() == b"0123456789"
 
 
-def test_another_error_goes_through(tmp_path, large):
-    with pytest.raises(ZeroDivisionError), put_down(tmp_path / "a", 0):
+def test_another_error_goes_through(tmp_path):
+    with pytest.raises(ZeroDivisionError), put_down(tmp_path / "a"):
         raise ZeroDivisionError
 
 
@@ -143,9 +129,9 @@ def heard():
     signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, large, heard):
+def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, heard):
     def press():
-        with put_down(tmp_path / "a", 0) as image:
+        with put_down(tmp_path / "a") as image:
             os.kill(os.getpid(), signal.SIGINT)
             fill(image, np.random.default_rng(0))
 
@@ -154,35 +140,3 @@ def test_an_interrupt_waits_until_the_file_is_closed(tmp_path, large, heard):
     with h5py.File(tmp_path / "a") as file:
         assert file["group4/x"].shape == (200_000,)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def test_memory_holds_a_file_once(make_run, tmp_path, monkeypatch):
-    """What is estimated decides where the file is built, so it must not be too small."""
-    asked = []
-    real = images.put_down
-    monkeypatch.setattr(
-        "stiction.io.netcdf.put_down", lambda p, size: asked.append(size) or real(p, size)
-    )
-    write_netcdf(make_run(50, 400), tmp_path / "a.nc", {})
-    (size,) = asked
-    written = (tmp_path / "a.nc").stat().st_size
-    assert 0.75 * written < size <= written
-
-
-@pytest.mark.parametrize("threads", [True, False])
-def test_the_digest_is_that_of_the_file(tmp_path, threads, monkeypatch):
-    if not threads:
-
-        def refused(self):
-            raise RuntimeError("can't start new thread")
-
-        monkeypatch.setattr(images.threading.Thread, "start", refused)
-    with put_down(tmp_path / "a.h5", 0) as image:
-        fill(image, np.random.default_rng(0))
-    assert image.digest == file_digest(tmp_path / "a.h5")
-
-
-def test_a_file_too_large_for_memory_has_no_digest_yet(tmp_path, large):
-    with put_down(tmp_path / "a.h5", 0) as image:
-        fill(image, np.random.default_rng(0))
-    assert image.digest == ""

@@ -1,5 +1,6 @@
 """A solved run is kept somewhere, whatever becomes of the folder that it was meant for."""
 
+import dataclasses
 import errno
 import io
 import os
@@ -156,8 +157,12 @@ def test_an_interrupt_before_the_figures_is_one(run, here, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    assert not put(run, here / "drawing", draw=press).drawn
+    assert put(run, here / "drawing", draw=press) == Kept(here / "drawing", drawn=False)
+    # an untrusted run is drawn, too, and lands beside a good one
+    doubted = dataclasses.replace(run, status=Status.UNTRUSTED)
+    kept = put(doubted, here / "drawing", overwrite=True, draw=press)
+    assert kept == Kept(here / "drawing.failed", here / "drawing", drawn=False)
     monkeypatch.setattr("stiction.io.store.write_netcdf", press)
     with pytest.raises(KeyboardInterrupt):
         put(run, here / "run", draw=press)
-    assert names(here) == [".run.checkpoint", "drawing"]
+    assert names(here) == [".run.checkpoint", "drawing", "drawing.failed"]

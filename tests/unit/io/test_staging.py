@@ -1,5 +1,6 @@
 """Folders that appear complete or not at all."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -11,8 +12,12 @@ import pytest
 
 from stiction.errors import StoreError
 from stiction.io import staging
-from stiction.io.locks import mark_in_use, take
-from stiction.io.staging import MARK, TABLE, check_target, claimed, staged
+from stiction.io.contents import MARK, TABLE
+from stiction.io.locks import take
+from stiction.io.staging import check_target, claimed, staged, whereabouts
+
+WRITTEN = ["run", "run/run.nc", f"run/{MARK}"]
+STEPS = ("rename", "fsync", "unlink", "rmdir")
 
 
 def listing(folder):
@@ -20,24 +25,23 @@ def listing(folder):
 
 
 def write(path, text="new", overwrite=False):
-    with staged(path, overwrite=overwrite) as stage:
-        (stage.folder / MARK).write_text(text)
-        stage.complete()
+    with staged(path, overwrite=overwrite) as folder:
+        (folder / MARK).write_text(text)
+        (folder / "run.nc").write_text(text * 2)
 
 
 def test_folder_appears_complete_or_not_at_all(tmp_path):
-    with staged(tmp_path / "a" / "b") as stage:
-        (stage.folder / MARK).write_text("1")
+    with staged(tmp_path / "a" / "b") as folder:
+        (folder / MARK).write_text("1")
         assert not (tmp_path / "a" / "b").exists()
-        assert stage.folder.parent == tmp_path / "a"
-        stage.complete()
+        assert folder.parent == tmp_path / "a"
     assert listing(tmp_path) == ["a", "a/b", f"a/b/{MARK}"]
 
 
 def test_an_error_leaves_nothing(tmp_path):
     def fail():
-        with staged(tmp_path / "run") as stage:
-            (stage.folder / MARK).write_text("1")
+        with staged(tmp_path / "run") as folder:
+            (folder / MARK).write_text("1")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -62,12 +66,6 @@ def test_ctrl_c_while_a_folder_is_claimed_leaves_nothing(tmp_path, monkeypatch, 
             pytest.fail("the folder was claimed")
     finally:
         signal.signal(signal.SIGINT, before)
-    assert listing(tmp_path) == []
-
-
-def test_what_is_not_completed_is_removed(tmp_path):
-    with staged(tmp_path / "run") as stage:
-        (stage.folder / MARK).write_text("1")
     assert listing(tmp_path) == []
 
 
@@ -140,7 +138,7 @@ def test_overwriting_swaps(tmp_path):
         raise ZeroDivisionError
     assert (run / MARK).read_text() == "old"
     write(run, "new", overwrite=True)
-    assert listing(tmp_path) == ["run", f"run/{MARK}"]
+    assert listing(tmp_path) == WRITTEN
     assert (run / MARK).read_text() == "new"
 
 
@@ -148,10 +146,9 @@ def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
     run = tmp_path / "run"
 
     def race():
-        with staged(run) as stage:
+        with staged(run):
             run.mkdir()
             (run / "theirs").write_text("")
-            stage.complete()
 
     with pytest.raises(StoreError, match="a folder that exists"):
         race()
@@ -164,8 +161,8 @@ def test_leftovers_of_killed_runs_are_removed(tmp_path):
         "import os, sys\n"
         "from pathlib import Path\n"
         "from stiction.io.staging import staged\n"
-        "with staged(Path(sys.argv[1])) as stage:\n"
-        "    (stage.folder / 'half').write_text('')\n"
+        "with staged(Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'half').write_text('')\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "run")], check=False)
@@ -173,9 +170,8 @@ def test_leftovers_of_killed_runs_are_removed(tmp_path):
     lock, leftover = sorted(tmp_path.iterdir())
     assert lock.name == ".run.lock"
     assert leftover.name.startswith(".run.partial-")
-    with staged(tmp_path / "run") as alive:
+    with staged(tmp_path / "run"):
         assert not leftover.exists()
-        alive.complete()
     assert listing(tmp_path) == ["run"]
 
 
@@ -187,20 +183,19 @@ def test_the_second_of_two_runs_is_refused(tmp_path):
                 second.__enter__()
             assert all(word in str(caught.value) for word in ("needs", "Why:", "Try:"))
         # neither is the first one's folder taken for a leftover
-        assert alive.folder.exists()
-        alive.complete()
+        assert alive.exists()
     assert listing(tmp_path) == ["run"]
 
 
 def test_a_run_that_ended_meanwhile_is_not_replaced(tmp_path, monkeypatch):
     """It ends between the look at the folder and the lock."""
-    taken = staging._first_taken
+    taken = staging._take
 
-    def late(path, ended):
+    def late(path):
         path.mkdir()
-        return taken(path, ended)
+        return taken(path)
 
-    monkeypatch.setattr(staging, "_first_taken", late)
+    monkeypatch.setattr(staging, "_take", late)
     with pytest.raises(StoreError, match="a folder that exists"), claimed(tmp_path / "run"):
         raise AssertionError
     assert listing(tmp_path) == ["run"]
@@ -231,9 +226,8 @@ def test_a_parent_that_another_run_removed_is_made_again(tmp_path, monkeypatch):
 def test_a_folder_that_vanished_is_made_again(tmp_path):
     with claimed(tmp_path / "a" / "run") as claim:
         shutil.rmtree(tmp_path / "a")
-        with staged(claim) as stage:
-            (stage.folder / MARK).write_text("1")
-            stage.complete()
+        with staged(claim) as folder:
+            (folder / MARK).write_text("1")
     assert listing(tmp_path) == ["a", "a/run", f"a/run/{MARK}"]
 
 
@@ -246,22 +240,14 @@ def test_a_claim_that_another_took_meanwhile_is_lost(tmp_path):
 
 
 def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
-    theirs = [".run.old-1.checkpoint", ".run.partial-a.lock", ".run2.partial-abc", ".runs.old-1"]
+    theirs = [".run.checkpoint", ".run.old-1.checkpoint", ".run.checkpoint.1234abcd.lock"]
+    theirs += [".run.partial-a.lock", ".run2.partial-abc", ".runs.old-1"]
     for name in theirs:
         (tmp_path / name).write_text("")
-    ours = [".run.checkpoint.new-1234abcd", ".run.checkpoint.new"]
-    for name in ours:
-        (tmp_path / name).write_text("")
-    (tmp_path / ".run.checkpoint.try-1234abcd").mkdir()
-    # a run of an earlier version locks its hidden folder, and knows nothing of claims
-    earlier = tmp_path / ".run.partial-earlier"
-    earlier.mkdir()
-    descriptor = os.open(earlier, os.O_RDONLY)
-    mark_in_use(descriptor)
+    (tmp_path / ".run.checkpoint.1234abcd.part").write_text("")
+    (tmp_path / ".run.partial-1234abcd").mkdir()
     write(tmp_path / "run")
-    os.close(descriptor)
-    left = sorted([*theirs, earlier.name])
-    assert listing(tmp_path) == [*left, "run", f"run/{MARK}"]
+    assert listing(tmp_path) == [*sorted(theirs), *WRITTEN]
 
 
 @pytest.mark.parametrize(
@@ -292,13 +278,12 @@ def test_files_that_appear_meanwhile_are_kept(tmp_path):
     write(run, "old")
 
     def race():
-        with staged(run, overwrite=True) as stage:
+        with staged(run, overwrite=True):
             (run / "notes.txt").write_text("mine")
-            stage.complete()
 
     with pytest.raises(StoreError, match=r"notes\.txt"):
         race()
-    assert listing(tmp_path) == ["run", "run/notes.txt", f"run/{MARK}"]
+    assert listing(tmp_path) == sorted([*WRITTEN, "run/notes.txt"])
 
 
 def test_what_we_wrote_is_replaced(tmp_path):
@@ -310,7 +295,7 @@ def test_what_we_wrote_is_replaced(tmp_path):
     for name in ours:
         (run / name).write_text("")
     write(run, overwrite=True)
-    assert listing(tmp_path) == ["run", f"run/{MARK}"]
+    assert listing(tmp_path) == WRITTEN
 
 
 def test_a_table_is_replaced_with_its_runs_alone(tmp_path):
@@ -324,13 +309,89 @@ def test_a_table_is_replaced_with_its_runs_alone(tmp_path):
         check_target(folder, overwrite=True)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="locks of folders are a POSIX thing")
-def test_a_swap_cut_in_half_gives_the_old_result_back(tmp_path):
-    write(tmp_path / "run", "old")
+def test_an_older_result_set_aside_is_found_and_given_back(tmp_path):
+    run, aside = tmp_path / "run", tmp_path / ".run.old-0123abcd"
+    assert whereabouts(run) == run
+    write(run, "old")
     # what is there when a run is killed between the two renames
-    (tmp_path / "run").rename(tmp_path / ".run.old-0123abcd")
+    run.rename(aside)
     (tmp_path / ".run.partial-xyz").mkdir()
-    with pytest.raises(StoreError, match="a folder that exists"), staged(tmp_path / "run") as s:
-        s.complete()
-    assert (tmp_path / "run" / MARK).read_text() == "old"
-    assert listing(tmp_path) == ["run", f"run/{MARK}"]
+    assert whereabouts(run) == aside
+    with pytest.raises(StoreError, match="a folder that exists"), staged(run):
+        pytest.fail("the folder was claimed")
+    assert whereabouts(run) == run
+    assert read(run) == "old"
+    assert listing(tmp_path) == WRITTEN
+
+
+def read(path):
+    folder = whereabouts(path)
+    text = (folder / MARK).read_text()
+    assert (folder / "run.nc").read_text() == text * 2
+    return text
+
+
+def killed_after(step, path):
+    """Overwrite in another process, killed before or after one of its calls; False if it ends."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    count = itertools.count()
+
+    def counted(call):
+        def inner(*args, **options):
+            if next(count) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = call(*args, **options)
+            if next(count) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return inner
+
+    try:
+        with staged(path, overwrite=True) as folder:
+            (folder / MARK).write_text("new")
+            (folder / "run.nc").write_text("newnew")
+            for name in STEPS:
+                setattr(os, name, counted(getattr(os, name)))
+    finally:
+        os._exit(0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by POSIX signals")
+def test_a_kill_hides_nothing(tmp_path, monkeypatch):
+    # nothing here outlasts the machine, so nothing waits for the disk
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    path = tmp_path / "run"
+    seen = []
+    for step in itertools.count():
+        write(path, "old", overwrite=True)
+        if not killed_after(step, path):
+            break
+        seen.append(read(path))
+        write(path, "again", overwrite=True)
+        assert [p.name for p in tmp_path.iterdir()] == ["run"]
+    assert seen[0] == "old"
+    assert seen[-1] == "new"
+    # once the new one is there it stays
+    assert seen == sorted(seen, reverse=True)
+    assert len(seen) > 10
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_rename_that_fails_gives_the_old_one_back(tmp_path, monkeypatch, there):
+    if there:
+        write(tmp_path / "run", "old")
+    real, before = os.rename, listing(tmp_path)
+
+    def refuse(a, b):
+        if ".partial-" in str(a):
+            raise OSError(5, "Input/output error")
+        real(a, b)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(StoreError, match="Input/output"):
+        write(tmp_path / "run", "new", overwrite=True)
+    assert listing(tmp_path) == before
+    assert not there or read(tmp_path / "run") == "old"

@@ -1,4 +1,4 @@
-"""Files take their place complete, and never meet those of another process."""
+"""Formats of figures, and what killed drawings left."""
 
 import os
 import time
@@ -7,31 +7,6 @@ import pytest
 
 from stiction.errors import ModelError
 from stiction.plot.files import check_looks, written
-
-
-def test_two_drawings_at_once_do_not_collide(tmp_path):
-    path = tmp_path / "figures" / "phase.png"
-    with written(path) as one:
-        one.write_text("one")
-        with written(path) as two:
-            assert two != one
-            two.write_text("two")
-        assert path.read_text() == "two"
-    assert path.read_text() == "one"
-    assert [p.name for p in path.parent.iterdir()] == ["phase.png"]
-
-
-def test_what_fails_leaves_nothing(tmp_path):
-    path = tmp_path / "phase.png"
-
-    def draw():
-        with written(path) as partial:
-            partial.write_text("half")
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space"):
-        draw()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_killed_drawings_left_goes_when_it_is_old(tmp_path):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.trial import read_in_child
+from stiction.core.files import read_in_child
 from stiction.errors import ModelError
 from stiction.solids.mesh.checks import EdgeTable, edge_table
 

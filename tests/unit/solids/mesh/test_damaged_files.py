@@ -8,7 +8,7 @@ import meshio
 import numpy as np
 import pytest
 
-from stiction.core import trial
+from stiction.core import files as core_files
 from stiction.errors import ModelError
 from stiction.solids.mesh import files
 from stiction.solids.mesh.model import Mesh, rectangle
@@ -101,7 +101,7 @@ def test_arrays_of_damaged_files_fit_together(whole, tmp_path, monkeypatch):
     ],
 )
 def test_files_that_keep_their_reader_busy_are_given_up(tmp_path, monkeypatch, name, text):
-    monkeypatch.setattr(trial, "_LEAST_S", 3.0)
+    monkeypatch.setattr(core_files, "_LEAST_S", 3.0)
     (tmp_path / name).write_text(text)
     with pytest.raises(ModelError, match="a file of a mesh"):
         Mesh.read(tmp_path / name)
@@ -138,9 +138,9 @@ def test_what_the_child_prints_is_not_its_answer(tmp_path):
     path.write_text("abc")
     work = "(print('noise'), open(path, 'rb').read())[1]"
     bounds = {"bytes_per_s": 1e6, "memory_per_byte": 1}
-    assert trial.read_in_child(path, "print('more noise')", work, **bounds) == b"abc"
+    assert core_files.read_in_child(path, "print('more noise')", work, **bounds) == b"abc"
     with pytest.raises(ValueError, match="ZeroDivisionError: division by zero"):
-        trial.read_in_child(path, "", "1 / 0", **bounds)
+        core_files.read_in_child(path, "", "1 / 0", **bounds)
     with pytest.raises(ValueError, match="MemoryError"):
-        trial.read_in_child(path, "", "bytes(1 << 40)", **bounds)
-    assert io.BytesIO(trial.read_in_child(path, "", "b''", **bounds)).read() == b""
+        core_files.read_in_child(path, "", "bytes(1 << 40)", **bounds)
+    assert io.BytesIO(core_files.read_in_child(path, "", "b''", **bounds)).read() == b""

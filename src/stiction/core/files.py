@@ -1,4 +1,6 @@
-"""Reading a file that may be damaged: by another process, which may hang or crash.
+"""Files: written whole or not at all, and read although they may be damaged.
+
+A file is written under a hidden name, `.NAME.xxxxxxxx.part`, and takes its name in one step.
 
 A damaged file can keep a library busy without end, ask for any amount of memory, or crash the
 process. A file of HDF5 whose digest fits is opened at once; one without a digest, or changed by its
@@ -7,12 +9,45 @@ user, is first read by another process. Meshes are always read by one, which ret
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import os
+import secrets
 import stat
+import struct
 import subprocess
 import sys
+import time
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["check_readable", "read_in_child", "regular"]
+from stiction.errors import StoreError
+
+__all__ = [
+    "STALE_S",
+    "UNREADABLE",
+    "atomic_write",
+    "check_readable",
+    "flush",
+    "read_in_child",
+    "regular",
+    "regular_bytes",
+    "remove_stale",
+    "writing",
+]
+
+STALE_S = 3600.0
+"""Age beyond which a half-written file was left by a process that was killed [s]."""
+
+# beneath the readers of text, JSON, CSV, ZIP and HDF5
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, SyntaxError),
+    *(RuntimeError, AssertionError, MemoryError, EOFError, csv.Error, struct.error, zlib.error),
+    zipfile.BadZipFile,
+)
+"""What a damaged file can raise."""
 
 _LEAST_S, _BYTES_PER_S = 15.0, 10e6
 _SPARE_BYTES = 2 << 30
@@ -52,12 +87,94 @@ def read():
 """
 
 
+@contextlib.contextmanager
+def writing(
+    where: str | Path,
+    needs: str,
+    why: str,
+    try_: str,
+    errors: tuple[type[Exception], ...] = (OSError,),
+) -> Iterator[None]:
+    """Turn what the system refuses inside a with statement into a StoreError that says why."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except errors as error:
+        got = getattr(error, "strerror", None) or str(error)
+        raise StoreError(str(where), got, needs, why, try_) from error
+
+
+@contextlib.contextmanager
+def atomic_write(path: Path, *, sync: bool = False) -> Iterator[Path]:
+    """Give a hidden name beside `path` to write to; it takes the place of `path` in one step.
+
+    Folders above `path` are made. Whatever goes wrong, no half-written file is left, and `path`
+    stays as it was. Of two processes that write the same file the last one stays, whole.
+
+    Parameters
+    ----------
+    path : the file
+    sync : put the content on disk before it takes the name
+
+    Verified by: tests/unit/core/test_files.py::test_two_writers_do_not_collide
+    """
+    partial = path.with_name(f".{path.name.lstrip('.')}.{secrets.token_hex(4)}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        if sync:
+            flush(partial)
+        os.replace(partial, path)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def remove_stale(partials: Iterable[Path], age: float = STALE_S) -> None:
+    """Remove half-written files of processes that were killed.
+
+    Parameters
+    ----------
+    age : of the youngest that is removed [s]
+    """
+    for partial in partials:
+        with contextlib.suppress(OSError):
+            if time.time() - partial.stat().st_mtime >= age:
+                partial.unlink()
+
+
+def flush(path: Path) -> None:
+    """Return when a file, or the list of names of a folder, is on disk."""
+    if path.is_dir() and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def regular(path: Path) -> bool:
     """Return whether a file is there: no folder, and no pipe, which would wait for a writer."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
         return False
+
+
+def regular_bytes(path: Path) -> bytes:
+    """Return the content of a regular file; a pipe of that name would keep its reader waiting.
+
+    Raises
+    ------
+    OSError : if it is no regular file, or cannot be read.
+
+    Verified by: tests/unit/studies/test_store.py::test_pipes_in_place_of_files_are_damage
+    """
+    if not regular(path):
+        raise FileNotFoundError(2, "no such file", str(path))
+    return path.read_bytes()
 
 
 def check_readable(path: Path) -> None:
