@@ -203,6 +203,21 @@ def test_branches_open_and_close_under_a_ramp():
     assert opened == pytest.approx([H_MIN / 0.28, 2.0 + H_MIN / 0.28], rel=1e-10)
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_branches_open_on_the_other_side_within_one_segment(own):
+    """The load turns round while the mass sticks: |f - k x| = h_min on the other side."""
+    wave = UserLoad(lambda t: 0.4 * np.sin(t)) if own else Sine(0.4, 1.0)
+    run = solve(dataclasses.replace(ONE, load=wave), Quasistatic(), (0.0, 8.0))
+    # slip ends where it carries h_min at least, so that x is known from the time
+    first, second = 0.4 * np.sin(run.event_log.time[[1, 3]]) - np.array([H_MIN, -H_MIN])
+    expected = [
+        np.arcsin(H_MIN / 0.4),
+        np.pi - np.arcsin((first - H_MIN) / 0.4),
+        2.0 * np.pi + np.arcsin((second + H_MIN) / 0.4),
+    ]
+    assert [loss.time for loss in losses(run)] == pytest.approx(expected, rel=1e-9)
+
+
 def test_onset_under_a_ramp_jumps_to_the_stable_branch():
     """At w = mu_s N rest ends; v jumps to the far root of h(v) = mu_s N and relaxes to r/k."""
     run = solve(dataclasses.replace(ONE, load=Ramp(0.5)), Quasistatic(), (0.0, 8.0))

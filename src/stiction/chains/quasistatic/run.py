@@ -90,21 +90,25 @@ def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float
 
 def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
     from stiction.chains.quasistatic import damped_rise, play
-    from stiction.chains.quasistatic.sweeping import Sweep
+    from stiction.chains.quasistatic.slip_frame import Frame
+    from stiction.chains.quasistatic.slip_series import LinearSlip
+    from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
 
-    if not weak.constant:
-        if not weak.strengthens and not chain.link_damping.any():
-            return Sweep(method, chain, request, may_slip=False).run()
-        from stiction.chains.quasistatic.sliding import Slide
-
-        return Slide(method, chain, request, weak).run()
-    if play.is_play(chain):
+    if weak.constant and play.is_play(chain):
         span = (request.t_start, request.t_end)
         path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events)
         return play.play_history(chain, request, path, method.max_events)
-    if damped_rise.applies(chain, request):
+    if weak.constant and damped_rise.applies(chain, request):
         return damped_rise.rise_history(chain, request)
-    return Sweep(method, chain, request, may_slip=True).run()
+    frame = Frame(chain)
+    slip: SlipMotion
+    if weak.constant or not (weak.strengthens or chain.link_damping.any()):
+        slip = LinearSlip(frame, may_slip=weak.constant)
+    else:
+        from stiction.chains.quasistatic.sliding import BranchSlip
+
+        slip = BranchSlip(frame, weak, method.choice, request)
+    return Stepper(method, chain, request, frame, slip).run()
 
 
 def _check_start(chain: Chain, t: float) -> None:

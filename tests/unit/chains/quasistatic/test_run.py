@@ -28,7 +28,9 @@ from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
 from stiction.chains.quasistatic import damped_rise, play
 from stiction.chains.quasistatic.load_path import LoadPath, slope
-from stiction.chains.quasistatic.sweeping import Sweep
+from stiction.chains.quasistatic.slip_frame import Frame
+from stiction.chains.quasistatic.slip_series import LinearSlip
+from stiction.chains.quasistatic.stepper import Stepper
 from stiction.core.run import Request
 from stiction.exact import chains as exact
 from stiction.laws import RandomCoulomb
@@ -55,7 +57,9 @@ def by_play(chain, t_end, rows=201):
 
 
 def by_modes(chain, t_end, rows=201):
-    history = Sweep(Quasistatic(), chain, request(t_end, rows), may_slip=True).run()
+    frame = Frame(chain)
+    slip = LinearSlip(frame, may_slip=True)
+    history = Stepper(Quasistatic(), chain, request(t_end, rows), frame, slip).run()
     assert history.time.size == rows
     return history
 
