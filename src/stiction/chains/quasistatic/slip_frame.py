@@ -33,6 +33,7 @@ __all__ = ["Frame", "LoadSeries", "Recorder", "Span", "Step"]
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
+State = tuple[Floats, Floats, Floats, Floats, Floats]
 
 _CHUNK = 1 << 16
 _TERMS = 31
@@ -167,7 +168,7 @@ class Span(Protocol):
     def parameter(self, t: Floats) -> Floats:
         """Return the parameters of times t [s] inside the stretch."""
 
-    def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def state(self, u: Floats) -> State:
         """Return time, dt/du (m,), and slip place, slip rate, friction (n, m)."""
 
 
@@ -186,7 +187,7 @@ class Step:
         """Return the fraction of the segment at the times `t` [s]."""
         return (t - self.t) / self.h
 
-    def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def state(self, u: Floats) -> State:
         """Return times [s], dt/du, places [m], velocities [m/s] and friction [N] at `u`."""
         p = powers(u, self.y.shape[1])
         rate = np.full(u.size, self.h)
@@ -222,9 +223,8 @@ class Recorder:
 
     def first(self, span: Span, mode: Signs) -> None:
         """Save the start, with the velocities just after it."""
-        t, _, y, w, friction = span.state(np.array([span.u[0]]))
-        self._row(0, float(t[0]), y[:, 0], w[:, 0], friction[:, 0], mode)
         self.filled = 1
+        self.save(slice(0, 1), span.state(np.array([span.u[0]])), mode, self.so_far)
 
     def stretch(self, span: Span, mode: Signs) -> None:
         """Add one stretch: its saved times and its energies."""
@@ -232,29 +232,41 @@ class Recorder:
         ends, _, *_ = span.state(np.array([u0, u1]))
         # a stretch that ends at a saved time may miss it by rounding
         reached = float(ends[1]) + 1e-13 * (self.request.t_end - self.request.t_start)
-        stop = int(np.searchsorted(self.time, reached, side="right"))
-        stop = max(stop, self.filled)
-        saves = self.time[self.filled : stop]
+        stop = max(int(np.searchsorted(self.time, reached, side="right")), self.filled)
+        rows, self.filled = slice(self.filled, stop), stop
+        saves = self.time[rows]
         at = np.clip(span.parameter(saves), u0, u1) if saves.size else np.empty(0)
-        cuts = np.concatenate([[u0], at, [u1]])
-        gain = self._integrals(span, cuts)
-        total = self.so_far + np.cumsum(gain, axis=0)
+        total = self.so_far + np.cumsum(self._integrals(span, np.r_[u0, at, u1]), axis=0)
         self.so_far = total[-1]
         if saves.size:
-            _, _, y, w, friction = span.state(at)
-            for j in range(saves.size):
-                row = self.filled + j
-                self._row(row, float(saves[j]), y[:, j], w[:, j], friction[:, j], mode)
-                self._energies(row, total[j])
-        self.filled = stop
+            self.save(rows, span.state(at), mode, total[:-1])
 
     def last(self, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
         """Save the state at which a run ends early, if it is not saved yet."""
         if self.filled == 0 or self.time[self.filled - 1] < t:
-            self.time[self.filled] = t
-            self._row(self.filled, t, y, w, friction, mode)
-            self._energies(self.filled, self.so_far)
-            self.filled += 1
+            rows = slice(self.filled, self.filled + 1)
+            self.time[self.filled], self.filled = t, rows.stop
+            none = np.empty(0)
+            self.save(
+                rows, (none, none, y[:, None], w[:, None], friction[:, None]), mode, self.so_far
+            )
+
+    def save(self, rows: slice, state: State, mode: Signs, total: Floats) -> None:
+        """Save samples.
+
+        Parameters
+        ----------
+        rows : which of the saved times
+        state : as `Span.state` gives it
+        mode : (n,), or (m, n)
+        total : (m, n + 2) work, viscous heat and friction heats [J] since the start
+        """
+        frame, (_, _, y, w, friction) = self.frame, state
+        self.x[rows] = y.T + frame.belt * self.time[rows, None]
+        self.v[rows], self.friction[rows] = w.T + frame.belt, friction.T
+        self.mode[rows] = np.where(frame.free, np.sign(w.T), mode)
+        self.work[rows], self.viscous[rows] = total[..., 0], total[..., 1]
+        self.heat[rows] = total[..., 2:]
 
     def event(
         self, t: float, i: int, modes: tuple[int, int], state: tuple[float, float, float, float]
@@ -333,19 +345,10 @@ class Recorder:
             reason=reason,
             losses=losses,
             checks=checks,
+            inertia=False,
         )
 
     # ---- inner parts
-
-    def _row(self, row: int, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
-        frame = self.frame
-        self.x[row] = y + frame.belt * t
-        self.v[row] = w + frame.belt
-        self.friction[row] = friction
-        self.mode[row] = np.where(frame.free, np.sign(w), mode)
-
-    def _energies(self, row: int, total: Floats) -> None:
-        self.work[row], self.viscous[row], self.heat[row] = total[0], total[1], total[2:]
 
     def _integrals(self, span: Span, cuts: Floats) -> Floats:
         """Return (cuts - 1, n + 2) gains of work, viscous heat and friction heats."""

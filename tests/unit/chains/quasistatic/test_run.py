@@ -26,7 +26,7 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine, SumOf
 from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
-from stiction.chains.quasistatic import damped_rise, play
+from stiction.chains.quasistatic import play
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.chains.quasistatic.slip_frame import Frame
 from stiction.chains.quasistatic.slip_series import LinearSlip
@@ -262,7 +262,7 @@ def test_damped_rise_is_the_closed_form():
         law=Coulomb(0.15),
         load=Ramp(1.5),
     )
-    assert damped_rise.applies(chain, request(15.0))
+    assert play.is_play(chain, request(15.0))
     run = solve(chain, Quasistatic(), (0.0, 15.0))
     critical = exact.critical_force(chain.masses, 0.15)
     x, v = exact.damped_ramp(run.time, 1.5, critical, chain.stiffness, chain.damping)
@@ -288,8 +288,8 @@ def test_damped_rise_equals_modes(supports, sign):
         supports=supports,
         load_vector=end[way],
     )
-    assert damped_rise.applies(chain, request(15.0))
-    a, b = damped_rise.rise_history(chain, request(15.0)), by_modes(chain, 15.0)
+    assert play.is_play(chain, request(15.0))
+    a, b = by_play(chain, 15.0), by_modes(chain, 15.0)
     np.testing.assert_allclose(a.x, b.x, atol=1e-12)
     np.testing.assert_allclose(a.v, b.v, atol=1e-12)
     np.testing.assert_array_equal(a.mode, b.mode)
