@@ -22,7 +22,7 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine
 from stiction.chains.branching import BranchSet, SlideFrom, StayStuck, branches
 from stiction.chains.methods import EventDriven, Quasistatic
-from stiction.chains.quasistatic.weakening import Weakening
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.exact import chains as exact
 from stiction.io.scenario import read_scenario
 
@@ -86,7 +86,7 @@ def test_a_strong_damper_leaves_one_branch():
 @pytest.mark.parametrize("law", [LAW, HYPERBOLA, StaticKinetic(0.3, 0.15)])
 def test_every_branch_solves_the_inclusion(n, law):
     chain = Chain(mass=1.0, n=n, stiffness=20.0, damping=1.0, law=law)
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     rng = np.random.default_rng(n)
     counts = set()
     for _ in range(12):
@@ -111,7 +111,7 @@ def test_two_masses_against_a_grid_of_starts():
     chain = Chain(
         mass=[1.0, 1.0], stiffness=20.0, damping=0.5, law=ExponentialWeakening(0.3, 0.1, 0.5)
     )
-    weak, c = Weakening.of(chain), chain.damping_matrix()
+    weak, c = FrictionCurve.of(chain), chain.damping_matrix()
     x = np.linalg.solve(chain.stiffness_matrix(), np.array([0.0, 9.0]) - np.array([2.5, 2.8]))
     found = branches(chain, 9.0, x)
     known = np.array([branch.velocity for branch in found.branches])
@@ -291,7 +291,7 @@ def test_no_continuation_without_dampers():
 def check_inclusion(chain, run):
     """Every saved state solves the inclusion, from dense matrices; the energies close."""
     k, c, bound = chain.stiffness_matrix(), chain.damping_matrix(), chain.stick_bound
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     t, x, v, mode = (run.time, *(run.variables[name].values for name in ("x", "v", "mode")))
     drive = np.multiply.outer(chain.load.at(t), chain.load_shares) - x @ k - v @ c
     drive += np.multiply.outer(chain.plate_speed * t, chain.plate_springs)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory
-from stiction.chains.quasistatic.keeping import (
+from stiction.chains.quasistatic.checkpoint import (
     numbers_of,
     pack_recorder,
     unpack_recorder,

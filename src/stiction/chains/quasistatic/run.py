@@ -16,8 +16,8 @@ from stiction.chains.elastic import Elastic
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.quasistatic.load_path import LoadPath, finite_until, slope
-from stiction.chains.quasistatic.weakening import Weakening
 from stiction.core.audit import Check
 from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
@@ -64,7 +64,7 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     until = finite_until(chain.load.pieces(), request.t_start, request.t_end, method.load_samples)
     if until < request.t_end:
         return _cut_short(chain, method, request, until)
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     if not chain.link_damping.any() and not weak.strengthens:
         _check_start(chain, request.t_start)
     history = _history(method, chain, request, weak)
@@ -86,10 +86,12 @@ def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float
     return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
 
 
-def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
+def _history(
+    method: Quasistatic, chain: Chain, request: Request, weak: FrictionCurve
+) -> ChainHistory:
     from stiction.chains.quasistatic import play
+    from stiction.chains.quasistatic.linear_slip import LinearSlip
     from stiction.chains.quasistatic.slip_frame import Frame
-    from stiction.chains.quasistatic.slip_series import LinearSlip
     from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
 
     if weak.constant and play.is_play(chain, request):
@@ -101,9 +103,9 @@ def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakenin
     if weak.constant or not (weak.strengthens or chain.link_damping.any()):
         slip = LinearSlip(frame, may_slip=weak.constant)
     else:
-        from stiction.chains.quasistatic.sliding import BranchSlip
+        from stiction.chains.quasistatic.nonlinear_slip import NonlinearSlip
 
-        slip = BranchSlip(frame, weak, method.choice, request)
+        slip = NonlinearSlip(frame, weak, method.choice, request)
     return Stepper(method, chain, request, frame, slip).run()
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
-from stiction.chains.quasistatic.weakening import Weakening
 
 __all__ = ["Arc", "Event", "SlipBranch"]
 
@@ -53,7 +53,7 @@ class SlipBranch:
     """
 
     frame: Frame
-    weak: Weakening
+    weak: FrictionCurve
     load: LoadSeries
     end: float
     a: npt.NDArray[np.intp]

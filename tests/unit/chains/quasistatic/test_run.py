@@ -27,9 +27,9 @@ from stiction.chains import PiecewiseLinear, Sine, SumOf
 from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
 from stiction.chains.quasistatic import play
+from stiction.chains.quasistatic.linear_slip import LinearSlip
 from stiction.chains.quasistatic.load_path import LoadPath, slope
 from stiction.chains.quasistatic.slip_frame import Frame
-from stiction.chains.quasistatic.slip_series import LinearSlip
 from stiction.chains.quasistatic.stepper import Stepper
 from stiction.core.run import Request
 from stiction.exact import chains as exact

@@ -17,17 +17,17 @@ import numpy.typing as npt
 from stiction.chains.branching import MOST_MASSES, Branch, least_slip_force, velocities
 from stiction.chains.policies import BranchChoice
 from stiction.chains.quasistatic.fast_flow import FastFlow
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.quasistatic.slip_branch import Arc, Event, SlipBranch
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
 from stiction.chains.quasistatic.stepper import SlipMotion, Stepper, reserve
-from stiction.chains.quasistatic.weakening import Weakening
 from stiction.core.audit import Check, Kind
 from stiction.core.checkpoint import kept_array
 from stiction.core.determinism import Loss
 from stiction.core.run import Request
 from stiction.errors import ModelError, Status
 
-__all__ = ["BranchSlip"]
+__all__ = ["NonlinearSlip"]
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
@@ -37,7 +37,7 @@ _MOST = 200
 _WATCHES = 32
 
 
-class BranchSlip(SlipMotion):
+class NonlinearSlip(SlipMotion):
     """Slip of one chain under friction that depends on speed.
 
     Parameters
@@ -50,7 +50,7 @@ class BranchSlip(SlipMotion):
     unsettled: ClassVar[str] = "branches"
 
     def __init__(
-        self, frame: Frame, weak: Weakening, choice: BranchChoice, request: Request
+        self, frame: Frame, weak: FrictionCurve, choice: BranchChoice, request: Request
     ) -> None:
         self.frame, self.weak, self.choice, self.request = frame, weak, choice, request
         self.damping = frame.chain.damping_matrix()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.quasistatic.deciding import Decider, Moment, tridiagonal_solver
+from stiction.chains.quasistatic.active_set import Decider, Moment, tridiagonal_solver
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
 from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
 from stiction.core.determinism import Loss
