@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.chains.elastic import Elastic
 from stiction.chains.model import Chain
 from stiction.chains.policies import BranchChoice, SlideFrom, StayStuck
-from stiction.chains.quasistatic.weakening import Weakening
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.root_boxes import Balance, roots_in
 from stiction.errors import ModelError
 from stiction.laws.friction import without_memory
@@ -155,7 +155,7 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     )
     f = number("branches.force", force, unit="N", why=why, try_=try_)
     place = numbers("branches.x", x, size=chain.n_mass, per="mass", unit="m", why=why, try_=try_)
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     if weak.constant and not chain.link_damping.any():
         raise ModelError(
             "branches",
@@ -171,12 +171,12 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     return BranchSet(tuple(found), drive, unique, certified, end)
 
 
-def velocities(chain: Chain, weak: Weakening, drive: Floats) -> list[Branch]:
+def velocities(chain: Chain, weak: FrictionCurve, drive: Floats) -> list[Branch]:
     """Return the branches for drives R [N], rest first, then by rising speed."""
     return search(chain, weak, drive)[0]
 
 
-def search(chain: Chain, weak: Weakening, drive: Floats) -> tuple[list[Branch], bool]:
+def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branch], bool]:
     """Return the branches for drives R [N], and whether it is proved that there are no others."""
     damping, bound = chain.damping_matrix(), np.asarray(chain.stick_bound)
     size = np.abs(drive) + bound
@@ -197,7 +197,7 @@ def search(chain: Chain, weak: Weakening, drive: Floats) -> tuple[list[Branch], 
     return found, certified
 
 
-def _cannot_slip(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -> bool:
+def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs) -> bool:
     """Return whether no mass has the drive that slip of these signs takes at any speed.
 
     v'R = v'Cv + sum N mu |v| needs one whose drive along its slip exceeds N mu_kinetic.
@@ -209,7 +209,7 @@ def _cannot_slip(damping: Floats, weak: Weakening, drive: Floats, mode: Signs) -
     return bool((reserve >= 0.0).all() and (reserve > 0.0).any())
 
 
-def _is_stable(damping: Floats, weak: Weakening, v: Floats, mode: Signs) -> bool:
+def _is_stable(damping: Floats, weak: FrictionCurve, v: Floats, mode: Signs) -> bool:
     a = np.flatnonzero(mode)
     if a.size == 0:
         return True
@@ -218,7 +218,7 @@ def _is_stable(damping: Floats, weak: Weakening, v: Floats, mode: Signs) -> bool
 
 
 def _of_mode(
-    chain: Chain, weak: Weakening, drive: Floats, mode: Signs
+    chain: Chain, weak: FrictionCurve, drive: Floats, mode: Signs
 ) -> tuple[list[Floats], bool]:
     """Return all v with the signs of `mode` and C v + N mu sign = R on the slipping masses.
 
@@ -252,7 +252,12 @@ def _of_mode(
 
 
 def _of_block(
-    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], links: Floats
+    damping: Floats,
+    weak: FrictionCurve,
+    drive: Floats,
+    mode: Signs,
+    block: list[int],
+    links: Floats,
 ) -> tuple[list[Floats], bool]:
     """Return the roots of neighbours that slip, and whether it is sure that there are no others.
 
@@ -269,7 +274,7 @@ def _of_block(
     return _shot(damping, weak, drive, mode, block), sure
 
 
-def _on_edge(damping: Floats, weak: Weakening, drive: Floats, mode: Signs, i: int) -> bool:
+def _on_edge(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, i: int) -> bool:
     """Return whether two roots of one mass meet within rounding, or one goes to infinity."""
     c, n = float(damping[i, i]), mode.size
     fall, push = float(weak.falls[i]), float(mode[i] * drive[i])
@@ -283,7 +288,7 @@ def _on_edge(damping: Floats, weak: Weakening, drive: Floats, mode: Signs, i: in
 
 
 def _linear(
-    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int]
+    damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int]
 ) -> tuple[list[Floats], bool]:
     """Return the root of a block whose friction does not depend on speed, if it has one."""
     part, sign = damping[np.ix_(block, block)], mode[block].astype(np.float64)
@@ -301,7 +306,12 @@ def _linear(
 
 
 def _boxed(
-    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], links: Floats
+    damping: Floats,
+    weak: FrictionCurve,
+    drive: Floats,
+    mode: Signs,
+    block: list[int],
+    links: Floats,
 ) -> tuple[list[Floats], bool]:
     """Return the roots of a block of two or three masses under friction that weakens."""
     sign = mode[block].astype(np.float64)
@@ -315,7 +325,7 @@ def _boxed(
 
 
 def _farthest(
-    weak: Weakening, sign: Floats, drive: Floats, block: list[int], links: Floats
+    weak: FrictionCurve, sign: Floats, drive: Floats, block: list[int], links: Floats
 ) -> tuple[float, bool]:
     """Return a speed [m/s] that no root of a block exceeds, and whether that is sure."""
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
@@ -337,7 +347,7 @@ def _farthest(
 
 
 def _shot(
-    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int]
+    damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int]
 ) -> list[Floats]:
     """Return the roots of one block, by shooting from its first mass to its last.
 
@@ -385,7 +395,7 @@ def _with_dips(last: Callable[[Floats], Floats], speeds: Floats) -> Floats:
 
 
 def _shoot(
-    damping: Floats, weak: Weakening, drive: Floats, mode: Signs, block: list[int], u: Floats
+    damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int], u: Floats
 ) -> tuple[Floats, Floats]:
     """Return (len(block), m) velocities and the (m,) residual of the last equation."""
     n = mode.size
@@ -400,7 +410,7 @@ def _shoot(
     return v[block], residual
 
 
-def _grid(damping: Floats, weak: Weakening, drive: Floats, block: list[int]) -> Floats:
+def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int]) -> Floats:
     """Return speeds of the first mass of a block between which roots are looked for."""
     i = block[0]
     part = damping[np.ix_(block, block)]
@@ -446,7 +456,7 @@ def _root(function: Callable[[Floats], Floats], low: float, high: float) -> floa
 
 
 def _slide_end(
-    chain: Chain, weak: Weakening, force: float, x: Floats, found: list[Branch]
+    chain: Chain, weak: FrictionCurve, force: float, x: Floats, found: list[Branch]
 ) -> SlideEnd | None:
     stable = [branch for branch in found if branch.kind == "sliding"]
     if not stable:
@@ -461,7 +471,7 @@ def _slide_end(
     return SlideEnd(least, sign * fold, (push - sign * least) / k, duration)
 
 
-def least_slip_force(weak: Weakening, c: float) -> float:
+def least_slip_force(weak: FrictionCurve, c: float) -> float:
     """Return the smallest force [N] that slip of one mass with damper c can carry."""
     law = weak.table.law
     if not (law.constant or law.convex):
@@ -474,7 +484,7 @@ def least_slip_force(weak: Weakening, c: float) -> float:
     return c * fold + float(weak.force(np.array([fold]))[0])
 
 
-def _fold(weak: Weakening, c: float, v0: float) -> float:
+def _fold(weak: FrictionCurve, c: float, v0: float) -> float:
     """Return the speed below v0 at which h(v) = c v + N mu(v) stops falling; 0 if it never."""
     from scipy.optimize import brentq
 
@@ -495,7 +505,7 @@ def _fold(weak: Weakening, c: float, v0: float) -> float:
     return float(brentq(slope, speeds[j], speeds[j + 1], xtol=1e-300))
 
 
-def _fall_time(weak: Weakening, c: float, k: float, low: float, high: float) -> float:
+def _fall_time(weak: FrictionCurve, c: float, k: float, low: float, high: float) -> float:
     """Return the integral of h'(v) / (k v) from low to high, smooth in ln v."""
     node, weight = np.polynomial.legendre.leggauss(24)
     cuts = np.linspace(math.log(low), math.log(high), 13)

@@ -96,6 +96,7 @@ class ChainHistory:
     status, reason : how it ended
     stats : counts of work
     checks, losses : lines of the audit and of determinism
+    inertia : whether initial velocities mean something
     """
 
     time: Floats
@@ -116,6 +117,7 @@ class ChainHistory:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     trail: Trail | None = None
     given: tuple[float, float | None] | None = None
+    inertia: bool = True
 
     def all_events(self) -> RawEvents:
         """Return the events, put together if they were not."""
@@ -187,7 +189,8 @@ def _onset_times(chain: Chain, history: ChainHistory) -> Floats:
         slips = np.flatnonzero(events.before == 0)[::-1]
         times = np.full(chain.n_mass, np.nan)
         times[events.mass[slips]] = events.time[slips]
-    times[chain.v_start != chain.belt_speed] = history.time[0]
+    if history.inertia:
+        times[chain.v_start != chain.belt_speed] = history.time[0]
     return times
 
 

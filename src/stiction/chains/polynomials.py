@@ -1,7 +1,7 @@
 """Power series of several masses on one step, and the first of them that falls to zero.
 
 A polynomial lies in the hull of its Bernstein coefficients, so most rows are excluded by
-one matrix product; the others are halved until one change of sign is left.
+one matrix product; of the others `numerics.event_localisation` finds the first roots.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from stiction.numerics import event_localisation
+from stiction.numerics.event_localisation import DEPTH, NONE
+
 __all__ = ["FIT", "FIT_NODES", "derivative", "first_fall", "fitted", "powers", "value"]
 
 Floats = npt.NDArray[np.float64]
-
-_DEPTH = 44
 
 # a user's function is replaced on a step by the polynomial through these points of [0, 1]
 FIT = 12
@@ -58,7 +59,7 @@ def first_fall(rows: Floats) -> tuple[float, list[int]]:
 
     Parameters
     ----------
-    rows : (m, count) coefficients by rising power; rows[:, 0] < 0 counts as a fall at 0
+    rows : (m, count) coefficients by rising power; rows[:, 0] <= 0 counts as a fall at 0
 
     Returns
     -------
@@ -66,69 +67,18 @@ def first_fall(rows: Floats) -> tuple[float, list[int]]:
 
     Notes
     -----
-    Pairs of roots closer than about 1e-13 count as a touch and are passed over.
+    Pairs of roots closer than 2^-48 count as a touch and are passed over.
     Verified by: tests/unit/chains/quasistatic/test_run.py::test_first_fall_against_numpy_roots
     """
-    if rows.size == 0:
-        return math.inf, []
     count = rows.shape[1]
     bernstein = rows @ _to_bernstein(count).T
-    found: list[tuple[float, int]] = []
-    best = math.inf
-    for row in np.flatnonzero((bernstein <= 0.0).any(axis=1)):
-        root = _root(bernstein[row], rows[row], best)
-        if root < math.inf:
-            found.append((root, int(row)))
-            best = min(best, root)
-    return best, [row for root, row in found if root <= best + 1e-13]
-
-
-def _root(b: Floats, c: Floats, best: float) -> float:
-    """Return the first root of one row, or inf; intervals beyond `best` are not looked at."""
-    if b[0] < 0.0:
-        return 0.0
-    left, right = _halves(b.size)
-    stack = [(0.0, 1.0, b, 0)]
-    while stack:
-        low, width, b, depth = stack.pop()
-        if low > best:
-            continue
-        if b[0] <= 0.0 and low > 0.0:
-            return low
-        signs = np.sign(b[b != 0.0])
-        changes = int(np.count_nonzero(np.diff(signs)))
-        if changes == 1 or (changes == 0 and b[-1] == 0.0):
-            return _bracketed(c, low, low + width)
-        if changes == 0 or depth >= _DEPTH:
-            continue
-        half = 0.5 * width
-        stack.append((low + half, half, right @ b, depth + 1))
-        stack.append((low, half, left @ b, depth + 1))
-    return math.inf
-
-
-def _bracketed(c: Floats, low: float, high: float) -> float:
-    """Return the one root in [low, high], positive at low: Newton kept inside the bracket."""
-    coefficients = c.tolist()[::-1]
-    s = 0.5 * (low + high)
-    for _ in range(120):
-        value, slope = 0.0, 0.0
-        for a in coefficients:
-            slope = slope * s + value
-            value = value * s + a
-        if value == 0.0:
-            return s
-        if value > 0.0:
-            low = s
-        else:
-            high = s
-        new = s - value / slope if slope != 0.0 else math.inf
-        if not low < new < high:
-            new = 0.5 * (low + high)
-        if abs(new - s) <= 2e-16 * abs(s):
-            return new
-        s = new
-    return s
+    maybe = np.flatnonzero((bernstein <= 0.0).any(axis=1))
+    work = np.empty((DEPTH + 2, count + 2))
+    roots = np.array([event_localisation.first_fall(bernstein[row], work) for row in maybe])
+    best = float(np.min(roots, initial=NONE))
+    if best == NONE:
+        return math.inf, []
+    return best, maybe[roots <= best + 1e-13].tolist()
 
 
 @functools.cache
@@ -156,13 +106,3 @@ def _fit_matrices() -> tuple[Floats, Floats]:
         shifted[k] = -2.0 * shifted[k - 1] - shifted[k - 2]
         shifted[k, 1:] += 4.0 * shifted[k - 1, :-1]
     return forward, np.ascontiguousarray(shifted.T)
-
-
-@functools.cache
-def _halves(count: int) -> tuple[Floats, Floats]:
-    """Return the matrices of de Casteljau's halving: left and right Bernstein coefficients."""
-    left = np.zeros((count, count))
-    for i in range(count):
-        for j in range(i + 1):
-            left[i, j] = math.comb(i, j) * 0.5**i
-    return left, np.ascontiguousarray(left[::-1, ::-1])

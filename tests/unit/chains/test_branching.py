@@ -22,7 +22,7 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine
 from stiction.chains.branching import BranchSet, SlideFrom, StayStuck, branches
 from stiction.chains.methods import EventDriven, Quasistatic
-from stiction.chains.quasistatic.weakening import Weakening
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.exact import chains as exact
 from stiction.io.scenario import read_scenario
 
@@ -86,7 +86,7 @@ def test_a_strong_damper_leaves_one_branch():
 @pytest.mark.parametrize("law", [LAW, HYPERBOLA, StaticKinetic(0.3, 0.15)])
 def test_every_branch_solves_the_inclusion(n, law):
     chain = Chain(mass=1.0, n=n, stiffness=20.0, damping=1.0, law=law)
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     rng = np.random.default_rng(n)
     counts = set()
     for _ in range(12):
@@ -111,7 +111,7 @@ def test_two_masses_against_a_grid_of_starts():
     chain = Chain(
         mass=[1.0, 1.0], stiffness=20.0, damping=0.5, law=ExponentialWeakening(0.3, 0.1, 0.5)
     )
-    weak, c = Weakening.of(chain), chain.damping_matrix()
+    weak, c = FrictionCurve.of(chain), chain.damping_matrix()
     x = np.linalg.solve(chain.stiffness_matrix(), np.array([0.0, 9.0]) - np.array([2.5, 2.8]))
     found = branches(chain, 9.0, x)
     known = np.array([branch.velocity for branch in found.branches])
@@ -203,6 +203,21 @@ def test_branches_open_and_close_under_a_ramp():
     assert opened == pytest.approx([H_MIN / 0.28, 2.0 + H_MIN / 0.28], rel=1e-10)
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_branches_open_on_the_other_side_within_one_segment(own):
+    """The load turns round while the mass sticks: |f - k x| = h_min on the other side."""
+    wave = UserLoad(lambda t: 0.4 * np.sin(t)) if own else Sine(0.4, 1.0)
+    run = solve(dataclasses.replace(ONE, load=wave), Quasistatic(), (0.0, 8.0))
+    # slip ends where it carries h_min at least, so that x is known from the time
+    first, second = 0.4 * np.sin(run.event_log.time[[1, 3]]) - np.array([H_MIN, -H_MIN])
+    expected = [
+        np.arcsin(H_MIN / 0.4),
+        np.pi - np.arcsin((first - H_MIN) / 0.4),
+        2.0 * np.pi + np.arcsin((second + H_MIN) / 0.4),
+    ]
+    assert [loss.time for loss in losses(run)] == pytest.approx(expected, rel=1e-9)
+
+
 def test_onset_under_a_ramp_jumps_to_the_stable_branch():
     """At w = mu_s N rest ends; v jumps to the far root of h(v) = mu_s N and relaxes to r/k."""
     run = solve(dataclasses.replace(ONE, load=Ramp(0.5)), Quasistatic(), (0.0, 8.0))
@@ -276,7 +291,7 @@ def test_no_continuation_without_dampers():
 def check_inclusion(chain, run):
     """Every saved state solves the inclusion, from dense matrices; the energies close."""
     k, c, bound = chain.stiffness_matrix(), chain.damping_matrix(), chain.stick_bound
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     t, x, v, mode = (run.time, *(run.variables[name].values for name in ("x", "v", "mode")))
     drive = np.multiply.outer(chain.load.at(t), chain.load_shares) - x @ k - v @ c
     drive += np.multiply.outer(chain.plate_speed * t, chain.plate_springs)

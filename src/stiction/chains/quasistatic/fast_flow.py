@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import links_pull
-from stiction.chains.quasistatic.deciding import tridiagonal_solver
+from stiction.chains.quasistatic.active_set import tridiagonal_solver
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.quasistatic.slip_frame import Frame
-from stiction.chains.quasistatic.weakening import Weakening
 from stiction.chains.signed_qp import signed_minimum
 
 __all__ = ["FastFlow"]
@@ -39,7 +39,7 @@ class FastFlow:
     """
 
     frame: Frame
-    weak: Weakening
+    weak: FrictionCurve
     damping: Floats
 
     def settle(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,18 +57,11 @@ class LoadPath:
         t = low + np.clip((level - self.first[j]) / span, 0.0, 1.0) * (high - low)
         if self.pieces.amplitude.size == 0 and self.pieces.function is None:
             return np.asarray(t)
-        for _ in range(100):
-            gap = way * (self.pieces.at(t) - level)
-            low, high = np.where(gap < 0.0, t, low), np.where(gap < 0.0, high, t)
-            rate = way * slope(self.pieces, t)
-            step = np.divide(gap, rate, out=np.full_like(gap, np.inf), where=rate > 0.0)
-            new = t - step
-            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-            done = np.abs(new - t) <= 2e-16 * np.abs(t)
-            t = new
-            if done.all():
-                break
-        return np.asarray(t)
+
+        def above(t: Floats) -> tuple[Floats, Floats]:
+            return way * (self.pieces.at(t) - level), way * slope(self.pieces, t)
+
+        return _roots(above, low, high, t)
 
     @staticmethod
     def of(load: Load, t_start: float, t_end: float, samples: int, most: int) -> LoadPath:
@@ -231,19 +225,32 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
     at_low, at_high = f(low, 0), f(high, 0)
     crossing = (at_low < 0.0) != (at_high < 0.0)
     low, high, rising = low[crossing], high[crossing], at_high[crossing] >= 0.0
-    t = 0.5 * (low + high)
-    for _ in range(80):
-        value = np.where(rising, 1.0, -1.0) * f(t, 0)
-        low, high = np.where(value < 0.0, t, low), np.where(value < 0.0, high, t)
-        grade = np.where(rising, 1.0, -1.0) * f(t, 1)
-        step = np.divide(value, grade, out=np.full_like(t, np.inf), where=grade != 0.0)
-        new = t - step
-        new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
-        if np.all(np.abs(new - t) <= 2e-16 * np.abs(t)):
-            break
-        t = new
+    sign = np.where(rising, 1.0, -1.0)
+    t = _roots(lambda t: (sign * f(t, 0), sign * f(t, 1)), low, high, 0.5 * (low + high))
     t = np.unique(t)
     return np.asarray(t[(t > a) & (t < b)])
+
+
+def _roots(
+    rising: Callable[[Floats], tuple[Floats, Floats]], low: Floats, high: Floats, t: Floats
+) -> Floats:
+    """Return one root in each bracket, by Newton's method kept inside of it.
+
+    Parameters
+    ----------
+    rising : t -> values, which rise through zero, and their rates
+    low, high, t : (m,) brackets and first guesses [s]
+    """
+    for _ in range(100):
+        value, grade = rising(t)
+        low, high = np.where(value < 0.0, t, low), np.where(value < 0.0, high, t)
+        new = t - np.divide(value, grade, out=np.full_like(t, np.inf), where=grade > 0.0)
+        new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+        done = np.abs(new - t) <= 2e-16 * np.abs(t)
+        t = new
+        if done.all():
+            break
+    return np.asarray(t)
 
 
 def _sampled_turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:

@@ -16,10 +16,10 @@ from stiction.chains.elastic import Elastic
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, build_run
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
 from stiction.chains.quasistatic.load_path import LoadPath, finite_until, slope
-from stiction.chains.quasistatic.weakening import Weakening
 from stiction.core.audit import Check
-from stiction.core.run import Quantity, Request, Run
+from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
 from stiction.laws.friction import without_memory
 
@@ -64,14 +64,12 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     until = finite_until(chain.load.pieces(), request.t_start, request.t_end, method.load_samples)
     if until < request.t_end:
         return _cut_short(chain, method, request, until)
-    weak = Weakening.of(chain)
+    weak = FrictionCurve.of(chain)
     if not chain.link_damping.any() and not weak.strengthens:
         _check_start(chain, request.t_start)
     history = _history(method, chain, request, weak)
     checks = (*history.checks, *_checks(chain, request, history))
-    quantities = {**_onsets(chain, history), **history.quantities}
-    history = dataclasses.replace(history, checks=checks, quantities=quantities)
-    return build_run(chain, method, request, history)
+    return build_run(chain, method, request, dataclasses.replace(history, checks=checks))
 
 
 def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float) -> Run:
@@ -88,23 +86,27 @@ def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float
     return dataclasses.replace(run, status=Status.NOT_FINITE, reason=reason)
 
 
-def _history(method: Quasistatic, chain: Chain, request: Request, weak: Weakening) -> ChainHistory:
-    from stiction.chains.quasistatic import damped_rise, play
-    from stiction.chains.quasistatic.sweeping import Sweep
+def _history(
+    method: Quasistatic, chain: Chain, request: Request, weak: FrictionCurve
+) -> ChainHistory:
+    from stiction.chains.quasistatic import play
+    from stiction.chains.quasistatic.linear_slip import LinearSlip
+    from stiction.chains.quasistatic.slip_frame import Frame
+    from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
 
-    if not weak.constant:
-        if not weak.strengthens and not chain.link_damping.any():
-            return Sweep(method, chain, request, may_slip=False).run()
-        from stiction.chains.quasistatic.sliding import Slide
-
-        return Slide(method, chain, request, weak).run()
-    if play.is_play(chain):
+    if weak.constant and play.is_play(chain, request):
         span = (request.t_start, request.t_end)
         path = LoadPath.of(chain.load, *span, method.load_samples, method.max_events)
         return play.play_history(chain, request, path, method.max_events)
-    if damped_rise.applies(chain, request):
-        return damped_rise.rise_history(chain, request)
-    return Sweep(method, chain, request, may_slip=True).run()
+    frame = Frame(chain)
+    slip: SlipMotion
+    if weak.constant or not (weak.strengthens or chain.link_damping.any()):
+        slip = LinearSlip(frame, may_slip=weak.constant)
+    else:
+        from stiction.chains.quasistatic.nonlinear_slip import NonlinearSlip
+
+        slip = NonlinearSlip(frame, weak, method.choice, request)
+    return Stepper(method, chain, request, frame, slip).run()
 
 
 def _check_start(chain: Chain, t: float) -> None:
@@ -127,20 +129,6 @@ def _check_start(chain: Chain, t: float) -> None:
 
 
 # ---- what the run says about itself
-
-
-def _onsets(chain: Chain, history: ChainHistory) -> dict[str, Quantity]:
-    """Return onset times and forces from the events alone: initial velocities mean nothing."""
-    first: list[float | None] = [None] * chain.n_mass
-    raw = history.all_events()
-    for t, i, before in zip(raw.time, raw.mass, raw.before, strict=True):
-        if before == 0 and first[i] is None:
-            first[i] = float(t)
-    force = [None if t is None else float(chain.load.at(t)) for t in first]
-    return {
-        "onset_time": Quantity(first, "s", "first slip of each mass, mass 1 first"),
-        "onset_force": Quantity(force, "N", "load at the first slip of each mass"),
-    }
 
 
 def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check]:

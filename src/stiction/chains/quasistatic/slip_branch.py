@@ -11,54 +11,78 @@ so the end is reached without loss of digits; the places follow from the balance
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from stiction.chains.quasistatic.sliding import Slide
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
+from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
 
-__all__ = ["Arc", "Dense", "SlipBranch"]
+__all__ = ["Arc", "Event", "SlipBranch"]
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
+Flags = npt.NDArray[np.bool_]
 Dense = Callable[[Floats], Floats]
+
+# a step of the integrator is searched for events at these fractions of it
+_SAMPLES = np.linspace(0.0, 1.0, 9)[1:]
+
+
+class Event(enum.IntEnum):
+    """What ends a segment of slip; the rows of `SlipBranch.reserves`, the last one all others."""
+
+    LOAD_ENDS = 0
+    BRANCH_ENDS = 1
+    MODE_ENDS = 2
 
 
 @dataclass(eq=False)
 class SlipBranch:
-    """The masses that slip, in which direction, and what belongs to them."""
+    """The branch that goes on from one state.
 
-    slide: Slide
+    Parameters
+    ----------
+    frame, weak : the chain and its friction
+    load, end : the load, and the time [s] at which it ends
+    a, mode : the masses that slip, and the direction of all
+    y, v : (n,) places [m] and slip rates [m/s] at the start
+    """
+
+    frame: Frame
+    weak: FrictionCurve
+    load: LoadSeries
+    end: float
     a: npt.NDArray[np.intp]
     mode: Signs
     y: Floats
-    over: float = 0.0
+    v: Floats
+    _over: float = 0.0
 
     def __post_init__(self) -> None:
-        slide = self.slide
-        self.c = slide.damping[np.ix_(self.a, self.a)]
-        self.k = slide.stiffness[np.ix_(self.a, self.a)]
-        self.sizes = np.linalg.eigvalsh(self.c + np.diag(slide.weak.bends[self.a]))
+        among = np.ix_(self.a, self.a)
+        self.c = self.frame.chain.damping_matrix()[among]
+        self.k = self.frame.chain.stiffness_matrix()[among]
+        self.sizes = np.linalg.eigvalsh(self.c + np.diag(self.weak.bends[self.a]))
         self.sign = self.mode[self.a]
 
     def full(self, part: Floats) -> Floats:
         """Return velocities of all masses from those of the slipping ones."""
-        v = np.zeros((self.slide.frame.n, *part.shape[1:]))
+        v = np.zeros((self.frame.n, *part.shape[1:]))
         v[self.a] = part
         return v
 
     def slopes(self, part: Floats) -> Floats:
         """Return d(mu N)/d|v| of the slipping masses."""
-        return np.asarray(self.slide.weak.slope(self.full(part))[self.a])
+        return np.asarray(self.weak.slope(self.full(part))[self.a])
 
     def rates(self, _: float, z: Floats) -> Floats:
         """Return d(v, t)/ds."""
         v, t = z[:-1], float(z[-1])
-        asked = self.slide.drift(t)[self.a] - self.k @ v
+        asked = self.frame.drift(self.load, t)[self.a] - self.k @ v
         if v.size == 1:
             only = np.append(asked, self.c[0, 0] + self.slopes(v)[0])
             return np.asarray(only / self.sizes[0])
@@ -78,24 +102,89 @@ class SlipBranch:
 
     def places(self, part: Floats, t: Floats) -> Floats:
         """Return (n, m) places: stuck masses where they are, the others from the balance."""
-        frame, weak = self.slide.frame, self.slide.weak
         y = np.repeat(self.y[:, None], t.size, axis=1)
         y[self.a] = 0.0
-        v = self.full(part)
-        q = np.multiply.outer(frame.share, self.slide.load(t))
-        q += frame.q0[:, None] + np.multiply.outer(frame.q1, t)
-        carried = q - frame.stiff(y) - frame.damp(v) - self.mode[:, None] * weak.force(v)
+        carried = self._force(part, y, t) - self.mode[:, None] * self.weak.force(self.full(part))
         y[self.a] = np.linalg.solve(self.k, carried[self.a])
         return y
 
     def friction(self, part: Floats, y: Floats, t: Floats) -> Floats:
         """Return (n, m) friction on the masses."""
-        frame, v = self.slide.frame, self.full(part)
-        q = np.multiply.outer(frame.share, self.slide.load(t))
+        slid = -self.mode[:, None] * self.weak.force(self.full(part))
+        return np.where(self.mode[:, None] != 0, slid, -self._force(part, y, t))
+
+    def _force(self, part: Floats, y: Floats, t: Floats) -> Floats:
+        """Return (n, m) forces q - K y - C v."""
+        frame = self.frame
+        q = np.multiply.outer(frame.share, self.load.at(t))
         q += frame.q0[:, None] + np.multiply.outer(frame.q1, t)
-        slid = -self.mode[:, None] * self.slide.weak.force(v)
-        held = -(q - frame.stiff(y) - frame.damp(v))
-        return np.where(self.mode[:, None] != 0, slid, held)
+        return np.asarray(q - frame.stiff(y) - frame.damp(self.full(part)))
+
+    # ---- events
+
+    def reserves(self, z: Floats) -> Floats:
+        """Return rows that are positive up to an event: time, det H, slip rates, stick reserves."""
+        v, t, frame = z[:-1], z[-1], self.frame
+        stuck = np.flatnonzero(self.mode == 0)
+        slips = np.where(frame.free[self.a, None], 1.0, self.sign[:, None] * v)
+        rows = [self.end - t, self.time_rate(v), *slips]
+        if stuck.size or frame.n == 1:
+            friction = self.friction(v, self.places(v, t), t)
+            rows += list(frame.bound[stuck, None] - np.abs(friction[stuck]))
+        if frame.n == 1 and not frame.free[0]:
+            # rest becomes possible, or impossible, where the drive passes the bound
+            over = np.abs(frame.damp(self.full(v))[0] - friction[0]) - frame.bound[0]
+            self._over = self._over or self._side(float(over[0]))
+            rows.append(self._over * over)
+        return np.array(rows)
+
+    def _side(self, over: float) -> float:
+        """Return whether rest is impossible (1) or possible (-1) just after the start."""
+        if abs(over) > 1e-9 * self.frame.bound[0]:
+            return 1.0 if over > 0.0 else -1.0
+        rate = self.frame.drift(self.load, self.load.t) - self.frame.stiff(self.v)
+        return 1.0 if self.mode[0] * rate[0] > 0.0 else -1.0
+
+    def first_event(
+        self, dense: Dense, span: tuple[float, float], armed: Flags
+    ) -> tuple[float, Event | None, Flags]:
+        """Return where the first event of a step is, what it is, and which rows may fall next.
+
+        Parameters
+        ----------
+        dense, span : the step
+        armed : the rows of `reserves` that were positive before
+        """
+        from scipy.optimize import brentq
+
+        u = np.append(span[0], span[0] + (span[1] - span[0]) * _SAMPLES)
+        rows = self.reserves(dense(u[1:]))
+        hit = (rows <= 0.0) & armed[:, None]
+        if not hit.any():
+            return span[1], None, armed | (rows[:, -1] > 0.0)
+        k = int(np.argmax(hit.any(axis=0)))
+        best, first = np.inf, -1
+        for row in np.flatnonzero(hit[:, k]).tolist():
+
+            def gap(at: float, row: int = row) -> float:
+                return float(self.reserves(dense(np.array([at])))[row, 0])
+
+            low, high = gap(u[k]), gap(u[k + 1])
+            at = float(u[k] if low <= 0.0 else u[k + 1])
+            if low > 0.0 > high:
+                at = float(brentq(gap, u[k], u[k + 1], xtol=1e-300, rtol=1e-15))
+            if at < best:
+                best, first = at, row
+        return best, Event(min(first, Event.MODE_ENDS)), armed
+
+    def pushed(self, v: Floats) -> Floats:
+        """Return velocities off the end of a branch, to the side on which the flow runs on."""
+        slopes = self.slopes(v)
+        shape = np.linalg.eigh(self.c + np.diag(slopes))[1][:, 0]
+        # along it the potential is cubic: downhill is where the speeds fall
+        way = -np.sign(float(shape @ (self.sign * np.abs(slopes))))
+        out = self.full(v + way * 1e-2 * float(np.max(np.abs(v))) * shape)
+        return np.where(out * self.mode < 0.0, 0.0, out)
 
 
 @dataclass(eq=False)

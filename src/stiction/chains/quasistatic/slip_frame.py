@@ -9,6 +9,9 @@ where q1 = kp Vp - V K 1 and q0 = -V C 1 come from the plate and the belt.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,22 +19,59 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import Elastic, links_pull
-from stiction.chains.loads import Pieces
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents
-from stiction.chains.polynomials import FIT, FIT_NODES, fitted, value
-from stiction.chains.quasistatic.load_path import left_value, slope
+from stiction.chains.polynomials import FIT, FIT_NODES, derivative, fitted, powers
+from stiction.chains.quasistatic.load_path import left_value
+from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.core.ledger import Ledger
 from stiction.core.run import Request
 from stiction.errors import Status
 
-__all__ = ["Frame", "Recorder", "Span", "load_series"]
+__all__ = ["Frame", "LoadSeries", "Recorder", "Span", "Step"]
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
+State = tuple[Floats, Floats, Floats, Floats, Floats]
 
 _CHUNK = 1 << 16
+_TERMS = 31
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSeries:
+    """The load on a time interval, as a power series in the fraction of it that has passed.
+
+    Parameters
+    ----------
+    t, h : start and length of the interval [s]
+    terms : (count,) [N]; exact to rounding for lines, and for sines on up to a few radians
+    misfit : error of a user's part at probes [N]
+    """
+
+    t: float
+    h: float
+    terms: Floats
+    misfit: float = 0.0
+
+    def at(self, t: Floats) -> Floats:
+        """Return the load [N] at (m,) times [s]."""
+        return np.asarray(self.terms @ powers((t - self.t) / self.h, self.terms.size))
+
+    def rate(self, t: float) -> float:
+        """Return the rate of the load [N/s]."""
+        power = ((t - self.t) / self.h) ** np.arange(self.terms.size)
+        return float(self._derivative @ power) / self.h
+
+    @functools.cached_property
+    def _derivative(self) -> Floats:
+        return derivative(self.terms)
+
+    def shortened(self, h: float) -> LoadSeries:
+        """Return the same load on the first `h` seconds."""
+        terms = self.terms * (h / self.h) ** np.arange(self.terms.size)
+        return dataclasses.replace(self, h=h, terms=terms)
 
 
 class Frame:
@@ -49,6 +89,9 @@ class Frame:
         self.q0 = -self.belt * links_pull(self.c, one)
         self.q1 = self.plate * self.plate_speed - self.belt * self.elastic.force(one)
         self.pieces = chain.load.pieces()
+        sines = np.abs(self.pieces.angular_frequency[self.pieces.amplitude != 0.0])
+        self.fastest = float(np.max(sines, initial=0.0))
+        self.stiffest = float(np.max(self.k[:-1] + self.k[1:] + self.plate))
 
     def stiff(self, y: Floats) -> Floats:
         """Return K y."""
@@ -63,15 +106,34 @@ class Frame:
         f = left_value(self.pieces, t) if left else float(self.pieces.at(t))
         return np.asarray(self.share * f + self.q0 + self.q1 * t - self.stiff(y))
 
-    def drift(self, t: float) -> Floats:
-        """Return q'(t) [N/s], from the right."""
-        return np.asarray(self.share * float(slope(self.pieces, t)) + self.q1)
+    def load_series(self, t: float, h: float) -> LoadSeries:
+        """Return the load from t [s] on for h seconds, of one piece alone."""
+        pieces, order = self.pieces, np.arange(_TERMS)
+        terms = np.zeros(_TERMS)
+        j = max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0)
+        terms[0] = pieces.offset[j] + pieces.rate[j] * (t - pieces.time[j])
+        terms[1] = pieces.rate[j] * h
+        factorial = np.concatenate([[1.0], np.cumprod(order[1:], dtype=np.float64)])
+        for a, w, p in zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True):
+            terms += a * (w * h) ** order / factorial * np.sin(w * t + p + 0.5 * np.pi * order)
+        if pieces.function is None:
+            return LoadSeries(t, h, terms)
+        series = fitted(np.array([float(pieces.function(t + h * s)) for s in FIT_NODES]))
+        probe = np.array([0.02, 0.35, 0.6, 0.98])
+        met = np.array([float(pieces.function(t + h * s)) for s in probe])
+        misfit = float(np.max(np.abs(series @ powers(probe, FIT) - met)))
+        terms[:FIT] += series
+        return LoadSeries(t, h, terms, misfit)
 
-    def push_series(self, load: Floats, t: float, h: float) -> Floats:
-        """Return the (n, count) series of q over a step from t of length h."""
-        q = np.multiply.outer(self.share, load)
-        q[:, 0] += self.q0 + self.q1 * t
-        q[:, 1] += self.q1 * h
+    def drift(self, load: LoadSeries, t: float) -> Floats:
+        """Return q'(t) [N/s] on the interval of a load."""
+        return np.asarray(self.share * load.rate(t) + self.q1)
+
+    def push_series(self, load: LoadSeries) -> Floats:
+        """Return the (n, count) series of q on the interval of a load."""
+        q = np.multiply.outer(self.share, load.terms)
+        q[:, 0] += self.q0 + self.q1 * load.t
+        q[:, 1] += self.q1 * load.h
         return q
 
     def stored(self, t: Floats, x: Floats) -> Floats:
@@ -97,30 +159,6 @@ class Frame:
         return True
 
 
-def load_series(pieces: Pieces, t: float, h: float, count: int) -> tuple[Floats, float]:
-    """Return the (count,) series of the load on a step, and the misfit of a user's part [N].
-
-    Lines and sines are exact to rounding for steps of a few radians.
-    """
-    out = np.zeros(count)
-    j = max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0)
-    out[0] = pieces.offset[j] + pieces.rate[j] * (t - pieces.time[j])
-    out[1] = pieces.rate[j] * h
-    order = np.arange(count)
-    factorial = np.concatenate([[1.0], np.cumprod(order[1:], dtype=np.float64)])
-    for a, w, p in zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True):
-        out += a * (w * h) ** order / factorial * np.sin(w * t + p + 0.5 * np.pi * order)
-    if pieces.function is None:
-        return out, 0.0
-    own = np.array([float(pieces.function(t + h * s)) for s in FIT_NODES])
-    series = fitted(own)
-    probe = np.array([0.02, 0.35, 0.6, 0.98])
-    met = np.array([float(pieces.function(t + h * s)) for s in probe])
-    misfit = max(abs(float(value(series, float(s))) - m) for s, m in zip(probe, met, strict=True))
-    out[:FIT] += series
-    return out, misfit
-
-
 class Span(Protocol):
     """One smooth stretch of a solution, in a parameter u that rises with time."""
 
@@ -130,8 +168,31 @@ class Span(Protocol):
     def parameter(self, t: Floats) -> Floats:
         """Return the parameters of times t [s] inside the stretch."""
 
-    def state(self, u: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def state(self, u: Floats) -> State:
         """Return time, dt/du (m,), and slip place, slip rate, friction (n, m)."""
+
+
+@dataclass(eq=False)
+class Step:
+    """A segment given by series in the fraction of it that has passed, shape (n, count)."""
+
+    t: float
+    h: float
+    y: Floats
+    force: Floats
+    u: tuple[float, float]
+    nodes: int
+
+    def parameter(self, t: Floats) -> Floats:
+        """Return the fraction of the segment at the times `t` [s]."""
+        return (t - self.t) / self.h
+
+    def state(self, u: Floats) -> State:
+        """Return times [s], dt/du, places [m], velocities [m/s] and friction [N] at `u`."""
+        p = powers(u, self.y.shape[1])
+        rate = np.full(u.size, self.h)
+        slip = derivative(self.y) @ p / self.h
+        return self.t + self.h * u, rate, self.y @ p, slip, -(self.force @ p)
 
 
 @dataclass(eq=False)
@@ -162,9 +223,8 @@ class Recorder:
 
     def first(self, span: Span, mode: Signs) -> None:
         """Save the start, with the velocities just after it."""
-        t, _, y, w, friction = span.state(np.array([span.u[0]]))
-        self._row(0, float(t[0]), y[:, 0], w[:, 0], friction[:, 0], mode)
         self.filled = 1
+        self.save(slice(0, 1), span.state(np.array([span.u[0]])), mode, self.so_far)
 
     def stretch(self, span: Span, mode: Signs) -> None:
         """Add one stretch: its saved times and its energies."""
@@ -172,29 +232,41 @@ class Recorder:
         ends, _, *_ = span.state(np.array([u0, u1]))
         # a stretch that ends at a saved time may miss it by rounding
         reached = float(ends[1]) + 1e-13 * (self.request.t_end - self.request.t_start)
-        stop = int(np.searchsorted(self.time, reached, side="right"))
-        stop = max(stop, self.filled)
-        saves = self.time[self.filled : stop]
+        stop = max(int(np.searchsorted(self.time, reached, side="right")), self.filled)
+        rows, self.filled = slice(self.filled, stop), stop
+        saves = self.time[rows]
         at = np.clip(span.parameter(saves), u0, u1) if saves.size else np.empty(0)
-        cuts = np.concatenate([[u0], at, [u1]])
-        gain = self._integrals(span, cuts)
-        total = self.so_far + np.cumsum(gain, axis=0)
+        total = self.so_far + np.cumsum(self._integrals(span, np.r_[u0, at, u1]), axis=0)
         self.so_far = total[-1]
         if saves.size:
-            _, _, y, w, friction = span.state(at)
-            for j in range(saves.size):
-                row = self.filled + j
-                self._row(row, float(saves[j]), y[:, j], w[:, j], friction[:, j], mode)
-                self._energies(row, total[j])
-        self.filled = stop
+            self.save(rows, span.state(at), mode, total[:-1])
 
     def last(self, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
         """Save the state at which a run ends early, if it is not saved yet."""
         if self.filled == 0 or self.time[self.filled - 1] < t:
-            self.time[self.filled] = t
-            self._row(self.filled, t, y, w, friction, mode)
-            self._energies(self.filled, self.so_far)
-            self.filled += 1
+            rows = slice(self.filled, self.filled + 1)
+            self.time[self.filled], self.filled = t, rows.stop
+            none = np.empty(0)
+            self.save(
+                rows, (none, none, y[:, None], w[:, None], friction[:, None]), mode, self.so_far
+            )
+
+    def save(self, rows: slice, state: State, mode: Signs, total: Floats) -> None:
+        """Save samples.
+
+        Parameters
+        ----------
+        rows : which of the saved times
+        state : as `Span.state` gives it
+        mode : (n,), or (m, n)
+        total : (m, n + 2) work, viscous heat and friction heats [J] since the start
+        """
+        frame, (_, _, y, w, friction) = self.frame, state
+        self.x[rows] = y.T + frame.belt * self.time[rows, None]
+        self.v[rows], self.friction[rows] = w.T + frame.belt, friction.T
+        self.mode[rows] = np.where(frame.free, np.sign(w.T), mode)
+        self.work[rows], self.viscous[rows] = total[..., 0], total[..., 1]
+        self.heat[rows] = total[..., 2:]
 
     def event(
         self, t: float, i: int, modes: tuple[int, int], state: tuple[float, float, float, float]
@@ -236,6 +308,7 @@ class Recorder:
         stop_time: float | None,
         stats: dict[str, int | float],
         losses: list[Loss],
+        checks: Sequence[Check],
     ) -> ChainHistory:
         """Return everything kept."""
         rows, log = slice(0, self.filled), self.log
@@ -271,19 +344,11 @@ class Recorder:
             status=status,
             reason=reason,
             losses=losses,
+            checks=checks,
+            inertia=False,
         )
 
     # ---- inner parts
-
-    def _row(self, row: int, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
-        frame = self.frame
-        self.x[row] = y + frame.belt * t
-        self.v[row] = w + frame.belt
-        self.friction[row] = friction
-        self.mode[row] = np.where(frame.free, np.sign(w), mode)
-
-    def _energies(self, row: int, total: Floats) -> None:
-        self.work[row], self.viscous[row], self.heat[row] = total[0], total[1], total[2:]
 
     def _integrals(self, span: Span, cuts: Floats) -> Floats:
         """Return (cuts - 1, n + 2) gains of work, viscous heat and friction heats."""

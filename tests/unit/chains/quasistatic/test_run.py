@@ -26,9 +26,11 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine, SumOf
 from stiction.chains.methods import Quasistatic
 from stiction.chains.polynomials import first_fall
-from stiction.chains.quasistatic import damped_rise, play
+from stiction.chains.quasistatic import play
+from stiction.chains.quasistatic.linear_slip import LinearSlip
 from stiction.chains.quasistatic.load_path import LoadPath, slope
-from stiction.chains.quasistatic.sweeping import Sweep
+from stiction.chains.quasistatic.slip_frame import Frame
+from stiction.chains.quasistatic.stepper import Stepper
 from stiction.core.run import Request
 from stiction.exact import chains as exact
 from stiction.laws import RandomCoulomb
@@ -55,7 +57,9 @@ def by_play(chain, t_end, rows=201):
 
 
 def by_modes(chain, t_end, rows=201):
-    history = Sweep(Quasistatic(), chain, request(t_end, rows), may_slip=True).run()
+    frame = Frame(chain)
+    slip = LinearSlip(frame, may_slip=True)
+    history = Stepper(Quasistatic(), chain, request(t_end, rows), frame, slip).run()
     assert history.time.size == rows
     return history
 
@@ -258,7 +262,7 @@ def test_damped_rise_is_the_closed_form():
         law=Coulomb(0.15),
         load=Ramp(1.5),
     )
-    assert damped_rise.applies(chain, request(15.0))
+    assert play.is_play(chain, request(15.0))
     run = solve(chain, Quasistatic(), (0.0, 15.0))
     critical = exact.critical_force(chain.masses, 0.15)
     x, v = exact.damped_ramp(run.time, 1.5, critical, chain.stiffness, chain.damping)
@@ -284,8 +288,8 @@ def test_damped_rise_equals_modes(supports, sign):
         supports=supports,
         load_vector=end[way],
     )
-    assert damped_rise.applies(chain, request(15.0))
-    a, b = damped_rise.rise_history(chain, request(15.0)), by_modes(chain, 15.0)
+    assert play.is_play(chain, request(15.0))
+    a, b = by_play(chain, 15.0), by_modes(chain, 15.0)
     np.testing.assert_allclose(a.x, b.x, atol=1e-12)
     np.testing.assert_allclose(a.v, b.v, atol=1e-12)
     np.testing.assert_array_equal(a.mode, b.mode)

@@ -2,13 +2,13 @@
 
 At an event the forces are known and the rates are not. They solve a strictly convex
 problem with one-sided conditions: a mass at its friction bound may slip in the direction
-of the force that friction holds, or rest with that force falling. Three cases differ in
+of the force that friction holds, or rest with that force falling. The cases differ in
 what is continuous:
 
-* no dampers: the places; slip rates v solve the problem with K and the rate of the load;
-* a damper on every shape: the slip rates too; their derivatives solve it with C;
-* dampers on some shapes only: the damper forces C v; an implicit step of length eps
-  turns the two conditions into one problem.
+* a damper on every shape: the slip rates; their derivatives solve the problem with C;
+* dampers on some shapes only: the damper forces C v; an implicit step of length eps, with
+  C + eps K, turns the conditions on rates and on their derivatives into one problem;
+* no dampers: the same with C = 0, whose solution are the slip rates.
 
 After a jump of the load, and at the start, a damped chain takes the implicit step with
 the full set-valued law instead.
@@ -90,32 +90,17 @@ class Decider:
         frame = self.frame
         if self.damped and m.jumped:
             sign = self._with_the_full_law(m)
-        elif not self.damped:
-            size = frame.bound + np.abs(m.drive)
-            over = np.abs(m.drive) - frame.bound
-            if (over > 1e-9 * float(np.max(size))).any():
-                return None
-            sign = self._undamped(m)
         elif self.all_damped:
             sign = self._damped(m)
         else:
+            over = np.abs(m.drive) - frame.bound
+            most = 1e-9 * float(np.max(frame.bound + np.abs(m.drive)))
+            if not self.damped and (over > most).any():
+                return None
             sign = self._partly_damped(m)
         return None if sign is None else np.where(frame.free, 1, sign).astype(np.int8)
 
-    # ---- the three cases
-
-    def _undamped(self, m: Moment) -> Signs:
-        frame = self.frame
-        # where the load turns, its second derivative says where it goes
-        way = m.push[:, 0] + 2e-7 * m.push[:, 1]
-        if float(np.max(np.abs(way))) <= m.noise:
-            return np.zeros(frame.n, np.int8)
-        # where the load jumps back, who slipped is within its bound and sticks
-        slips = (m.mode != 0) & (not m.jumped)
-        ready = ~frame.free & (self._at_bound(m, m.drive) | slips)
-        side = np.where(ready, np.sign(m.drive), 0.0).astype(np.int8)
-        start = np.where(m.mode != 0, side, 0)
-        return self._one_sided(frame.k, frame.plate, way, side, start, frame.free)
+    # ---- the cases
 
     def _damped(self, m: Moment) -> Signs:
         frame = self.frame
@@ -133,11 +118,16 @@ class Decider:
 
     def _partly_damped(self, m: Moment) -> Signs:
         frame = self.frame
+        force = m.force if self.damped else m.drive
         eps = 1e-6 * min(self.shortest, m.h)
+        # where the load turns, its rate one eps later says where it goes
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
+        later = later if float(np.max(np.abs(later))) > m.noise else 0.0 * later
         way = frame.damp(m.rate) + eps / m.h * later
-        ready = ~frame.free & (self._at_bound(m, m.force) | (m.mode != 0) | (m.gone != 0))
-        side = np.where(m.mode != 0, m.mode, np.sign(m.force))
+        # where the load jumps back, who slipped is within its bound and sticks
+        slips = (m.mode != 0) & (not m.jumped)
+        ready = ~frame.free & (self._at_bound(m, force) | slips)
+        side = np.where(slips, m.mode, np.sign(force))
         side = np.where(ready, side, 0).astype(np.int8)
         links, plate = frame.c + eps * frame.k, eps * frame.plate
         start = np.where(m.mode != 0, side, 0)

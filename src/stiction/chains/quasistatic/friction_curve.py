@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.laws.friction import FrictionTable
 
-__all__ = ["Weakening"]
+__all__ = ["FrictionCurve"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,7 +19,7 @@ _PROBES = np.concatenate([[0.0], np.geomspace(1e-8, 1e4, 481)])
 
 
 @dataclass(frozen=True, eq=False)
-class Weakening:
+class FrictionCurve:
     """mu(|v|) N per mass, with what decides how many motions are possible.
 
     Parameters
@@ -40,7 +40,7 @@ class Weakening:
     bends: Floats
 
     @classmethod
-    def of(cls, chain: Chain) -> Weakening:
+    def of(cls, chain: Chain) -> FrictionCurve:
         """Return the friction of `chain`."""
         table, law, normal = chain.friction, chain.law, chain.normal_forces
         drop = (table.mu_static - table.mu_kinetic) * normal

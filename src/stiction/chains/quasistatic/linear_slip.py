@@ -1,0 +1,147 @@
+"""Slip under constant friction: a linear equation, summed as power series.
+
+While the active set stays, the masses A that slip obey
+
+    C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
+
+which the generalised eigenvectors of (C_AA, K_AA) turn into scalar equations,
+tau eta' + eta = pi(t). Time constants tau may be zero (no damper acts on that shape: the
+sweeping process), small (a transient that dies) or large; each is summed as a power
+series on steps that resolve what is alive. The next active set follows from one implicit
+step of infinitesimal length, a strictly convex problem with one solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.quasistatic.active_set import Decider, Moment, tridiagonal_solver
+from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
+from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
+from stiction.core.determinism import Loss
+from stiction.errors import ModelError, Status
+
+__all__ = ["LinearSlip"]
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+_DEAD = 40.0
+# a step spans so many of the shortest time constant alive
+_CONSTANTS = 3.0
+# a damper's time constant below this fraction of the largest one counts as none
+_NO_DAMPER = 1e-12
+_MOST_DENSE = 600
+
+
+class LinearSlip(SlipMotion):
+    """Slip of one chain under constant friction.
+
+    Parameters
+    ----------
+    frame : the chain
+    may_slip : False for friction that weakens without dampers, under which no continuous
+        solution goes on past the first slip
+    """
+
+    def __init__(self, frame: Frame, *, may_slip: bool) -> None:
+        self.frame, self.may_slip = frame, may_slip
+        self.damped = bool(frame.c.any())
+        if self.damped and frame.n > _MOST_DENSE:
+            raise ModelError(
+                "Quasistatic",
+                f"{frame.n} masses with dampers",
+                f"at most {_MOST_DENSE}, or no dampers",
+                "with dampers every mode needs the eigenvectors of a dense matrix; only a "
+                "load that never falls, with one wall and no stress at the start, is solved "
+                "link by link.",
+                "use ThetaStepper(step=...) for long damped chains.",
+            )
+        tau = self._shapes(np.arange(frame.n))[0] if self.damped else np.empty(0)
+        self.longest = float(np.max(tau, initial=0.0))
+        self.decider = Decider(frame, tau[tau > _NO_DAMPER * self.longest])
+
+    # ---- the active set
+
+    def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
+        """Set the active set of `s` from now on; return how the run ends if there is none."""
+        frame = self.frame
+        push = frame.push_series(load)[:, 1:]
+        noise = 1e-14 * float(np.max(np.abs(push).sum(axis=1)))
+        if frame.pieces.function is not None:
+            noise += 1e-13 * float(np.max(np.abs(load.terms)))
+        r = frame.drive(s.t, s.y)
+        moment = Moment(r, s.mode, s.ended, s.jumped, s.v, s.force, push[:, :2], load.h, noise)
+        new = self.decider.next_modes(moment)
+        if new is None:
+            return self._no_continuation(
+                s, r, "the load asks for a jump, and no damper slows it down"
+            )
+        if not self.may_slip and (new[~frame.free] != 0).any():
+            return self._no_continuation(
+                s, r, "friction weakens with slip and no damper balances it"
+            )
+        s.mode = new
+        return None
+
+    def _no_continuation(self, s: Stepper, r: Floats, why: str) -> Status:
+        frame, t = self.frame, s.t
+        i = int(np.argmax(np.abs(r) - frame.bound))
+        s.reason = f"{why}: mass {i + 1} at t = {t:.9g} s"
+        where = {
+            "contact": i + 1,
+            "drive": float(r[i]),
+            "bound": float(frame.bound[i]),
+            "load": float(frame.pieces.at(t)),
+            "x": (s.y + frame.belt * t).tolist(),
+        }
+        s.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
+        return Status.NO_CONTINUATION
+
+    # ---- the motion
+
+    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate slip of the masses `a`; return whether a decision is due."""
+        frame, tau, v = self.frame, np.empty(0), np.empty((0, 0))
+        if self.damped:
+            tau, v = self._shapes(a)
+            dead = self._dead(s, tau)
+            alive = tau[~dead]
+            load = load.shortened(min(load.h, _CONSTANTS * float(np.min(alive, initial=np.inf))))
+        residue = frame.push_series(load)
+        residue[:, 0] -= s.mode * frame.bound + frame.stiff(s.y)
+        slip = np.zeros_like(residue)
+        if self.damped:
+            slip[a] = v @ _relaxed(v.T @ residue[a], tau / load.h, dead)
+        else:
+            slip[a] = tridiagonal_solver(frame.k, frame.plate)(a, residue[a])
+        return s.step(load, slip)
+
+    def _shapes(self, a: Index) -> tuple[Floats, Floats]:
+        """Return time constants [s] and shapes V of the masses a: V'KV = 1, V'CV = diag."""
+        from scipy.linalg import eigh
+
+        frame, eye = self.frame, np.eye(self.frame.n)[:, a]
+        tau, v = eigh(frame.damp(eye)[a], frame.stiff(eye)[a])
+        longest = self.longest if a.size < frame.n else float(tau[-1])
+        return np.where(tau > _NO_DAMPER * longest, tau, 0.0), v
+
+    def _dead(self, s: Stepper, tau: Floats) -> npt.NDArray[np.bool_]:
+        """Return which shapes follow the load at once: undamped, or their transient has died."""
+        quiet = self.frame.fastest * tau <= 0.02
+        if self.frame.pieces.function is not None:
+            quiet &= tau <= 0.02 * s.window
+        return np.asarray((tau == 0.0) | (quiet & (s.t - s.begun > _DEAD * tau)))
+
+
+def _relaxed(pi: Floats, x: Floats, dead: npt.NDArray[np.bool_]) -> Floats:
+    """Return the series of eta from 0 on, x eta' + eta = pi, one shape a row."""
+    eta, live, last = np.zeros_like(pi), ~dead, pi.shape[1] - 1
+    for k in range(last):
+        eta[live, k + 1] = (pi[live, k] - eta[live, k]) / (x[live] * (k + 1))
+    # a transient that died leaves the slow motion: eta = pi - tau pi' + tau^2 pi'' - ...
+    eta[dead, last] = pi[dead, last]
+    for k in range(last - 1, -1, -1):
+        eta[dead, k] = pi[dead, k] - x[dead] * (k + 1) * eta[dead, k + 1]
+    return eta

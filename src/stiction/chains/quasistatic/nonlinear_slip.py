@@ -1,0 +1,273 @@
+"""Slip under friction that depends on the slip speed, with dampers: branches of motions.
+
+Slip follows one branch (see `slip_branch`) until a mass stops, a stuck mass is released or the
+branch ends, and goes on along the branch that a little inertia would lead to (see `fast_flow`).
+Other branches are reported where they open.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.branching import MOST_MASSES, Branch, least_slip_force, velocities
+from stiction.chains.policies import BranchChoice
+from stiction.chains.quasistatic.fast_flow import FastFlow
+from stiction.chains.quasistatic.friction_curve import FrictionCurve
+from stiction.chains.quasistatic.slip_branch import Arc, Event, SlipBranch
+from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
+from stiction.chains.quasistatic.stepper import SlipMotion, Stepper, reserve
+from stiction.core.audit import Check, Kind
+from stiction.core.checkpoint import kept_array
+from stiction.core.determinism import Loss
+from stiction.core.run import Request
+from stiction.errors import ModelError, Status
+
+__all__ = ["NonlinearSlip"]
+
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+Index = npt.NDArray[np.intp]
+
+_MOST = 200
+_WATCHES = 32
+
+
+class NonlinearSlip(SlipMotion):
+    """Slip of one chain under friction that depends on speed.
+
+    Parameters
+    ----------
+    frame, weak : the chain and its friction
+    choice : which branch to take where several are admissible
+    request : time span
+    """
+
+    unsettled: ClassVar[str] = "branches"
+
+    def __init__(
+        self, frame: Frame, weak: FrictionCurve, choice: BranchChoice, request: Request
+    ) -> None:
+        self.frame, self.weak, self.choice, self.request = frame, weak, choice, request
+        self.damping = frame.chain.damping_matrix()
+        self._check_solvable()
+        self.flow = FastFlow(frame, weak, self.damping)
+        self.unique = weak.unique(self.damping)
+        # where the velocity is unique there is nothing to search for
+        self.asked = 0 if self.unique >= 0.0 else frame.n
+        self.seed, self.lag = np.zeros(frame.n), self._lag()
+        self.least = least_slip_force(weak, self.damping[0, 0]) if frame.n == 1 else 0.0
+        self.open, self.chosen, self.unsure = False, False, False
+
+    def _check_solvable(self) -> None:
+        n = self.frame.n
+        if n > _MOST:
+            raise ModelError(
+                "Quasistatic",
+                f"{n} masses under friction that depends on speed",
+                f"at most {_MOST}",
+                "every step needs the eigenvalues of a dense matrix.",
+                "use ThetaStepper(step=...) for long chains.",
+            )
+        eigen = np.linalg.eigvalsh(self.damping)
+        if not self.weak.strengthens and eigen[0] <= 1e-12 * eigen[-1]:
+            raise ModelError(
+                "Quasistatic",
+                "friction that weakens with slip and dampers on some springs only",
+                "dampers that resist every motion, or none at all",
+                "shapes without a damper would have to jump at the first slip while the "
+                "others move on.",
+                "give every spring a damping > 0.",
+            )
+
+    def _lag(self) -> float:
+        """Return a time [s] that is short for the chain and for the load."""
+        from scipy.linalg import eigh
+
+        stiffness = self.frame.chain.stiffness_matrix()
+        span = self.request.t_end - self.request.t_start
+        tau = eigh(self.damping + np.diag(self.weak.bends), stiffness, eigvals_only=True)
+        shortest = float(tau[tau > 1e-14 * tau[-1]][0])
+        return min(shortest, span, 1.0 / max(self.frame.fastest, 1e-300))
+
+    def marks(self) -> Floats:
+        """Return times [s] at which to look around: of the choice, and to search for branches."""
+        times = [np.array([self.choice.first_time()])]
+        if 1 < self.asked <= MOST_MASSES:
+            times.append(np.linspace(self.request.t_start, self.request.t_end, _WATCHES + 1))
+        return np.concatenate(times)
+
+    # ---- checkpoint
+
+    def pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint must hold besides the state of the stepper."""
+        return {"seed": self.seed, "branch": np.array([self.open, self.chosen, self.unsure])}
+
+    def unpack(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take up what `pack` returned."""
+        self.seed = kept_array(saved, "seed", (self.frame.n,))
+        flags = kept_array(saved, "branch", (3,), "b").tolist()
+        self.open, self.chosen, self.unsure = flags
+
+    # ---- the active set
+
+    def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
+        """Take the branch from here on, starting from the velocities before."""
+        frame = self.frame
+        r, drift = frame.drive(s.t, s.y), frame.drift(load, s.t)
+        found = self.flow.settle(r, drift, self.seed, self.lag)
+        if found is None:
+            s.reason = f"no branch was found at t = {s.t:.9g} s"
+            return Status.UNCONVERGED
+        v, mode = found
+        if not self.chosen and not mode.any() and self.choice.leaves(s.t):
+            # from far above, the flow comes down to the fastest stable branch
+            above = self.flow.settle(r, drift, self._above(2.0 * r), self.lag)
+            if above is not None and above[1].any():
+                v, mode = above
+                self.chosen = True
+        jump = float(np.max(np.abs(v - s.v)))
+        size = float(np.max(np.abs(v) + np.abs(s.v), initial=0.0))
+        self.unsure = self.unsure or (jump > 1e-3 * size and s.steps > 0)
+        s.v, self.seed, s.mode = v, v, mode
+        return None
+
+    def _above(self, r: Floats) -> Floats:
+        undamped = np.where(self.damping.diagonal() > 0.0, 0.0, self.weak.bends)
+        return np.asarray(np.linalg.solve(self.damping + np.diag(undamped), r))
+
+    # ---- other branches
+
+    def look(self, s: Stepper, load: LoadSeries) -> None:
+        """Report other branches when they open; forget them when they close."""
+        if self.unique >= 0.0:
+            return
+        frame, t = self.frame, s.t
+        r = frame.drive(t, s.y)
+        if frame.n > MOST_MASSES:
+            self._report_jump(s, r)
+            return
+        # a moment later, so that branches that open just now are apart already
+        soon = r + 1e-8 * self.lag * (frame.drift(load, t) - frame.stiff(s.v))
+        found, now = (velocities(frame.chain, self.weak, drive) for drive in (soon, r))
+        speed = float(np.max(np.abs([b.velocity for b in found]), initial=0.0)) or 1.0
+        others = [b for b in found if np.max(np.abs(b.velocity - s.v)) > 1e-5 * speed]
+        if others and not self.open:
+            found = now if _apart(now, speed) == _apart(found, speed) else found
+            where: dict[str, object] = {
+                "velocities": [b.velocity.tolist() for b in found],
+                "branches": [b.kind for b in found],
+                "load": float(frame.pieces.at(t)),
+                "x": (s.y + frame.belt * t).tolist(),
+            }
+            s.losses.append(Loss(t, "quasistatic_branches", where, self._said(s)))
+        self.open = bool(others)
+
+    def _said(self, s: Stepper) -> str:
+        if s.mode.any():
+            return "left rest, as asked" if self.chosen else "slipped on"
+        return "stayed stuck"
+
+    def _report_jump(self, s: Stepper, r: Floats) -> None:
+        if not self.unsure:
+            return
+        self.unsure = False
+        where: dict[str, object] = {
+            "velocities": [s.v.tolist()],
+            "load": float(self.frame.pieces.at(s.t)),
+            "drive": r.tolist(),
+            "note": f"other branches are searched for up to {MOST_MASSES} masses only",
+        }
+        said = "jumped to the branch that a little inertia leads to"
+        s.losses.append(Loss(s.t, "quasistatic_branches", where, said))
+
+    def reserves(self, force: Floats) -> Floats:
+        """Return the distances from the two forces at which branches of one mass open and close."""
+        if self.frame.n > 1:
+            return force[:0]
+        gap = reserve(np.full(2, self.least), np.concatenate([-force, force]))
+        # a series that starts at a root, but for rounding and the fit of the load, starts at it
+        gap[np.abs(gap) <= 1e-12 * (np.abs(force).sum() + self.frame.bound[0])] = 0.0
+        first = np.argmax(gap != 0.0, axis=1)
+        return np.asarray(gap * np.sign(gap[[0, 1], first])[:, None])
+
+    # ---- the motion
+
+    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate along the branch to its next event; return whether a decision is due."""
+        from scipy.integrate import DOP853
+
+        end, rtol = s.end_of(load), max(s.method.rtol, 3e-14)
+        branch = SlipBranch(self.frame, self.weak, load, end, a, s.mode, s.y, s.v)
+        atol = 1e-2 * rtol * np.append(np.full(a.size, self._speed(s.v)), s.span)
+        start = np.append(s.v[a], s.t)
+        solver = DOP853(branch.rates, 0.0, start, np.inf, rtol=rtol, atol=atol)  # type: ignore[arg-type]
+        armed = branch.reserves(start[:, None])[:, 0] > 0.0
+        while True:
+            pace = float(branch.rates(0.0, solver.y)[-1])
+            if pace > 0.0:
+                # not far past the end of the interval, where the load is not meant
+                ahead = 1.1 * max(end - float(solver.y[-1]), 1e-12 * s.span)
+                solver.h_abs = min(solver.h_abs, ahead / pace)
+            solver.step()
+            # the polynomial between the ends of a step is less exact than the ends
+            solver.h_abs *= 0.6
+            dense, u = solver.dense_output(), (float(solver.t_old), float(solver.t))
+            at, event, armed = branch.first_event(dense, u, armed)
+            s.record(Arc(branch, dense, (u[0], at)))
+            if event is not None or s.steps >= s.method.max_steps:
+                break
+        z, timed = dense(at), event == Event.LOAD_ENDS
+        v, s.t = z[:-1], end if timed else float(z[-1])
+        small = 1e-9 * float(np.max(np.abs(v), initial=0.0))
+        s.y = branch.places(v[:, None], np.array([s.t]))[:, 0]
+        rates = branch.full(v)
+        s.force = -branch.friction(v[:, None], s.y[:, None], np.array([s.t]))[:, 0]
+        stops = (np.abs(rates) <= small) | (rates * s.mode <= 0.0)
+        s.v = np.where(stops & ~self.frame.free, 0.0, rates)
+        self.seed = branch.pushed(v) if event == Event.BRANCH_ENDS else s.v
+        return event is not None and (not timed or end == s.limit(load.t))
+
+    def _speed(self, v: Floats) -> float:
+        """Return a speed [m/s] of the size of those that occur."""
+        scale = float(np.max(self.weak.table.v_scale)) if self.weak.bends.any() else 0.0
+        return max(float(np.max(np.abs(v))), 1e-3 * scale, 1e-300)
+
+    # ---- the audit
+
+    def checks(self) -> list[Check]:
+        """Return lines of the audit."""
+        value, what = self.unique, "smallest eigenvalue of C - diag(N max|mu'|) [N s/m]"
+        if not np.isfinite(value):
+            # no damper makes up for a jump, at whatever speed: its size is what can be told
+            value, what = -self.weak.jump, "minus the largest jump of friction at rest [N]"
+        return [
+            Check(
+                "velocity_unique",
+                self.unique >= 0.0,
+                value,
+                0.0,
+                None,
+                f"{what}; below 0 several motions may solve the problem, see determinism",
+                kind=Kind.CONDITION,
+            ),
+            Check(
+                "branches_searched",
+                self.asked <= MOST_MASSES,
+                float(self.asked),
+                float(MOST_MASSES),
+                None,
+                "masses among which other branches must be searched for; 0 where there are none",
+                kind=Kind.CONDITION,
+            ),
+        ]
+
+
+def _apart(found: list[Branch], speed: float) -> int:
+    """Return how many of the branches, by rising speed, are distinct."""
+    sizes = [float(np.abs(branch.velocity).sum()) for branch in found]
+    return 1 + sum(b - a > 1e-5 * speed for a, b in itertools.pairwise(sizes))

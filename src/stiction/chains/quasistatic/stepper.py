@@ -1,0 +1,365 @@
+"""The integrator of every quasistatic chain: from event to event, whatever the friction law.
+
+Between two events the set of slipping masses and their directions are fixed. The motion is then a
+smooth segment, and the next event is the first root of a slip rate or of a stick reserve, the
+bound less the stick force. At an event the active set is decided anew. Laws differ in how the
+active set is decided and in how slip goes on, which `SlipMotion` states. A segment on which all
+masses stick is the same for all laws.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Generator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory
+from stiction.chains.polynomials import derivative, first_fall, powers, value
+from stiction.chains.quasistatic.checkpoint import (
+    numbers_of,
+    pack_losses,
+    pack_recorder,
+    unpack_losses,
+    unpack_recorder,
+)
+from stiction.chains.quasistatic.load_path import jumps_at
+from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries, Recorder, Span, Step
+from stiction.core.audit import Check
+from stiction.core.checkpoint import kept_array, unpacking
+from stiction.core.determinism import Loss
+from stiction.core.driver import Pause, run_to_end
+from stiction.core.run import Request
+from stiction.errors import Status
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import Quasistatic
+
+__all__ = ["SlipMotion", "Stepper", "reserve"]
+
+Floats = npt.NDArray[np.float64]
+Signs = npt.NDArray[np.int8]
+Index = npt.NDArray[np.intp]
+
+# a segment spans so many radians of the fastest sine of the load
+_RADIANS = 3.0
+# where a fall is checked to be more than rounding, as fractions of what is left of the step
+_LATER = np.linspace(0.0, 1.0, 17)[1:] ** 2
+
+
+class SlipMotion(abc.ABC):
+    """What depends on the friction law: the active set, and the motion of slipping masses.
+
+    Attributes
+    ----------
+    unsettled : what changes again and again in a run that does not settle
+    """
+
+    unsettled: ClassVar[str] = "modes of the masses"
+
+    def marks(self) -> Floats:
+        """Return times [s], besides the breakpoints of the load, at which to decide anew."""
+        return np.empty(0)
+
+    @abc.abstractmethod
+    def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
+        """Set the active set of `s` from now on; return how the run ends if there is none."""
+
+    def look(self, s: Stepper, load: LoadSeries) -> None:  # noqa: B027
+        """Report what else is admissible at the start of a segment."""
+
+    @abc.abstractmethod
+    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate slip of the masses `a`; return whether a decision is due."""
+
+    def reserves(self, force: Floats) -> Floats:
+        """Return (m, count) more series whose roots end a segment without slip."""
+        return force[:0]
+
+    def checks(self) -> list[Check]:
+        """Return lines of the audit."""
+        return []
+
+    def pack(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a checkpoint must hold besides the state of the stepper."""
+        return {}
+
+    def unpack(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027
+        """Take up what `pack` returned."""
+
+
+class Stepper:
+    """One solve of the quasistatic problem.
+
+    Attributes
+    ----------
+    t, y : time [s] and (n,) slip places [m]
+    v, force : (n,) slip rates [m/s] and forces R - C v [N] just before `t`
+    mode : (n,) -1, 0, 1; 1 for masses without friction
+    ended : (n,) 1 for masses whose mode ends at `t`
+    jumped : whether the load may have jumped at `t`, so that rates and forces are not known
+    begun : when the present modes began [s]
+    window : length [s] on which a user's load was resolved last
+    due : whether the active set is to be decided at `t`
+    """
+
+    def __init__(
+        self, method: Quasistatic, chain: Chain, request: Request, frame: Frame, slip: SlipMotion
+    ) -> None:
+        self.method, self.request, self.frame, self.slip = method, request, frame, slip
+        self.recorder = Recorder(frame, request)
+        self.t, self.y = request.t_start, chain.x_start - frame.belt * request.t_start
+        self.v, self.force = np.zeros(frame.n), frame.drive(self.t, self.y, left=True)
+        self.mode = np.where(frame.free, 1, 0).astype(np.int8)
+        self.ended = np.zeros(frame.n, np.int8)
+        self.begun, self.jumped, self.due = self.t, True, True
+        self.span = request.t_end - request.t_start
+        times = np.unique(np.concatenate([frame.pieces.time, slip.marks(), [request.t_end]]))
+        self.breaks = times[(times > self.t) & (times <= request.t_end)]
+        self.window = np.inf if frame.pieces.function is None else self.span / 16.0
+        self.steps, self.idle, self.misfit = 0, 0, 0.0
+        self.losses: list[Loss] = []
+        self.last_stick: float | None = None
+        self.reason = ""
+        # modes, rates and forces before a decision that is not recorded yet
+        self._before: tuple[Signs, Floats, Floats] | None = None
+
+    def run(self) -> ChainHistory:
+        """Return the history."""
+        status = run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
+        frame, t = self.frame, self.t
+        if not status.ok:
+            self.recorder.last(t, self.y, self.v, -self.force, self.mode)
+        stop = None
+        resting = not self.mode[~frame.free].any() and status.ok
+        if resting and self._still() and frame.stopped(t, self.y):
+            stop = self.last_stick if self.last_stick is not None else self.request.t_start
+        stats: dict[str, int | float] = {"steps": self.steps}
+        if frame.pieces.function is not None:
+            stats["load_misfit"] = float(self.misfit)
+        checks = self.slip.checks()
+        return self.recorder.history(status, self.reason, stop, stats, self.losses, checks)
+
+    def _still(self) -> bool:
+        """Whether masses without friction rest as well."""
+        return not self.frame.free.any() or not self.recorder.v[self.recorder.filled - 1].any()
+
+    # ---- the loop
+
+    def _loop(self) -> Generator[Pause, None, Status]:
+        request, slip = self.request, self.slip
+        self._resume()
+        while self.t < request.t_end:
+            load, begin, a = self._load(), self.t, np.flatnonzero(self.mode)
+            if self.due:
+                self._before = self.mode, self.v, self.force
+                status = slip.decide(self, load)
+                if status is not None:
+                    return status
+                self.begun, a = self.t, np.flatnonzero(self.mode)
+            slip.look(self, load)
+            if a.size:
+                self.due = slip.follow(self, a, load)
+            else:
+                still = np.zeros((self.frame.n, load.terms.size))
+                self.due = self.step(load, still)
+            self.idle = self.idle + 1 if self.t - begin < 1e-13 * self.span else 0
+            status = self._work_left()
+            if status is not None:
+                return status
+            done = (self.t - request.t_start) / self.span
+            yield Pause(done, f"{len(self.recorder.log.time)} events", self._pack)
+        return Status.SOLVED
+
+    def _load(self) -> LoadSeries:
+        """Return the load from now on, as far as one series is exact."""
+        h = min(self.limit(self.t) - self.t, 2.0 * self.window)
+        if self.frame.fastest:
+            h = min(h, _RADIANS / self.frame.fastest)
+        load = self.frame.load_series(self.t, h)
+        if self.frame.pieces.function is None:
+            return load
+        size = float(np.max(np.abs(load.terms)))
+        while load.misfit > self.method.rtol * size and load.h > 1e-9 * self.span:
+            load = self.frame.load_series(self.t, 0.5 * load.h)
+        self.window, self.misfit = load.h, max(self.misfit, load.misfit)
+        return load
+
+    def limit(self, t: float) -> float:
+        """Return the first time [s] after `t` at which a segment must end."""
+        at = int(np.searchsorted(self.breaks, t, side="right"))
+        return float(self.breaks[min(at, self.breaks.size - 1)])
+
+    def _work_left(self) -> Status | None:
+        method, t = self.method, self.t
+        if not np.isfinite(self.y).all():
+            self.reason = f"the state is not finite after t = {t:.9g} s"
+            return Status.NOT_FINITE
+        if self.idle > 4 * self.frame.n + 20:
+            self.reason = f"the {self.slip.unsettled} do not settle at t = {t:.9g} s"
+            return Status.UNCONVERGED
+        if self.steps >= method.max_steps or len(self.recorder.log.time) > method.max_events:
+            name = "max_steps" if self.steps >= method.max_steps else "max_events"
+            self.reason = f"{name} = {getattr(method, name)} were used up"
+            return Status.WORK_LIMIT
+        return None
+
+    # ---- checkpoint
+
+    def _pack(self) -> dict[str, npt.NDArray[Any]]:
+        last = np.nan if self.last_stick is None else self.last_stick
+        flags = (self.jumped, self.due, self.steps, self.idle)
+        numbers = (self.t, self.begun, self.window, self.misfit, last, *flags)
+        return {
+            **pack_recorder(self.recorder),
+            **self.slip.pack(),
+            "losses": pack_losses(self.losses),
+            "modes": np.array([self.mode, self.ended]),
+            "state": np.array([self.y, self.v, self.force]),
+            "numbers": np.array(numbers),
+        }
+
+    def _resume(self) -> None:
+        """Take up a checkpoint."""
+        saved = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if saved is None:
+            return
+        unpack_recorder(self.recorder, saved)
+        self.losses, n = unpack_losses(saved), self.frame.n
+        self.mode, self.ended = kept_array(saved, "modes", (2, n), "i", within=(-1, 1))
+        self.y, self.v, self.force = kept_array(saved, "state", (3, n))
+        self.t, self.begun, self.window, self.misfit, last, *flags = numbers_of(saved, 9)
+        self.last_stick = None if np.isnan(last) else last
+        with unpacking():
+            self.jumped, self.due = bool(flags[0]), bool(flags[1])
+            self.steps, self.idle = int(flags[2]), int(flags[3])
+        self.slip.unpack(saved)
+
+    # ---- segments
+
+    def record(self, segment: Span) -> None:
+        """Add a segment, and before it the changes of mode at its start."""
+        if self._before is not None:
+            self._record_changes(*self._before, segment)
+            self._before = None
+        if self.recorder.filled == 0:
+            self.recorder.first(segment, self.mode)
+        self.recorder.stretch(segment, self.mode)
+        self.steps += 1
+
+    def _record_changes(self, mode: Signs, v: Floats, force: Floats, segment: Span) -> None:
+        frame, t = self.frame, self.t
+        if np.array_equal(mode, self.mode):
+            return
+        _, _, _, _, friction = segment.state(np.array([segment.u[0]]))
+        state = self.y + frame.belt * t, v + frame.belt
+        self.recorder.changes(t, (mode, self.mode), state, (-force, friction[:, 0]))
+        if not self.mode[~frame.free].any():
+            self.last_stick = t
+
+    def step(self, load: LoadSeries, slip: Floats) -> bool:
+        """Go along series up to the next event; return whether a decision is due.
+
+        Parameters
+        ----------
+        load : on this segment
+        slip : (n, count) series of how far each mass slips from here [m]
+        """
+        frame, h = self.frame, load.h
+        y = slip.copy()
+        y[:, 0] += self.y
+        q = frame.push_series(load)
+        force = q - frame.stiff(y) - frame.damp(derivative(y) / h)
+        # a series that ends early needs fewer quadrature nodes
+        used = np.flatnonzero(((force != 0.0) | (y != 0.0)).any(axis=0))
+        count = 1 + int(np.max(used, initial=1))
+        step = Step(load.t, h, y[:, :count], force[:, :count], (0.0, 1.0), count)
+        turn, self.ended = self._event(step)
+        at_break = turn >= 1.0 and self.end_of(load) == self.limit(load.t)
+        step.u = (0.0, min(turn, 1.0))
+        self.record(step)
+        _, _, places, rates, friction = step.state(np.array([step.u[1]]))
+        self.t = step.t + h * turn if turn <= 1.0 else self.end_of(load)
+        self.y, self.force = places[:, 0], -friction[:, 0]
+        self.v = np.where(self.ended * self.mode != 0, 0.0, rates[:, 0])
+        size = float(np.max(np.abs(force)) + np.max(frame.bound))
+        self.jumped = at_break and jumps_at(frame.pieces, self.t, size)
+        return turn <= 1.0 or at_break
+
+    def end_of(self, load: LoadSeries) -> float:
+        """Return the time [s] at the end of a load, which is the limit if it is near that."""
+        limit, end = self.limit(load.t), load.t + load.h
+        return limit if abs(end - limit) <= 1e-14 * max(abs(limit), self.span) else end
+
+    def _event(self, step: Step) -> tuple[float, Signs]:
+        """Return the fraction of the step at its first event, inf for none, and whose mode ends."""
+        frame = self.frame
+        rate = derivative(step.y) / step.h
+        slip = np.flatnonzero((self.mode != 0) & ~frame.free)
+        stuck = np.flatnonzero(self.mode == 0)
+        more = self.slip.reserves(step.force) if slip.size == 0 else step.force[:0]
+        rows = np.concatenate(
+            [
+                self.mode[slip, None] * rate[slip],
+                reserve(frame.bound[stuck], -step.force[stuck]),
+                reserve(frame.bound[stuck], step.force[stuck]),
+                more,
+            ]
+        )
+        who = np.concatenate([slip, stuck, stuck, np.full(len(more), frame.n)])
+        variation = np.abs(rows[:, 1:]).sum(axis=1)
+        forces = float(np.max(np.abs(step.force).sum(axis=1)) + np.max(frame.bound))
+        places = float(np.max(np.abs(step.y).sum(axis=1))) + forces / frame.stiffest
+        slides = np.arange(who.size) < slip.size
+        floor = np.where(slides, 1e-14 * places / step.h, 1e-14 * forces)
+        # what does not change by more than rounding has no events
+        lively = np.where(slides, variation + np.abs(rows[:, 0]), variation) > floor
+        rows, who, floor = rows[lively], who[lively], floor[lively]
+        turn, found, rows, who = _first_real_fall(rows, who, floor)
+        ended = np.zeros(frame.n + 1, np.int8)
+        ended[who[found]] = 1
+        if turn <= 1.0:
+            near = np.abs(value(rows, turn)) <= 1e-11 * np.abs(rows).sum(axis=1)
+            ended[who[near]] = 1
+        return turn, ended[:-1]
+
+
+def reserve(bound: Floats, force: Floats) -> Floats:
+    """Return the series of `bound` + force."""
+    out = force.copy()
+    out[:, 0] += bound
+    return out
+
+
+def _first_real_fall(
+    rows: Floats, who: Index, floor: Floats
+) -> tuple[float, list[int], Floats, Index]:
+    """Return the first fall below zero by more than rounding, and the rows still looked at."""
+    while True:
+        turn, found = first_fall(_without_leading_zeros(rows, floor))
+        if turn > 1.0:
+            return turn, found, rows, who
+        later = rows[found] @ powers(turn + (1.0 - turn) * _LATER, rows.shape[1])
+        real = later.min(axis=1) < -floor[found]
+        if real.any():
+            return turn, np.array(found)[real].tolist(), rows, who
+        rest = np.ones(who.size, bool)
+        rest[found] = False
+        rows, who, floor = rows[rest], who[rest], floor[rest]
+
+
+def _without_leading_zeros(rows: Floats, floor: Floats) -> Floats:
+    """Divide by tau where a row starts at zero: that root is the present, not an event."""
+    rows = rows.copy()
+    for _ in range(3):
+        size = np.abs(rows).sum(axis=1)
+        zero = np.abs(rows[:, 0]) <= np.maximum(1e-12 * size, floor)
+        zero &= size > 0.0
+        if not zero.any():
+            break
+        rows[zero, :-1] = rows[zero, 1:]
+        rows[zero, -1] = 0.0
+    return rows
