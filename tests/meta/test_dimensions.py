@@ -25,7 +25,7 @@ PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
     "src/stiction/solids/many/among.py": "pairs of bodies, and the two ends of boxes",
     "src/stiction/solids/contact/cutting.py": "curves are cut at points, surfaces are not yet",
-    "src/stiction/solids/contact/mark_forms.py": "leaps have two sides, curves two coordinates",
+    "src/stiction/solids/contact/mark_forms.py": "jumps have two sides, curves two coordinates",
     "src/stiction/solids/contact/segment_forms.py": "segments of curves have two ends",
     "src/stiction/solids/contact/segments.py": "segments of curves have two ends and two sides",
     "src/stiction/solids/contact/virtual_work.py": "curves are cut at points, surfaces are not yet",
