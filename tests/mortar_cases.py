@@ -44,20 +44,3 @@ def dense_of(made, found, history, values, size):
         at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
         np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
     return dense
-
-
-def changes(state, ways):
-    """Return what a function of a way tells before and after each change of its mark."""
-    known, found = [state(way) for way in ways], []
-    for i in range(len(ways) - 1):
-        low, high, one, other = ways[i], ways[i + 1], known[i], known[i + 1]
-        while one[1] != other[1] and high - low > 1e-14:
-            middle = 0.5 * (low + high)
-            now = state(middle)
-            if now[1] == one[1]:
-                low, one = middle, now
-            else:
-                high, other = middle, now
-        if one[1] != other[1]:
-            found.append((one, other))
-    return found

@@ -1,12 +1,19 @@
-"""Where cells of a boundary meet their partner, and how they are cut in a state.
+"""Mortar segments of a boundary in a state: cells divided at the elements of their partner.
 
-Cells end up in segments whose points meet one piece or one corner of the partner each. They are cut
-at marks, and where nearest points leap. What cannot be cut has points that look for themselves.
+Cells end up in segments whose points project on one element or one corner of the partner each. They
+are divided at breakpoints opposite to ends of elements (see `segments`), and at one jump of the
+closest-point projection. A jump lies where two places of the partner are as near, at the root s of
+
+    G(s) = |X(s) - c_1|^2 / 2 - |X(s) - c_2|^2 / 2 = 0,    dG / ds = (c_2 - c_1) . X',
+
+with local minima c_1 and c_2 of the distance that are followed along the boundary, each from its
+end of the cell: as both are minima, their motion along the partner does not change G. Points of
+cells that cannot be divided so are projected one by one.
 """
 
 from __future__ import annotations
 
-import functools
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +21,7 @@ import numpy.typing as npt
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curve_kernels import points_kernel
-from stiction.solids.contact.leaps import (
-    Leaps,
-    Leapt,
-    Look,
-    Stretches,
-    every_leap,
-    hidden,
-    joined,
-    parts_of,
-    rivals,
-)
-from stiction.solids.contact.mark_forms import Leaping
+from stiction.solids.contact.mark_forms import Jumps
 from stiction.solids.contact.model import Contact, ContactPass, Found
 from stiction.solids.contact.segment_forms import Met
 from stiction.solids.contact.segments import (
@@ -40,15 +36,12 @@ from stiction.solids.contact.segments import (
     smooth_ends,
     stations,
 )
-from stiction.solids.contact.turns import turned
 
 __all__ = ["Cut", "CutPass"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-# pieces, and xi of both ends
-Cells = tuple[Ints, Floats, Floats]
 
 # points on each segment: exact for cubics, which is what forces on splines weigh tractions with
 _POINTS = 2
@@ -57,11 +50,13 @@ _POINTS = 2
 _STEPS, _FOUND, _BEYOND = 20, 1e-9, 1e-6
 # segments too short, as a part of a piece, for their points to tell anything
 _SLIVER = 1e-7
-# how often ends of cells may take over what lies nearer to them, and how many in a row at first;
-# four times as many each time
-_TURNS, _AROUND = 8, 4
-# how often parts of cells that cannot be cut are looked through for more leaps
-_AGAIN = 4
+# steps to a jump of the projection; parts of a cell within which two closest points are one, and
+# within which distances at the jump agree
+_JUMP_STEPS, _ONE, _OFF = 60, 1e-6, 1e-8
+# part of a cell that a jump may lie from its end and count as there
+_FACING = 1e-9
+# places whose distances to all places of the search are computed at once
+_AT_ONCE = 512
 # part by which one of two distances has to be smaller: rounding
 _NEARER = 1e-12
 
@@ -69,12 +64,63 @@ _NEARER = 1e-12
 class Cut(Found):
     """Nearest points of the middles of cells, and the segments of a state with their points.
 
-    `leaping` are the segments that end where nearest points leap; None where none does.
+    `jumps` are the segments that end where the projection jumps; None where it does not.
     """
 
     segments: Segments
     met: Met
-    leaping: Leaping | None
+    jumps: Jumps | None
+
+
+class Parts(NamedTuple):
+    """Parts of cells, and the closest points at both of their ends.
+
+    Parameters
+    ----------
+    cell, element : (c,) cells, and elements of the boundary
+    low, high : (c,) xi of both ends
+    one, other : the closest points there
+    places : (2, d, c) of both ends [m]
+    """
+
+    cell: Ints
+    element: Ints
+    low: Floats
+    high: Floats
+    one: Found
+    other: Found
+    places: Floats
+
+    def at(self, which: Ints) -> Parts:
+        """Return some of them."""
+        told = (v[which] for v in self[:4])
+        ends = self.one.at(which), self.other.at(which)
+        return Parts._make([*told, *ends, self.places[:, :, which]])
+
+
+def joined(one: Found, other: Found) -> Found:
+    """Return closest points of some places and of others, one after another."""
+    return Found._make(np.concatenate(pair) for pair in zip(one, other, strict=True))
+
+
+class Crests(NamedTuple):
+    """Two local minima of the distance at places of cells.
+
+    Parameters
+    ----------
+    found : (2 c,) both minima, those of the first crest before those of the second
+    there, place : (d, 2 c) where they are, and (d, c) the places
+    value, slope : (c,) G and dG / ds
+    same, valid : (c,) whether both are one, and whether both exist
+    """
+
+    found: Found
+    there: Floats
+    place: Floats
+    value: Floats
+    slope: Floats
+    same: Bools
+    valid: Bools
 
 
 class CutPass(ContactPass):
@@ -118,17 +164,11 @@ class CutPass(ContactPass):
         cell = np.arange(self.count).reshape(pieces, each)
         ends = np.concatenate([cell[:, :1], cell], axis=1).ravel()
         self._cell_of_look = np.concatenate([ends, cell.ravel()])
-        # where pieces meet, places are looked from twice: at the end of one, the begin of the other
-        after = o.neighbours[:, 1]
-        met = np.flatnonzero(after >= 0)
-        self._joints = met * (each + 1) + each, after[met] * (each + 1)
-        begin, end = (np.flatnonzero(o.neighbours[:, i] < 0) for i in (0, 1))
-        self._outer = np.concatenate([begin * (each + 1), end * (each + 1) + each])
 
-    # ------------------------------------------------------------ nearest points
+    # ------------------------------------------------------------ closest points
 
     def project(self, x: Floats, guess: Found | None) -> Cut:
-        """Return the nearest points of all, not only those next to a guess, and the segments.
+        """Return the closest points of all, not only those next to a guess, and the segments.
 
         Where a partner is wavy, the nearest of two crests is the energy's, and a crest that was
         nearest once is not followed beyond that.
@@ -139,15 +179,16 @@ class CutPass(ContactPass):
         found = self._nearest_of_all(place, before, x, at)
         middles = np.arange(place.shape[0] - self.count, place.shape[0])
         made = Cut(*found.at(middles))
-        made.segments, made.met, made.leaping = self._cut(x, place.T, found)
+        made.segments, made.met, made.jumps = self._cut(x, place.T, found)
         return made
 
     def _nearest_of_all(
         self, place: Floats, guesses: list[Found], x: Floats, at: tuple[Ints, Floats]
     ) -> Found:
-        """Return the nearest points of places (p, d), which lie `at` pieces and xi (p,)."""
-        found = self._kept(self.nearest(place, self._begin(place, x, at), x), place, x, at)
-        for guess in guesses:
+        """Return the closest points of places (p, d), which lie `at` elements and xi (p,)."""
+        first, *more = self._starts(place, x, at)
+        found = self._kept(self.nearest(place, first, x), place, x, at)
+        for guess in (*more, *guesses):
             near = self._kept(self.nearest(place, guess, x), place, x, at)
             far = [k.lengths(place.T - self._there(one, x)) for one in (found, near)]
             told, other = (one.normal | self._corners(one) for one in (found, near))
@@ -158,41 +199,34 @@ class CutPass(ContactPass):
         return found
 
     def _there(self, found: Found, x: Floats) -> Floats:
-        """Return the places (d, p) of nearest points."""
+        """Return the places (d, p) of closest points."""
         return np.asarray(self.partner_at(found.element, found.xi.T, x)[1][0])
 
-    def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
-        """Return where the nearest points are looked for first."""
-        return self._search(place, x)
+    def _starts(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> list[Found]:
+        """Return where closest points are searched from: on the two nearest crests.
 
-    def _from_outside(self, found: Found, cloud: Floats, place: Floats, x: Floats) -> None:
-        """Look from both ends of the own boundary at all places that are nearer than those beside.
-
-        The search begins at the nearest of some places, and beside a leap that may lie on the crest
-        which is the farther one. Places that found the nearer one tell those beside them; where
-        all on one side of a leap are wrong, there are none.
+        Crests are local minima of the distance among three places on each element.
         """
-        looks = self._outer
-        if not looks.size:
-            return
-        xis, elements, _ = self._cloud
-        here = np.ascontiguousarray(place[:, looks].T)
-        far = np.sqrt(((cloud[:, None] - here.T[:, :, None]) ** 2).sum(axis=0))
-        wide = np.concatenate(
-            [np.full((looks.size, 1), np.inf), far, np.full((looks.size, 1), np.inf)], axis=1
-        )
-        low = (far <= wide[:, :-2]) & (far < wide[:, 2:])
-        steps = np.sqrt(((cloud[:, 1:] - cloud[:, :-1]) ** 2).sum(axis=0))
-        low &= far < far.min(axis=1)[:, None] + steps.max()
-        which, at = np.nonzero(low)
-        if which.size <= looks.size:
-            return
-        each = xis.shape[1]
-        guess = Found(elements[at], xis[0][at % each][:, None].copy(), np.ones(at.size, dtype=bool))
-        self._take(found, looks[which], guess, place, x)
+        xis, elements, functions = self._cloud
+        cloud = self.curve.places(elements, functions, x)[0]
+        starts = np.empty((2, place.shape[0]), dtype=np.int64)
+        for begin in range(0, place.shape[0], _AT_ONCE):
+            here = place[begin : begin + _AT_ONCE]
+            far = (cloud[0] - here[:, :1]) ** 2 + (cloud[1] - here[:, 1:]) ** 2
+            rises, low = far[:, 1:] > far[:, :-1], np.ones(far.shape, dtype=bool)
+            low[:, 1:], row = ~rises, np.arange(here.shape[0])
+            low[:, :-1] &= rises
+            far = np.where(low, far, np.inf)
+            first = np.argmin(far, axis=1)
+            far[row, first] = np.inf
+            second = np.argmin(far, axis=1)
+            second = np.where(np.isfinite(far[row, second]), second, first)
+            starts[:, begin : begin + here.shape[0]] = first, second
+        normal, each = np.ones(place.shape[0], dtype=bool), xis.shape[1]
+        return [Found(elements[i], xis[0][i % each][:, None].copy(), normal) for i in starts]
 
     def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
-        """Return nearest points without those that a place may not meet."""
+        """Return closest points without those that are not admissible."""
         return found
 
     def _own_at(self, e: Ints, xi: Floats, x: Floats) -> tuple[Floats, Floats]:
@@ -209,199 +243,115 @@ class CutPass(ContactPass):
 
     # ------------------------------------------------------------ segments
 
-    def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met, Leaping | None]:
-        """Return the segments of a state, what their points meet, and which end at leaps."""
+    def _cut(self, x: Floats, place: Floats, found: Found) -> tuple[Segments, Met, Jumps | None]:
+        """Return the segments of a state, what their points meet, and which end at jumps."""
         ends, (a, b) = Ends(self._other, self._ends, self._smooth, x), self._sides
-        leaping: Leaping | None = None
-        cloud = self._cloud_at(x)
-        look = Look(
-            self._own_at,
-            self.partner_at,
-            lambda p, g: self.nearest(p, g, x),
-            lambda g: self._there(g, x),
-            functools.partial(self._others, cloud),
-            x,
+        sides = found.at(a), found.at(b), np.stack([place[:, a], place[:, b]])
+        whole = Parts(self._every, *self._cells, *sides)
+        made, met, bad = self._between_marks(whole, ends, x)
+        jumps: Jumps | None = None
+        if bad.any():
+            parts, before = self._at_jumps(whole.at(np.flatnonzero(bad)), x)
+            halves, points, lost = self._between_marks(parts, ends, x)
+            # all parts of a cell are divided, or none
+            fails = np.isin(parts.cell, parts.cell[lost])
+            made, met = _some(made, met, ~bad[made.cell])
+            halves, points = _some(halves, points, ~fails[halves.cell])
+            before = before[~fails[before]]
+            if before.size:
+                jumps = self._jumps(halves, parts, before, x, made.cell.size)
+            halves = halves._replace(cell=parts.cell[halves.cell])
+            bad[parts.cell[~fails]] = False
+            made, met = _joined((made, met), (halves, points), self._lone(bad, found, x))
+        return made._replace(share=self.part * made.share), met, jumps
+
+    def _between_marks(self, parts: Parts, ends: Ends, x: Floats) -> tuple[Segments, Met, Bools]:
+        """Return segments of parts of cells, numbered by these, and parts that fail."""
+        (one, lost), (other, gone) = (
+            stations(f.element, f.xi[:, 0], f.normal, self._smooth)
+            for f in (parts.one, parts.other)
         )
-        self._from_outside(found, cloud, place, x)
-        for turn in range(_TURNS):
-            stood, lost = self._stations(found)
-            if self._joints_differ(found, stood, lost, x):
-                stood, lost = self._stations(found)
-            whole = self._stretches(self._every, found)
-            made, met, bad = self._between_marks(
-                look, whole, (stood[a], stood[b]), (place[:, a], place[:, b]), ends
-            )
-            bad[lost[a] | lost[b]] = True
-            jumps, both = None, np.flatnonzero(bad & ~lost[a] & ~lost[b])
-            parts = self._stretches(both, found)
-            if not both.size:
-                break
-            jumps = parts.leaps(look)
-            if not self._taken_over(found, parts.cell, jumps, place, x, _AROUND << 2 * turn):
-                break
-        also = self._hidden(look, ~bad, found, place)
-        cut = None
-        if parts.cell.size or also.cell.size:
-            every = every_leap(look, parts, jumps or parts.leaps(look), also)
-            cut = self._at_leaps(look, every, place, found, ends)
-        if bad.any() or cut is not None:
-            again = bad.copy()
-            if cut is not None:
-                again[cut[3]], bad[cut[3]] = True, False
-            kept = ~again[made.cell]
-            points = np.repeat(kept, _POINTS)
-            segments, mets = [made.kept(kept)], [Met._make(part[..., points] for part in met)]
-            if cut is not None:
-                before = segments[0].cell.size
-                segments.append(cut[0])
-                mets.append(cut[1])
-                if cut[2] is not None:
-                    leaping = cut[2]._replace(one=cut[2].one + before, other=cut[2].other + before)
-            if bad.any():
-                lone, told = self._lone(bad, found, x)
-                segments.append(lone)
-                mets.append(told)
-            made = Segments._make(np.concatenate(rows) for rows in zip(*segments, strict=True))
-            met = Met._make(np.concatenate(rows, axis=-1) for rows in zip(*mets, strict=True))
-        return made._replace(share=self.part * made.share), met, leaping
-
-    def _stretches(self, cell: Ints, found: Found) -> Stretches:
-        """Return cells with what is nearest at their ends."""
-        e, low, high = self._cells
-        one, other = (found.at(side[cell]) for side in self._sides)
-        return Stretches(cell, e[cell], low[cell], high[cell], one, other)
-
-    def _cloud_at(self, x: Floats) -> Floats:
-        _, elements, functions = self._cloud
-        return np.asarray(self.curve.places(elements, functions, x)[0])
-
-    def _others(
-        self, cloud: Floats, place: Floats, known: list[Found], reach: Floats
-    ) -> tuple[Found, Ints]:
-        """Return guesses on other crests than known ones, about as near, and for which places."""
-        xis, elements, _ = self._cloud
-        each = xis.shape[1]
-        numbers = [each * (f.element + 0.5 * (1.0 + f.xi[:, 0])) - 0.5 for f in known]
-        at, which = rivals(cloud, place, numbers, reach)
-        xi = xis[0][at % each][:, None].copy()
-        return Found(elements[at], xi, np.ones(at.size, dtype=bool)), which
-
-    def _hidden(self, look: Look, cells: Bools, found: Found, place: Floats) -> Stretches:
-        """Return both parts of cells between whose ends another crest is nearer than theirs."""
-        (a, b), count = self._sides, self.count
-        long = k.lengths(place[:, b] - place[:, a])
-        reach = np.zeros(place.shape[1] - count)
-        np.maximum.at(reach, a, 2.0 * long)
-        np.maximum.at(reach, b, 2.0 * long)
-        ends = np.arange(reach.size)
-        guess, which = look.others(np.ascontiguousarray(place[:, ends].T), [found.at(ends)], reach)
-        if not which.size:
-            return self._stretches(which, found)
-        row = np.full(reach.size, -1)
-        row[which] = np.arange(which.size)
-        one, other = row[a], row[b]
-        differ = np.abs(guess.element[one] - guess.element[other]) > 1
-        first = np.flatnonzero(cells & (one >= 0))
-        last = np.flatnonzero(cells & (other >= 0) & ((one < 0) | differ))
-        tried = self._stretches(np.concatenate([first, last]), found)
-        parts, there, s = hidden(look, tried, guess.at(np.concatenate([one[first], other[last]])))
-        _, once = np.unique(parts.cell, return_index=True)
-        return parts.at(once).divided(s[once], there.at(once))
-
-    def _stations(self, found: Found) -> tuple[Ints, Bools]:
-        return stations(found.element, found.xi[:, 0], found.normal, self._smooth)
-
-    def _joints_differ(self, found: Found, stood: Ints, lost: Bools, x: Floats) -> bool:
-        """Take the nearer of two places that were found from one, and tell whether it mattered."""
-        one, other = self._joints
-        at = np.flatnonzero((np.abs(stood[one] - stood[other]) > 2) & ~lost[one] & ~lost[other])
-        if not at.size:
-            return False
-        one, other = one[at], other[at]
-        _, here = self._own_at(*self._at(one), x)
-        far = [k.lengths(here[0] - self._there(found.at(row), x)) for row in (one, other)]
-        changed = np.abs(far[0] - far[1]) > _NEARER * far[0]
-        nearer = np.where(far[0] < far[1], one, other)[changed]
-        for row in found:
-            row[one[changed]] = row[nearer]
-            row[other[changed]] = row[nearer]
-        return bool(changed.any())
-
-    def _taken_over(
-        self, found: Found, cell: Ints, jumps: Leapt, place: Floats, x: Floats, many: int
-    ) -> bool:
-        """Let ends of cells have the places that other ends found, where these are nearer.
-
-        The search begins at the nearest of some places of the partner: beside a leap that may lie
-        on the crest which is the farther one.
-
-        Parameters
-        ----------
-        many : cells in a row that are tried
-        """
-        changed = False
-        for which, near, end, way in (
-            (jumps.first, jumps.of_first, self._sides[0], -1),
-            (jumps.last, jumps.of_last, self._sides[1], 1),
-        ):
-            if not which.any():
-                continue
-            along = cell[which][:, None] + way * np.arange(many)
-            inside = (along >= 0) & (along < self.count)
-            looks = end[np.clip(along, 0, self.count - 1)]
-            guess = near.at(np.repeat(np.flatnonzero(which), many))
-            guess = guess.at(np.flatnonzero(inside.ravel()))
-            changed |= self._take(found, looks[inside], guess, place, x)
-        return changed
-
-    def _take(self, found: Found, looks: Ints, guess: Found, place: Floats, x: Floats) -> bool:
-        """Let places have what lies nearer from a guess, and return whether there was such."""
-        here = np.ascontiguousarray(place[:, looks].T)
-        other = self._kept(self.nearest(here, guess, x), here, x, self._at(looks))
-        far = [k.lengths(here.T - self._there(f, x)) for f in (found.at(looks), other)]
-        nearer = (other.normal | self._corners(other)) & (far[1] < far[0] * (1.0 - _NEARER))
-        # of several for one place the nearest comes last
-        order = np.argsort(-far[1], kind="stable")
-        order = order[nearer[order]]
-        for row, new in zip(found, other, strict=True):
-            row[looks[order]] = new[order]
-        return bool(nearer.any())
-
-    def _at(self, looks: Ints) -> tuple[Ints, Floats]:
-        return self._looks[0][0][looks], self._looks[0][1][looks]
-
-    def _between_marks(
-        self,
-        look: Look,
-        parts: Stretches,
-        stood: tuple[Ints, Ints],
-        places: tuple[Floats, Floats],
-        ends: Ends,
-    ) -> tuple[Segments, Met, Bools]:
-        """Return segments of parts of cells, numbered by these, and parts that fail.
-
-        Parameters
-        ----------
-        parts, stood, places : with stations and places of both ends
-        """
-        on_pieces = (stood[0] % 2 == 1) & (stood[1] % 2 == 1)
-        turns = turned(look, parts, places, on_pieces)
-        if turns is not None:
-            parts, places = turns.whole, turns.sides
-            stood = self._stations(parts.one)[0], self._stations(parts.other)[0]
-        way = passed(self._own_at, parts.cells(), stood, places, ends, look.x)
+        cells = parts.element, parts.low, parts.high
+        way = passed(self._own_at, cells, (one, other), parts.places, ends, x)
         xis = np.concatenate([parts.one.xi, parts.other.xi], axis=1)
-        made, bad = between(way, parts.element, xis, ends, _POINTS), way.bad.copy()
-        if turns is not None:
-            made = turns.marked(made)
-        met = self._on_pieces(made, look.x)
+        made, bad = between(way, parts.element, xis, ends, _POINTS), way.bad | lost | gone
+        met = self._on_pieces(made, x)
         away = ~met.meets | ((np.abs(met.xi) > 1.0 + _BEYOND) & ~met.corner)
-        away = np.asarray(away.reshape(-1, made.at.shape[1]).any(axis=1))
+        away = np.asarray(away.reshape(-1, _POINTS).any(axis=1))
+        away |= self._nearer_elsewhere(met, x).reshape(-1, _POINTS).any(axis=1)
         away &= made.ends[:, 1] - made.ends[:, 0] > _SLIVER
         bad[made.cell[away]] = True
-        if turns is None:
-            return made, met, bad
-        return made._replace(cell=turns.of[made.cell]), met, turns.whole_of(bad)
+        return made, met, bad
+
+    def _nearer_elsewhere(self, met: Met, x: Floats) -> Bools:
+        """Return which points have a place of the search that is nearer than what they meet."""
+        from scipy.spatial import cKDTree
+
+        _, elements, functions = self._cloud
+        cloud = self.curve.places(elements, functions, x)[0]
+        near, _ = cKDTree(cloud.T).query(met.here[0].T)
+        return np.asarray(near < k.lengths(met.here[0] - met.there[0]) * (1.0 - _NEARER))
+
+    def _crests(self, e: Ints, s: Floats, both: Found, wide: Floats, x: Floats) -> Crests:
+        """Return both local minima of the distance at xi (c,), searched from `both` (2 c,)."""
+        _, here = self._own_at(e, s, x)
+        place, at = np.tile(here[0], 2).T.copy(), (np.tile(e, 2), np.tile(s, 2))
+        found = self._kept(self.nearest(place, both, x), place, x, at)
+        there = self._there(found, x)
+        one, other = np.split(0.5 * ((place.T - there) ** 2).sum(axis=0), 2)
+        chord = there[:, s.size :] - there[:, : s.size]
+        same = k.lengths(chord) <= _ONE * wide * k.lengths(here[1])
+        valid = np.logical_and(*np.split(found.normal | self._corners(found), 2))
+        return Crests(found, there, here[0], one - other, k.dot(chord, here[1]), same, valid)
+
+    def _at_jumps(self, parts: Parts, x: Floats) -> tuple[Parts, Ints]:
+        """Return cells divided where the projection jumps, and the numbers of parts before jumps.
+
+        The part behind a jump comes next. A jump at the end of a cell leaves one part.
+
+        Verified by: tests/unit/solids/contact/test_jumps.py::test_both_crests_are_as_near_at_jumps
+        """
+        e, a, b, both = parts.element, parts.low, parts.high, joined(parts.one, parts.other)
+        wide, s, known = b - a, 0.5 * (a + b), self._there(both, x)
+        for _ in range(_JUMP_STEPS):
+            now = self._crests(e, s, both, wide, x)
+            # where one crest has ended, the nearer of both ends decides
+            far = ((now.there - known) ** 2).sum(axis=0)
+            one_here = np.where(now.same, far[: s.size] <= far[s.size :], now.value < 0.0)
+            apart = np.tile(~now.same, 2)
+            known = np.where(apart, now.there, known)
+            for row, new in zip(both, now.found, strict=True):
+                row[apart] = new[apart]
+            a, b = np.where(one_here, s, a), np.where(one_here, b, s)
+            with np.errstate(all="ignore"):
+                step = s - now.value / now.slope
+            step = np.where((step >= a) & (step <= b) & ~now.same, step, 0.5 * (a + b))
+            moved, s = np.abs(step - s), step
+            if (moved <= _FOUND * wide).all():
+                break
+        now = self._crests(e, s, both, wide, x)
+        there = now.valid & ~now.same & (now.slope > 0.0)
+        at = np.flatnonzero(there & (np.abs(now.value) <= _OFF * wide * np.abs(now.slope)))
+        whole, s, count = parts.at(at), s[at], at.size
+        one, other = now.found.at(at), now.found.at(parts.cell.size + at)
+        # a part without length is left out, and the rest is the whole
+        short = np.stack([s - whole.low, whole.high - s], axis=1) <= _FACING * wide[at][:, None]
+        place = now.place[:, at]
+        halves = Parts(
+            np.tile(whole.cell, 2),
+            np.tile(whole.element, 2),
+            np.concatenate([whole.low, np.where(short[:, 0], whole.low, s)]),
+            np.concatenate([np.where(short[:, 1], whole.high, s), whole.high]),
+            joined(whole.one, other),
+            joined(one, whole.other),
+            np.concatenate(
+                [np.stack([whole.places[0], place]), np.stack([place, whole.places[1]])], axis=2
+            ),
+        )
+        kept = ~short
+        number = np.cumsum(kept.ravel()).reshape(-1, 2) - 1
+        order = np.arange(2 * count).reshape(2, -1).T[kept]
+        return halves.at(order), number[kept.all(axis=1), 0]
 
     def _points_of(self, made: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
         """Return pieces and xi of all points, and the own boundary there."""
@@ -451,86 +401,24 @@ class CutPass(ContactPass):
         fine = held | ((metric > 0.0) & (np.abs(step) <= _FOUND))
         return Met(e, s, own, here, element, xi, near, there, held, fine)
 
-    def _at_leaps(
-        self, look: Look, every: tuple[Leaps, Ints], place: Floats, found: Found, ends: Ends
-    ) -> tuple[Segments, Met, Leaping | None, Ints] | None:
-        """Return segments of cells that are cut at leaps and at marks, and these cells.
-
-        A part that cannot be cut at marks has a leap too: from its begin another crest was
-        followed than that which is nearest there.
+    def _jumps(self, made: Segments, parts: Parts, at: Ints, x: Floats, shift: int) -> Jumps:
+        """Return jumps behind parts `at`, and what they meet on the elements of their segments.
 
         Parameters
         ----------
-        every : the leaps, and cells in which some were not found
+        made : segments of the parts
+        shift : what the numbers of segments are counted from
         """
-        jumps, missed = every
-        if not jumps.cell.size:
-            return None
-        for turn in range(_AGAIN):
-            missed = np.union1d(missed, self._astray(jumps, look.x))
-            parts = parts_of(jumps, self._cells, place, found, self._sides)
-            whole = parts.whole
-            told = [self._stations(f) for f in (whole.one, whole.other)]
-            stood = told[0][0], told[1][0]
-            made, met, bad = self._between_marks(look, whole, stood, parts.sides, ends)
-            bad |= told[0][1] | told[1][1]
-            wrong = np.flatnonzero(bad & ~np.isin(whole.cell, missed))
-            if not wrong.size:
-                break
-            if turn == _AGAIN - 1:
-                missed = np.union1d(missed, whole.cell[wrong])
-                break
-            again = whole.at(wrong)
-            more, lost = every_leap(look, again, again.leaps(look), again.at(wrong[:0]))
-            missed = np.union1d(missed, lost)
-            missed = np.union1d(missed, np.setdiff1d(again.cell, more.cell))
-            jumps = jumps.and_also(more)
-        cells = np.setdiff1d(whole.cell, missed)
-        if not cells.size:
-            return None
-        kept = np.isin(whole.cell[made.cell], cells)
-        points = np.repeat(kept, _POINTS)
-        made, met = made.kept(kept), Met._make(part[..., points] for part in met)
-        number = made.cell
-        made = made._replace(cell=whole.cell[number])
-        # the last segment before a leap and the first behind it
-        which = np.flatnonzero(parts.there & np.isin(jumps.cell, cells))
-        leaping: Leaping | None = None
-        if which.size:
-            before = np.searchsorted(number, parts.before[which], side="right") - 1
-            behind = np.searchsorted(number, parts.behind[which], side="left")
-            met_by = jumps.one.at(which), jumps.other.at(which)
-            leaping = self._leaping(made, before, behind, jumps.s[which], met_by, look.x)
-        return made, met, leaping, cells
-
-    def _astray(self, jumps: Leaps, x: Floats) -> Ints:
-        """Return cells with leaps to or from what their places may not meet."""
-        e, place = self._cells[0][jumps.cell], np.ascontiguousarray(jumps.place.T)
-        lost = np.zeros(jumps.cell.size, dtype=bool)
-        for side in (jumps.one, jumps.other):
-            kept = self._kept(side, place, x, (e, jumps.s))
-            lost |= ~(kept.normal | self._corners(kept))
-        return jumps.cell[lost]
-
-    def _leaping(
-        self,
-        made: Segments,
-        before: Ints,
-        behind: Ints,
-        s: Floats,
-        both: tuple[Found, Found],
-        x: Floats,
-    ) -> Leaping:
-        """Return what leaps meet on the pieces of their segments."""
-        at = np.concatenate([before, behind])
-        found = joined(*both)
-        element, corner = made.pieces[at, made.slot[at]], made.corner[at]
-        # the end of a segment lies on its piece, but for what was too short for one
-        edge = np.concatenate([made.begin[before, 1], made.begin[behind, 0]])
+        before = np.searchsorted(made.cell, at, side="right") - 1
+        both = np.concatenate([before, before + 1])
+        found = joined(parts.other.at(at), parts.one.at(at + 1))
+        element, corner = made.pieces[both, made.slot[both]], made.corner[both]
+        # the end of a segment lies on its element, but for what was too short for one
+        edge = np.concatenate([made.begin[before, 1], made.begin[before + 1, 0]])
         xi = np.where(found.element == element, found.xi[:, 0], edge)
-        e, s = made.element[at], np.tile(s, 2)
+        e, s = made.element[both], np.tile(parts.high[at], 2)
         met = self._on_piece(element, corner, xi, (e, s, *self._own_at(e, s, x)), x)
-        return Leaping(before, behind, met)
+        return Jumps(before + shift, before + 1 + shift, met)
 
     def _lone(self, bad: Bools, found: Found, x: Floats) -> tuple[Segments, Met]:
         """Return segments of cells that are not cut, each point for itself."""
@@ -548,3 +436,16 @@ class CutPass(ContactPass):
         lone = alone(cell, e, ends, pieces, corner, self._wide, last)
         told = self._on_pieces(lone, x, np.repeat(xi, _POINTS))
         return lone, told._replace(meets=told.meets & np.repeat(near.normal | held, _POINTS))
+
+
+def _some(made: Segments, met: Met, which: Bools) -> tuple[Segments, Met]:
+    """Return some segments and their points."""
+    points = np.repeat(which, _POINTS)
+    return made.kept(which), Met._make(part[..., points] for part in met)
+
+
+def _joined(*rows: tuple[Segments, Met]) -> tuple[Segments, Met]:
+    """Return segments and their points, one after another."""
+    made, met = zip(*rows, strict=True)
+    one = Segments._make(np.concatenate(part) for part in zip(*made, strict=True))
+    return one, Met._make(np.concatenate(part, axis=-1) for part in zip(*met, strict=True))

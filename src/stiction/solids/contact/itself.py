@@ -19,6 +19,7 @@ import numpy.typing as npt
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import Contact, Found
+from stiction.solids.contact.segment_forms import Met
 from stiction.solids.contact.virtual_work import MortarPass
 
 __all__ = ["SelfPass"]
@@ -76,7 +77,7 @@ class SelfPass(MortarPass):
         found &= (_dot(away, against) > -self._depth) & (_dot(away, normal) < self._depth)
         return np.asarray(found)
 
-    def _begin(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
+    def _starts(self, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> list[Found]:
         """Return the nearest places of some on each piece that may be met, or places themselves."""
         from scipy.spatial import cKDTree
 
@@ -108,17 +109,11 @@ class SelfPass(MortarPass):
             if many == size:
                 break
             many = min(_TIMES * many, size)
-        return Found(e, xi[:, None], np.ones(e.size, dtype=bool))
+        return [Found(e, xi[:, None], np.ones(e.size, dtype=bool))]
 
-    def _from_outside(self, found: Found, cloud: Floats, place: Floats, x: Floats) -> None:
-        """Look nowhere else: what may be met decides, and not what is nearest alone."""
-
-    def _others(
-        self, cloud: Floats, place: Floats, known: list[Found], reach: Floats
-    ) -> tuple[Found, Ints]:
-        """Return nothing: what may be met decides, and not what is about as near."""
-        none = np.zeros(0, dtype=np.int64)
-        return known[0].at(none), none
+    def _nearer_elsewhere(self, met: Met, x: Floats) -> Bools:
+        """Return nothing: what is admissible decides, and not what is nearest alone."""
+        return np.zeros(met.s.size, dtype=np.bool_)
 
     def _kept(self, found: Found, place: Floats, x: Floats, at: tuple[Ints, Floats]) -> Found:
         """Return nearest points; those that may not be met count as none."""

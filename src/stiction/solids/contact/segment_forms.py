@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.arrays import Surface
-from stiction.solids.contact.mark_forms import Mark, both_ways, marks, of, outer
+from stiction.solids.contact.mark_forms import Opposite, both_ways, marks, of, outer
 from stiction.solids.contact.segments import Segments
 from stiction.solids.contact.sweeps import dot, lengths
 
 if TYPE_CHECKING:
-    from stiction.solids.contact.mark_forms import LeapForms
+    from stiction.solids.contact.mark_forms import JumpForms
 
 __all__ = ["Curves", "Forms", "Laws", "Met", "Sums", "sums"]
 
@@ -166,25 +166,15 @@ class Forms:
         self.by_a = np.concatenate([none, near[1] * smooth], axis=1)
         self.by_b = np.concatenate([none, near[2] * smooth], axis=1)
         self._along = np.concatenate([none, near[1]], axis=1)
-        self.marked = np.flatnonzero((made.tangents >= 0).any(axis=(1, 2)) | made.turns.any(axis=1))
+        self.marked = np.flatnonzero((made.tangents >= 0).any(axis=(1, 2)))
 
     laws: Laws
-    leaps: LeapForms | None = None
+    jumps: JumpForms | None = None
 
-    def part(self, which: Ints) -> Forms:
-        """Return those of some segments."""
-        at = (which[:, None] * self.each + np.arange(self.each)).ravel()
-        met = Met._make(row[..., at] for row in self.met)
-        base = self._parts[4][..., at]
-        made = Forms(self.made.kept(which), met, self.curves, self.states, base)
-        made.laws = Laws._make(row[at] for row in self.laws)
-        return made
-
-    def set_leaps(self, leaps: LeapForms) -> None:
-        """Let ends of segments at leaps move."""
-        self.leaps = leaps
-        more = np.concatenate([self.marked, leaps.one, leaps.other])
-        self.marked = np.unique(more)
+    def set_jumps(self, jumps: JumpForms) -> None:
+        """Let jumps of the projection move in tangents."""
+        self.jumps = jumps
+        self.marked = np.unique(np.concatenate([self.marked, jumps.one, jumps.other]))
 
     # ------------------------------------------------------------ vectors at points
 
@@ -234,19 +224,19 @@ class Forms:
     def way_gradient(self) -> Floats:
         """First variation of the integral of zeta over each segment, by nodes, (c, slots d).
 
-        Leaps stay: nothing slides when a place is left for another one.
+        Jumps stay: nothing slides when a place is left for another one.
         """
         return self._by_nodes(self._way)
 
     @functools.cached_property
     def way_rate(self) -> Floats:
-        """First variation of the integral of zeta, with leaps that move."""
-        return self._with_leaps(self.way_gradient, self._way)
+        """First variation of the integral of zeta, with jumps that move."""
+        return self._with_jumps(self.way_gradient, self._way)
 
-    def _with_leaps(self, made: Floats, vectors: Floats) -> Floats:
-        if self.leaps is not None:
+    def _with_jumps(self, made: Floats, vectors: Floats) -> Floats:
+        if self.jumps is not None:
             made = made.copy()
-            self.leaps.add(made, vectors)
+            self.jumps.add(made, vectors)
         return made
 
     @functools.cached_property
@@ -259,7 +249,7 @@ class Forms:
         rate = (law.threshold / self.long)[:, None] * grows
         rate = (rate + (self.long * law.by_gap)[:, None] * self.of_gap) / law.span[:, None]
         vectors = self._summed(rate, self.long * law.threshold / law.span)
-        return self._with_leaps(self._by_nodes(vectors), vectors)
+        return self._with_jumps(self._by_nodes(vectors), vectors)
 
     def forces(self, work: Floats) -> Floats:
         """Return the forces of every segment on its nodes, as added to a residual, (c, slots, d).
@@ -271,7 +261,7 @@ class Forms:
         total = self.of_energy
         if work.any():
             total = total + work[self.made.cell, None] * self._way
-        made = self._with_leaps(self._by_nodes(total), self.of_energy)
+        made = self._by_nodes(total)
         return made.reshape(made.shape[0], -1, 2)
 
     def slots(self) -> tuple[int, int, int]:
@@ -296,18 +286,13 @@ class Forms:
 
     # ------------------------------------------------------------ second variations
 
-    def hessian(self, work: Floats) -> tuple[Floats, tuple[Floats, ...] | None]:
+    def hessian(self, work: Floats) -> tuple[Floats, tuple[Floats, Floats] | None]:
         """Return the second variation at fixed forces of friction, (c, slots d, slots d).
 
-        Where segments end at leaps, also those by the nodes of one segment and of the other one.
+        Where the projection jumps, also those by the nodes of one segment and of the other one.
         """
         tau = np.repeat(work[self.made.cell], self.each)
         return self._hessian_by_nodes(self._low_rank(tau), tau)
-
-    def whole_second(self, tau: Floats) -> Floats:
-        """Return the second variation by (y, s_a, s_b), (c, M, M)."""
-        every = np.arange(self.made.cell.size)
-        return self._of_ends(self._low_rank(tau), tau, every)[0]
 
     def _low_rank(self, tau: Floats) -> Floats:
         """Return the sum of second variations at points, without motions of ends."""
@@ -342,7 +327,7 @@ class Forms:
 
     def _hessian_by_nodes(
         self, made: Floats, tau: Floats
-    ) -> tuple[Floats, tuple[Floats, ...] | None]:
+    ) -> tuple[Floats, tuple[Floats, Floats] | None]:
         mine, piece, whole = self.slots()
         count = made.shape[0]
         if whole == mine + piece:
@@ -373,12 +358,10 @@ class Forms:
         found[which] = np.matmul(chain.transpose(0, 2, 1), np.matmul(second, chain))
         for mark in self._marks:
             found[mark.which] += ends[place[mark.which], mark.end, None, None] * mark.second()
-        if self.leaps is None:
+        if self.jumps is None:
             return found, None
-        one, other = place[self.leaps.one], place[self.leaps.other]
-        rubs = bool(tau.any())
-        seconds, chains = (second[one], second[other]), (chain[one], chain[other])
-        return found, self.leaps.bend(found, seconds, chains, rubs)
+        at = place[np.concatenate([self.jumps.one, self.jumps.other])]
+        return found, self.jumps.bend(found, second[at], chain[at])
 
     def _of_ends(self, made: Floats, tau: Floats, which: Ints) -> tuple[Floats, Floats]:
         """Return second variations of marked segments by (y, s_a, s_b), and first by their ends."""
@@ -422,7 +405,7 @@ class Forms:
     # ------------------------------------------------------------ marks
 
     @functools.cached_property
-    def _marks(self) -> list[Mark]:
+    def _marks(self) -> list[Opposite]:
         return marks(self)
 
 

@@ -10,12 +10,11 @@ which the nearest point of the partner is the end c of a piece,
 
 with the tangent v of the piece, or the sum of both unit tangents at a hollow corner. Before a
 corner that stands out lies a stretch of points that meet the corner itself, between one mark for
-each side. And they are cut where nearest points turn along the partner (see `turns`).
+each side.
 
 Where a point lies along a partner is a station: 2 k + 1 for the piece k, 2 k for the corner before
 it. A cell whose ends have different stations passes through those in between. Cells in which the
-nearest points leap are cut there (see `leaps`); what cannot be cut has points that look for
-themselves.
+projection jumps are divided there first (see `cutting`).
 """
 
 from __future__ import annotations
@@ -75,7 +74,6 @@ class Segments(NamedTuple):
     sides : (c, 2, 2) xi of the places of these tangents
     share, at : (c, g) weights and places of points on [0, 1]
     begin : (c, 2) xi of the partner at both ends, about
-    turns : (c, 2) whether nearest points turn there
     """
 
     element: Ints
@@ -89,7 +87,6 @@ class Segments(NamedTuple):
     share: Floats
     at: Floats
     begin: Floats
-    turns: Bools
 
     def kept(self, which: Bools | Ints) -> Segments:
         """Return some of them."""
@@ -217,7 +214,7 @@ def passed(
     mine: Curve,
     cells: tuple[Ints, Floats, Floats],
     stood: tuple[Ints, Ints],
-    places: tuple[Floats, Floats],
+    places: Floats,
     ends: Ends,
     x: Floats,
 ) -> Passed:
@@ -228,7 +225,7 @@ def passed(
     mine : functions and places of the boundary at pieces and xi (c,)
     cells : pieces (n,) and xi (n,) of both ends of each cell
     stood : (n,) stations at both ends
-    places : (2, n) of both ends [m]
+    places : (2, d, n) of both ends [m]
     ends : of the pieces of the partner
     x : (nodes, d) places [m]
 
@@ -301,7 +298,7 @@ def _marks(
     cell: Ints,
     one: Ints,
     other: Ints,
-    places: tuple[Floats, Floats],
+    places: Floats,
     ends: Ends,
     x: Floats,
 ) -> tuple[Floats, Bools]:
@@ -397,7 +394,6 @@ def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) 
         np.tile(share, (count, 1)),
         np.tile(places, (count, 1)),
         begin,
-        np.zeros((count, 2), dtype=np.bool_),
     )
 
 
@@ -438,5 +434,4 @@ def alone(
         np.tile((share / points)[turn][:, None], (1, points)),
         np.tile(places[turn][:, None], (1, points)),
         np.zeros((count, 2)),
-        np.zeros((count, 2), dtype=np.bool_),
     )

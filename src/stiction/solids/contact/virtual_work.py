@@ -41,7 +41,7 @@ from stiction.laws.interface_tractions import (
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import along
 from stiction.solids.contact.cutting import Cut, CutPass
-from stiction.solids.contact.mark_forms import LeapForms
+from stiction.solids.contact.mark_forms import JumpForms
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Sums, sums
 from stiction.solids.contact.segments import Segments
@@ -112,14 +112,12 @@ class MortarPass(CutPass):
         return np.concatenate([self.own.nodes[made.element], others], axis=1)
 
     def _pairs(self, found: Cut) -> tuple[Ints, Ints]:
-        """Return the pairs of segments that friction in one cell couples, and those of leaps."""
+        """Return the pairs of segments that friction in one cell couples, and those at jumps."""
         one, other = self._rubbing(found.segments)
-        if found.leaping is None:
+        if found.jumps is None:
             return one, other
-        a, b = found.leaping.one, found.leaping.other
-        before, behind = found.leaping.chained()
-        c, d = a[before], b[behind]
-        return np.concatenate([one, a, b, c, d]), np.concatenate([other, b, a, d, c])
+        a, b = found.jumps.one, found.jumps.other
+        return np.concatenate([one, a, b]), np.concatenate([other, b, a])
 
     def _rubbing(self, made: Segments) -> tuple[Ints, Ints]:
         if self._frictionless:
@@ -145,9 +143,9 @@ class MortarPass(CutPass):
     def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has: not where slip began."""
         assert isinstance(found, Cut)
-        made, leaping = found.segments, found.leaping
-        leaps = b"" if leaping is None else leaping.one.tobytes() + leaping.other.tobytes()
-        return made.pieces.tobytes(), made.cell.tobytes() + leaps
+        made, jumps = found.segments, found.jumps
+        where = b"" if jumps is None else jumps.one.tobytes()
+        return made.pieces.tobytes(), made.cell.tobytes() + where
 
     def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
         """Return nodes that are coupled in advance: those of pieces near each segment, all."""
@@ -225,9 +223,9 @@ class MortarPass(CutPass):
         """Return how cells are cut, and which pieces and corners their segments meet."""
         assert isinstance(found, Cut)
         made = found.segments
-        cut = made.cell, made.pieces, made.slot, made.corner, made.tangents, made.turns
-        leaps = () if found.leaping is None else (found.leaping.one, found.leaping.other)
-        return b"".join(part.tobytes() for part in (*cut, found.met.meets, *leaps))
+        cut = made.cell, made.pieces, made.slot, made.corner, made.tangents, found.met.meets
+        where = b"" if found.jumps is None else found.jumps.one.tobytes()
+        return b"".join(part.tobytes() for part in cut) + where
 
     def _middles(self, out: Floats, found: Found, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Return gaps at the middles of cells, tangents of unit length there, and stretches."""
@@ -254,8 +252,8 @@ class MortarPass(CutPass):
         thirds = self.own_curve.third, self.curve.third
         curves = Curves(self._own_at, self.partner_at, *thirds, self._ends, self._other)
         forms = Forms(made, met, curves, (x, self.reference), base)
-        if found.leaping is not None:
-            forms.set_leaps(LeapForms(forms, found.leaping))
+        if found.jumps is not None:
+            forms.set_jumps(JumpForms(forms, found.jumps))
         c_n, c_t = self._tables
         traction, slope = adhesion(forms.gap, c_n)
         zeta = way = threshold = by_gap = np.zeros_like(forms.gap)

@@ -111,16 +111,16 @@ def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
     assert_allclose(np.hypot(*(here.T - cut.met.there[0])), near, rtol=1e-6)
 
 
-def test_cells_in_which_nearest_points_leap_are_cut_there():
-    """Between two crests the nearest point leaps: cells end there, and points miss nothing."""
+def test_cells_in_which_the_projection_jumps_are_divided_there():
+    """Between two crests the projection jumps: cells end there, and points miss nothing."""
     mine = np.stack([np.linspace(0.0, 4.0, 6), np.full(6, 1.0)], axis=1)
     t = np.linspace(4.0, 0.0, 17)
     other = np.stack([t, 0.7 * np.cos(np.pi * t)], axis=1)
     made, points = facing(mine, other, 1)
     cut = made.project(points, None)
-    parts, leaping = cut.segments, cut.leaping
+    parts, jumps = cut.segments, cut.jumps
     # at the bottoms of both waves
-    assert_allclose(leaping.met.here[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
+    assert_allclose(jumps.met.here[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
     assert not (parts.at[:, 0] == parts.at[:, 1]).any()
     area = (parts.share * (parts.ends[:, 1] - parts.ends[:, 0])[:, None]).sum(axis=1)
     assert_allclose(np.bincount(parts.cell, area), 2.0 / 3.0, rtol=1e-13)
