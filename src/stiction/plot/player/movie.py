@@ -242,6 +242,7 @@ class View:
     axes : names of the axes; none draws no axes
     equal : whether a unit is as long across as upwards; always in space
     height : over the width of the picture
+    turn : of what is in space: azimuth and elevation of the eye at first [rad]
     """
 
     title: str
@@ -251,6 +252,7 @@ class View:
     axes: tuple[str, ...] = ()
     equal: bool = True
     height: float = 0.5
+    turn: tuple[float, float] = (-np.pi / 3.0, 0.45)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +286,7 @@ class Movie:
     marks : events
     readings : numbers beside the clock
     keys : colours and what they mean
-    strip : (f, n) colours under the time bar; () for none
+    strip : (f, n) colours under the time bar
     even : whether frames are shown for equal times, though their own differ
     clock : what stands before the time: another word where it is something else that slides
     """
@@ -297,6 +299,6 @@ class Movie:
     marks: Sequence[Mark] = ()
     readings: Sequence[Reading] = ()
     keys: Sequence[tuple[int, str]] = ()
-    strip: Ints | tuple[()] = ()
+    strip: Ints | None = None
     even: bool = False
     clock: str = "t"
