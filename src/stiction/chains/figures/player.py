@@ -9,7 +9,7 @@ from stiction.chains.figures.data import ChainData
 from stiction.numerics.checks import number
 from stiction.plot import style
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import hermite, marks_of
+from stiction.plot.player.sampling import hermite, run_movie
 
 __all__ = ["BLOCK", "movie_of", "nice_scale"]
 
@@ -58,12 +58,8 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     moved = scale * (data.belt_speed * (time - time[0]) - (drift - drift[0]))
     load = np.interp(time, data.time, data.load)
     arrows = _load(data, chosen, load, place + half, half)
-    layers: list[m.Layer] = [
-        m.Ground(moved[:, None, None], 0.0, 0.25 * distance),
-        *_springs(place, walls, linked, half),
-        m.Boxes(_raised(place, half), colour, (half, half), tuple(map(str, chosen + 1))),
-        *arrows,
-    ]
+    shown = {"numbers": chosen + 1, "walls": walls, "linked": linked}
+    layers = [*m.row_of_blocks(place, colour, half, moved, **shown), *arrows]
     ends = [place - half, place + half, walls[linked[[0, -1]]]]
     left, right = min(e.min(initial=np.inf) for e in ends), max(e.max(initial=0.0) for e in ends)
     room = 0.04 * (right - left)
@@ -76,22 +72,15 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     # blocks of a long chain are narrow, and drawn higher than they are wide
     shape = float(np.clip((high - low)[1] / (high - low)[0], 0.12, 0.3))
     title = "the chain: blocks at their places, displacements enlarged as told"
-    return m.Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes=words,
-        time=time,
-        unit="s",
-        views=[m.View(title, layers, low, high, equal=False, height=shape)],
-        marks=marks_of(data.run, time),
+    return run_movie(
+        data.run,
+        time,
+        [m.View(title, layers, low, high, equal=False, height=shape)],
+        words,
         readings=[m.Reading("load", "N", load)] if np.any(load) else [],
         keys=[(m.STUCK, "stuck"), (m.BLUE, "slips to the right"), (m.ORANGE, "slips to the left")],
         strip=colour,
     )
-
-
-def _raised(across: Floats, level: float) -> Floats:
-    """Return (..., 2) places at a level above the ground."""
-    return np.stack([across, np.full(across.shape, level)], axis=-1)
 
 
 def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
@@ -142,19 +131,6 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> Ints:
     return np.asarray(mode)
 
 
-def _springs(place: Floats, walls: Floats, linked: Bools, half: float) -> list[m.Layer]:
-    """Return springs between blocks that are linked, and the walls they hang on."""
-    ends = np.pad(np.repeat(place, 2, axis=1), ((0, 0), (1, 1)))
-    ends[:, 0], ends[:, -1] = walls
-    ends[:, 1:-1] += np.tile([-half, half], place.shape[1])
-    ends = ends.reshape(len(place), -1, 2)[:, linked].reshape(len(place), -1)
-    found: list[m.Layer] = [m.Springs(_raised(ends, half))] if ends.size else []
-    for at in walls[linked[[0, -1]]]:
-        line = np.array([[[at, 0.0], [at, 2.6 * half]]])
-        found.append(m.Lines(line, (0,), np.array([[m.INK]]), width=2.0))
-    return found
-
-
 def _load(data: ChainData, chosen: Ints, load: Floats, edge: Floats, half: float) -> list[m.Layer]:
     """Return arrows of the load at the right edges of blocks, where few masses carry it."""
     share = data.constant("load_share")
@@ -165,4 +141,4 @@ def _load(data: ChainData, chosen: Ints, load: Floats, edge: Floats, half: float
         return []
     along = 2.0 * _ARROW / BLOCK * half / strongest * np.outer(load, share[loaded])
     vectors = np.stack([along / np.abs(share).max(), np.zeros(along.shape)], axis=2)
-    return [m.Arrows(_raised(edge[:, loaded], half), vectors, np.full((1, loaded.size), m.INK))]
+    return [m.Arrows(m.raised(edge[:, loaded], half), vectors, np.full((1, loaded.size), m.INK))]

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
+from stiction.plot import style
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import between, marks_of
+from stiction.plot.player.sampling import between, run_movie
 
 __all__ = ["movie_of", "times_of"]
 
@@ -31,7 +32,7 @@ def times_of(run: Run, count: int) -> Floats:
         known = np.union1d(_values(run, "trace_time"), run.event_log.time)
         known = known[known <= run.t_end]
     if known.size > count:
-        picked = np.unique(np.linspace(0, known.size - 1, count).astype(np.int64))
+        picked = style.few(known.size, count)
         known = np.union1d(known[picked], np.intersect1d(known, run.event_log.time))
     return np.asarray(known)
 
@@ -43,14 +44,12 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
     """
     views = [_along(run, time)] if _cells(run) > 1 else [_block(run, time), _cycle(run, time)]
     speed = between(time, *_trace(run, "speed"))
-    return m.Movie(
-        title=f"{run.system_name}, {run.method_name}",
-        notes="frames are states as they were computed, so time runs unevenly: most of it is "
+    return run_movie(
+        run,
+        time,
+        views,
+        "frames are states as they were computed, so time runs unevenly: most of it is "
         "waiting; straight lines in the logarithm of the speed between them",
-        time=time,
-        unit="s",
-        views=views,
-        marks=marks_of(run, time),
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
@@ -85,7 +84,7 @@ def _along(run: Run, time: Floats) -> m.View:
         slip = np.concatenate([slip, _values(run, "slip_at_event")])
         knots, first = np.unique(knots, return_index=True)
         slip = slip[first]
-    cells = np.unique(np.linspace(0, place.size - 1, _MOST_CELLS).astype(np.int64))
+    cells = style.few(place.size, _MOST_CELLS)
     shown = between(time, knots, slip[:, cells])
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
     fast = between(time, run.time, logs) > np.log10(_FAST)
@@ -133,7 +132,7 @@ def _cycle(run: Run, time: Floats) -> m.View:
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))
-    keep = np.unique(np.linspace(0, knots.size - 1, _MOST_TRAIL).astype(np.int64))
+    keep = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
     now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
     colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)

@@ -43,10 +43,13 @@ __all__ = [
     "Springs",
     "Trail",
     "View",
+    "raised",
+    "row_of_blocks",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
 HIDDEN = 255
@@ -77,6 +80,7 @@ BODIES = tuple(range(11, 17))
 MODE_COLOURS = (ORANGE, STUCK, BLUE)
 # shades of cells: 0 blue, 128 the paper, 255 red
 SHADES = 255
+_WALL, _STEP = 2.6, 1.2  # height of a wall and distance of hatches, over half of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,3 +306,43 @@ class Movie:
     strip: Ints | None = None
     even: bool = False
     clock: str = "t"
+
+
+def row_of_blocks(
+    place: Floats,
+    colour: Ints,
+    half: float,
+    moved: Floats,
+    *,
+    numbers: Ints,
+    walls: Floats,
+    linked: Bools,
+) -> list[Layer]:
+    """Return blocks in a row on a ground that may move, hung on each other and on walls.
+
+    Parameters
+    ----------
+    place, colour : (f, n) centres of the blocks, and their colours
+    half : half of the side of a block
+    moved : (f,) how far the ground has moved
+    numbers : (n,) what is written on the blocks
+    walls : (2,) places of the left and the right wall
+    linked : (n + 1,) whether a spring joins a block to what is on its left; last, the right wall
+    """
+    ends = np.pad(np.repeat(place, 2, axis=1), ((0, 0), (1, 1)))
+    ends[:, 0], ends[:, -1] = walls
+    ends[:, 1:-1] += np.tile([-half, half], place.shape[1])
+    ends = ends.reshape(len(place), -1, 2)[:, linked].reshape(len(place), -1)
+    layers: list[Layer] = [Ground(moved[:, None, None], 0.0, _STEP * half)]
+    if ends.size:
+        layers.append(Springs(raised(ends, half)))
+    for at in walls[linked[[0, -1]]]:
+        line = np.array([[[at, 0.0], [at, _WALL * half]]])
+        layers.append(Lines(line, (0,), np.array([[INK]]), width=2.0))
+    labels = tuple(map(str, numbers.tolist()))
+    return [*layers, Boxes(raised(place, half), colour, (half, half), labels)]
+
+
+def raised(across: Floats, level: float) -> Floats:
+    """Return (..., 2) places at a level above the ground."""
+    return np.stack([across, np.full(across.shape, level)], axis=-1)

@@ -97,28 +97,23 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
 
     write("", 0.0, height - 0.3 * _EDGE, "top")
     write("\n".join(notes), 0.0, _EDGE, "bottom")
-    hatched = {m.STUCK: {"hatch": _HATCH, "edgecolor": _COLOURS[m.GREY], "linewidth": 0.0}}
-    patches = [
-        Patch(facecolor=_COLOURS[tone], label=word, **hatched.get(tone, {}))
-        for tone, word in movie.keys
-    ]
-    look: dict[str, Any] = {"fontsize": FONT, "labelcolor": INK, "frameon": False}
+    look: dict[str, Any] = {"edgecolor": _COLOURS[m.GREY], "linewidth": 0.0}
+    patches = [Patch(facecolor=_COLOURS[tone], label=word, **look) for tone, word in movie.keys]
+    for patch, (tone, _) in zip(patches, movie.keys, strict=True):
+        patch.set_hatch(_HATCH if tone == m.STUCK else "")
     if patches:
         place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, key / height)}
         place |= {"ncols": len(patches), "borderaxespad": 0.0, "borderpad": 0.3}
+        look = {"fontsize": FONT, "labelcolor": INK, "frameon": False}
         figure.legend(handles=patches, handlelength=1.2, columnspacing=1.2, **place, **look)
     panels = []
     for i, (view, title) in enumerate(zip(movie.views, titles, strict=True)):
         write("\n".join(title), i * wide, foot + high, "bottom")
-        left, right, below = _AXES if _has_ticks(view) else (_EDGE,) * 3
+        left, right, below = _AXES if view.axes and view.low.size == 2 else (_EDGE,) * 3
         size = np.array([wide - left - right, high - below - 0.5 * _EDGE])
         at = np.array([i * wide + left, foot + below, *size]) / [width, height, width, height]
         panels.append(_Panel(figure.add_axes(tuple(at)), view, size))
     return figure, panels
-
-
-def _has_ticks(view: m.View) -> bool:
-    return bool(view.axes) and view.low.size == 2
 
 
 class _Panel:
@@ -143,7 +138,7 @@ class _Panel:
         self.points = 36.0 * size / half  # on paper per unit of the view, across and upwards [pt]
         ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
         ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
-        if _has_ticks(view):
+        if view.axes and view.low.size == 2:
             dress(ax).set(xlabel=view.axes[0], ylabel=view.axes[1])
             ax.locator_params(nbins=5)
             return
@@ -195,17 +190,22 @@ class _Panel:
         self._put(LineCollection(flat, colors=colours, linewidths=width))
 
     def _tubes(self, lines: list[Floats], tones: Ints, thick: float) -> None:
-        """Draw lines in space as segments with a rim, the nearest to the eye last."""
+        """Draw lines in space as segments with round ends and a rim, the nearest last."""
         parts = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
-        along = np.diff(parts, axis=1)
-        along *= 0.4 * thick / np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
-        longer = parts + np.concatenate([-along, along], axis=1)  # over the rims of its neighbours
         order = np.argsort(parts[..., 2].sum(axis=1), kind="stable")
+        begin, end = (parts[order, i, None, :2] for i in (0, 1))
+        along = end - begin
+        along /= np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
+        turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)[:, None]
+        across = np.sin(turn) * (along[..., ::-1] * [-1.0, 1.0])
+        radius, rim = 0.5 * max(thick, 1.0 / self.points[0]), 0.5 / self.points[0]
+        # a rim has no round end, which would lie across its neighbour
+        caps = [(radius + rim) * across, radius * (np.cos(turn) * along + across)]
+        both = [np.concatenate([end + cap, begin - cap], axis=1) for cap in caps]
         colours = np.repeat(_COLOURS[tones], [len(line) - 1 for line in lines])[order]
-        both = np.stack([parts[order], longer[order]], axis=1).reshape(-1, 2, 3)[..., :2]
-        widths = np.tile([1.0, 0.0], order.size) + max(1.0, thick * self.points[0])
         tinted = np.stack([np.full(order.size, INK), colours], axis=1).ravel()
-        self._put(LineCollection(list(both), colors=tinted, linewidths=widths))
+        polygons = np.stack(both, axis=1).reshape(2 * order.size, -1, 2)
+        self._put(PolyCollection(list(polygons), facecolors=tinted, edgecolors="none"))
 
     @_draw.register
     def _(self, layer: m.Dots, k: int) -> None:

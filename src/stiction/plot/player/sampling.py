@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,19 @@ import numpy.typing as npt
 
 from stiction.core.run import Run
 from stiction.errors import ModelError
-from stiction.plot.player.movie import RED, Mark
+from stiction.plot.player.movie import RED, Mark, Movie, View
 from stiction.plot.style import few
 
-__all__ = ["between", "frame_times", "held", "hermite", "marks_of", "slopes", "unit_of"]
+__all__ = [
+    "between",
+    "frame_times",
+    "held",
+    "hermite",
+    "marks_of",
+    "run_movie",
+    "slopes",
+    "unit_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -142,6 +152,17 @@ def marks_of(run: Run, time: Floats) -> list[Mark]:
     ]
     inside = [mark for mark in marks if time[0] <= mark.time <= time[-1]]
     return sorted(inside, key=lambda mark: mark.time)
+
+
+def run_movie(run: Run, time: Floats, views: Sequence[View], notes: str, **more: Any) -> Movie:
+    """Return the movie of a run: named by it, in its unit of time, with marks of its events.
+
+    Parameters
+    ----------
+    more : further fields of a `Movie`
+    """
+    title = f"{run.system_name}, {run.method_name}"
+    return Movie(title, notes, time, unit_of(run), views, marks_of(run, time), **more)
 
 
 def _words(log: Any, k: int) -> str:

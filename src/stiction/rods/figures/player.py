@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import hermite, marks_of, slopes
+from stiction.plot.player.sampling import hermite, run_movie, slopes
 from stiction.rods.figures.data import RodData
 from stiction.rods.figures.partners import near
 from stiction.rods.figures.view import turn_of
@@ -32,26 +32,12 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
     layers: list[m.Layer] = [*_partners(data, sound, time), _rods(data, time, knots, saved)]
     marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
     layers += [*arrows, *marks]
-    return m.Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes="between saved states rods move on cubics through them; contacts and forces are "
-        "those saved last",
-        time=time,
-        unit="s",
-        views=[
-            m.View(
-                "the rods in space",
-                layers,
-                low,
-                high,
-                ("x", "y", "z"),
-                height=0.6,
-                turn=turn_of(angles),
-            )
-        ],
-        marks=marks_of(data.run, time),
-        keys=[(m.BLUE, "rolls"), (m.RED, "slips")] if marks else [],
-    )
+    title, axes, turn = "the rods in space", ("x (m)", "y (m)", "z (m)"), turn_of(angles)
+    notes = "between saved states rods move on cubics through them; "
+    notes += "contacts and forces are those saved last"
+    views = [m.View(title, layers, low, high, axes, height=0.6, turn=turn)]
+    keys = [(m.BLUE, "rolls"), (m.RED, "slips")] if marks else []
+    return run_movie(data.run, time, views, notes, keys=keys)
 
 
 def _values(data: RodData, name: str) -> Floats:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import between, held, marks_of, unit_of
+from stiction.plot.player.sampling import between, held, run_movie
 from stiction.solids.figures.data import SLIDES, SolidData
 
 __all__ = ["SolidFrames", "movie_of", "times_of"]
@@ -122,20 +122,18 @@ def movie_of(data: SolidData, time: Floats) -> m.Movie:
     unit = "dimensionless" if data.plain else "m"
     axes = ("z", "x", "y") if space else (f"x ({unit})", f"y ({unit})")
     readings = [
-        m.Reading(word, "", between(time, data.time, data.values(name)))
+        m.Reading(word, _unit(data, name), between(time, data.time, data.values(name)))
         for word, name in (("displacement", "displacement"), ("force", "force_x"))
         if data.has(name)
     ]
-    return m.Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes=_notes(frames),
-        time=time,
-        unit=unit_of(data.run),
-        views=[m.View(title, layers, low - spare, high + spare, axes, height=shape)],
-        marks=marks_of(data.run, time),
-        readings=readings,
-        keys=[(m.BLUE, "traction where it sticks"), (m.RED, "traction where it slides")],
-    )
+    views = [m.View(title, layers, low - spare, high + spare, axes, height=shape)]
+    keys = [(m.BLUE, "traction where it sticks"), (m.RED, "traction where it slides")]
+    return run_movie(data.run, time, views, _notes(frames), readings=readings, keys=keys)
+
+
+def _unit(data: SolidData, name: str) -> str:
+    unit = data.run.variables[name].unit
+    return "" if unit == "1" else unit
 
 
 def _notes(frames: SolidFrames) -> str:

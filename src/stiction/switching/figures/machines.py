@@ -115,21 +115,15 @@ def belt(frames: FlowFrames) -> m.View | None:
     gap = 2.2 * size
     rest = gap * np.arange(1.0, len(names) + 1.0)
     place, half = rest + x, 0.28 * size
-    rows = np.full(place.shape, half)
     wall = float((rest[0] + x[:, 0]).min()) - 1.2 * size
-    starts = np.hstack([np.full((place.shape[0], 1), wall), place[:, :-1] + half])
-    ends = np.stack([starts, place - half], axis=2).reshape(place.shape[0], -1)
     # sliding is the mode 0; off it, the sign of the slip against the belt
     surfaces = min(data.n_surface, len(names))
     modes = np.stack([frames.mode(min(i, surfaces - 1)) for i in range(len(names))], axis=1)
-    labels = tuple(str(i + 1) for i in range(len(names)))
+    numbers, linked = np.arange(len(names)) + 1, np.arange(len(names) + 1) < len(names)
     moved = speed * (frames.time - frames.time[0])
-    layers: list[m.Layer] = [
-        m.Ground(moved[:, None, None], 0.0, 0.4 * size),
-        m.Springs(np.stack([ends, np.full(ends.shape, half)], axis=2)),
-        m.Lines(np.array([[[wall, 0.0], [wall, 3.0 * half]]]), (0,), np.full((1, 1), m.INK), 2.0),
-        m.Boxes(np.stack([place, rows], axis=2), _BLOCKS[modes + 1], (half, half), labels),
-    ]
+    walls = np.array([wall, np.inf])
+    shown = {"numbers": numbers, "walls": walls, "linked": linked}
+    layers = m.row_of_blocks(place, _BLOCKS[modes + 1], half, moved, **shown)
     right = float(place.max()) + 2.0 * half
     low, high = np.array([wall - half, -half]), np.array([right, 4.0 * half])
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.15, 0.5))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import between, held, hermite, marks_of, slopes, unit_of
+from stiction.plot.player.sampling import between, held, hermite, run_movie, slopes
 from stiction.switching.figures.data import FlowData, symbol
 from stiction.switching.figures.machines import belt, wheel
 
@@ -116,15 +116,13 @@ def movie_of(data: FlowData, time: Floats) -> m.Movie:
     readings = [m.Reading(symbol(n), data.unit(n), frames.state(n)) for n in data.names[:4]]
     present = set(frames.one_mode.tolist())
     words = {1: "h > 0", 0: "slides or sticks", -1: "h < 0"}
-    return m.Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes=_notes(data),
-        time=time,
-        unit=unit_of(data.run),
-        views=views,
-        marks=marks_of(data.run, time),
+    return run_movie(
+        data.run,
+        time,
+        views,
+        _notes(data),
         readings=readings,
-        keys=[(int(COLOURS[m + 1]), words[m]) for m in (1, 0, -1) if m in present]
+        keys=[(int(COLOURS[mode + 1]), words[mode]) for mode in (1, 0, -1) if mode in present]
         + ([(m.RED, "determinism lost")] if data.losses else []),
         strip=COLOURS[np.stack([frames.mode(i) for i in range(data.n_surface)], axis=1) + 1],
     )

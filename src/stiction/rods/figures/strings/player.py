@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from stiction.plot import style
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import hermite, marks_of, unit_of
+from stiction.plot.player.sampling import hermite, run_movie
 from stiction.rods.figures.strings.data import STRINGS, StringData
 
 __all__ = ["movie_of"]
@@ -28,16 +28,9 @@ def movie_of(data: StringData, time: Floats) -> m.Movie:
         for word, name, s in (("s₁", "u", "s1"), ("s₂", "v", "s2"))
     ]
     plain = data.run.time_unit == "1"
-    return m.Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes="dimensionless" if plain else "",
-        time=time,
-        unit=unit_of(data.run),
-        views=[_view(data, name, time) for name in STRINGS],
-        marks=marks_of(data.run, time),
-        readings=readings,
-        keys=[(m.BLUE, "u"), (m.ORANGE, "v"), (m.RED, "contact")],
-    )
+    views, notes = [_view(data, name, time) for name in STRINGS], "dimensionless" if plain else ""
+    keys = [(m.BLUE, "u"), (m.ORANGE, "v"), (m.RED, "contact")]
+    return run_movie(data.run, time, views, notes, readings=readings, keys=keys)
 
 
 def _view(data: StringData, name: str, time: Floats) -> m.View:
