@@ -178,7 +178,7 @@ class _Panel:
         places, tones = self._project(_at(layer.points, k)), _at(layer.colour, k)
         lines = np.split(places, layer.starts[1:])
         shown = [i for i, tone in enumerate(tones) if tone != m.HIDDEN]
-        if layer.thick and places.shape[1] and self.view.low.size == 3:
+        if layer.thick and shown and self.view.low.size == 3:
             self._tubes([lines[i] for i in shown], tones[shown], layer.thick)
             return
         flat, colours = [lines[i][:, :2] for i in shown], _COLOURS[tones[shown]]
