@@ -80,7 +80,7 @@ def _note_events(m: March, events: Table[Event], used: int) -> int:
     return used
 
 
-@kernel(nogil=True)
+@kernel(allocates=True, nogil=True)
 def march_sliders(
     m: March, stiffness: Floats, given: Starts, most: int, begin: int, found: Found
 ) -> int:

@@ -108,7 +108,7 @@ def shares_at(address: int) -> Callable[..., Any] | None:
     return getattr(python_at(address, C_SHARE), "together", None)
 
 
-@kernel(borrows=True)
+@kernel
 def law_value(address: int, v: float, row: int) -> float:
     """Return a formula of a contact at slip speed v; for a law with states, in a trial state.
 
@@ -118,7 +118,7 @@ def law_value(address: int, v: float, row: int) -> float:
     return _value_at(address, v, row, row)
 
 
-@kernel(borrows=True)
+@kernel
 def share_term(
     address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
 ) -> float:
@@ -198,13 +198,13 @@ def _row(p: Any) -> Vector:
     return carray(p, (HEADER + k + MATRIX * s + s * s,))
 
 
-@kernel(borrows=True)
+@kernel
 def _block(row: Vector, number: int) -> int:
     """Return where a block of the row begins."""
     return HEADER + int(row[N_PARAMETER]) + number * int(row[N_STATE])
 
 
-@kernel(borrows=True)
+@kernel
 def _formula(row: Vector, entry: int, v: float) -> float:
     """Return the formula whose address is at `entry`, at the z_theta in the row."""
     start = row.ctypes.data
@@ -212,7 +212,7 @@ def _formula(row: Vector, entry: int, v: float) -> float:
     return _value_at(int(row[entry]), v, z, p)
 
 
-@kernel(borrows=True)
+@kernel
 def _fill_block(row: Vector, entry: int, v: float, state: int, out: int) -> None:
     """Write what the formula at `entry` makes of one block to another."""
     start = row.ctypes.data
@@ -220,7 +220,7 @@ def _fill_block(row: Vector, entry: int, v: float, state: int, out: int) -> None
     _fill_at(int(row[entry]), v, z, p, start + 8 * _block(row, out))
 
 
-@kernel(borrows=True)
+@kernel
 def _settled(row: Vector, v: float) -> bool:
     """Solve z_theta = z + theta h z'(v, z_theta) by Newton's method; return whether it ended.
 
@@ -246,7 +246,7 @@ def _settled(row: Vector, v: float) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def _slope_of_state(row: Vector, v: float) -> float:
     """Return dmu/dz . dz_theta/dv at the z_theta just settled."""
     s, span = int(row[N_STATE]), row[THETA] * row[STEP]
@@ -263,7 +263,7 @@ def _slope_of_state(row: Vector, v: float) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def _solve(row: Vector, s: int, span: float, right: int) -> None:
     """Solve (1 - span dz'/dz) x = row[right:] in place, by elimination with pivots."""
     a = _block(row, MATRIX)

@@ -435,13 +435,13 @@ def _call_arrays(address: int, x: Any, s: Any, p: Any, out: Any) -> None:
         _C_ARRAYS(int(address))(*places)
 
 
-@kernel(borrows=True, plain=_call_arrays)
+@kernel(plain=_call_arrays)
 def call_arrays(address: int, x: Vector, s: Vector, p: Vector, out: Vector | Matrix) -> None:
     """Call the function f(x, s, p, out) at `address`; all arrays are contiguous."""
     _call_arrays(address, x.ctypes.data, s.ctypes.data, p.ctypes.data, out.ctypes.data)
 
 
-@kernel(borrows=True, plain=_call_arrays)
+@kernel(plain=_call_arrays)
 def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
     """Call the function at `address` with four places, from `at`, `row_at` and `entry_at`.
 
@@ -450,21 +450,21 @@ def call_at(address: int, x: int, s: int, p: int, out: int) -> None:
     _call_arrays(address, x, s, p, out)
 
 
-@kernel(borrows=True, plain=lambda a: a)
+@kernel(plain=lambda a: a)
 def at(a: Vector | Matrix | Integers | Table[Any]) -> int:
     """Return the place of a contiguous array."""
     start: int = a.ctypes.data
     return start
 
 
-@kernel(borrows=True, plain=lambda a, row: a[row])
+@kernel(plain=lambda a, row: a[row])
 def row_at(a: Matrix, row: int) -> int:
     """Return the place of a row of a contiguous matrix."""
     start: int = a.ctypes.data
     return start + row * a.shape[1] * 8
 
 
-@kernel(borrows=True, plain=lambda a, row, column: a.reshape(-1)[row * a.shape[1] + column :])
+@kernel(plain=lambda a, row, column: a.reshape(-1)[row * a.shape[1] + column :])
 def entry_at(a: Matrix, row: int, column: int) -> int:
     """Return the place of an entry of a contiguous matrix, and of what follows it."""
     start: int = a.ctypes.data

@@ -79,7 +79,7 @@ def _horner(c: Floats, count: int, s: float) -> float:
     return value
 
 
-@kernel(plain=_horner, borrows=True)
+@kernel(plain=_horner)
 def horner(c: Floats, count: int, s: float) -> float:
     """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
     value = 0.0
@@ -88,7 +88,7 @@ def horner(c: Floats, count: int, s: float) -> float:
     return value
 
 
-@kernel(borrows=True)
+@kernel
 def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
     """Return the polynomial with Bernstein coefficients `b` and its slope at s in [0, 1]."""
     count = b.size
@@ -103,7 +103,7 @@ def value_and_slope(b: Vector, s: float, work: Vector) -> tuple[float, float]:
     return work[0], slope
 
 
-@kernel(borrows=True)
+@kernel
 def first_fall(b: Vector, work: Matrix) -> float:
     """Return the first s in (0, 1] where the polynomial falls to zero or below, or NONE.
 
@@ -168,7 +168,7 @@ def first_root(c: Floats, count: int, work: Floats) -> float:
     return _refine(c, count, low, low + width)
 
 
-@kernel(borrows=True)
+@kernel
 def isolate(work: Any, count: int) -> tuple[float, float]:
     """Return the interval (low end, width) that holds the first root, and no other; NONE if none.
 
@@ -202,7 +202,7 @@ def isolate(work: Any, count: int) -> tuple[float, float]:
     return NONE, 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[float, float]:
     """Return the first minimum behind `begin` with a value of at most `level`, and the value.
 
@@ -229,7 +229,7 @@ def first_dip(b: Vector, begin: float, level: float, work: Vector) -> tuple[floa
     return NONE, NONE
 
 
-@kernel(borrows=True)
+@kernel
 def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)
@@ -264,7 +264,7 @@ def _binomials(count: int) -> Floats:
     return np.array(made)
 
 
-@kernel(plain=_to_bernstein_at_once, borrows=True)
+@kernel(plain=_to_bernstein_at_once)
 def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
     degree = count - 1
     binomial = 1.0
@@ -285,7 +285,7 @@ def _sign_changes_in_list(b: Floats, count: int) -> int:
     return changes
 
 
-@kernel(plain=_sign_changes_in_list, borrows=True)
+@kernel(plain=_sign_changes_in_list)
 def _sign_changes(b: Floats, count: int) -> int:
     changes = 0
     last = 1.0
@@ -303,7 +303,7 @@ def _halve_at_once(b: Floats, left: Floats, count: int) -> None:
         left[level] = b[0]
 
 
-@kernel(plain=_halve_at_once, borrows=True)
+@kernel(plain=_halve_at_once)
 def _halve(b: Floats, left: Floats, count: int) -> None:
     """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
     left[0] = b[0]
@@ -319,7 +319,7 @@ def _refine_in_list(c: Floats, count: int, low: float, high: float) -> float:
     return py_function(_refine)(numbers, count, float(low), float(high))
 
 
-@kernel(plain=_refine_in_list, borrows=True)
+@kernel(plain=_refine_in_list)
 def _refine(c: Floats, count: int, low: float, high: float) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)

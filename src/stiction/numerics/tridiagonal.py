@@ -54,7 +54,7 @@ def system_of(table: Floats) -> System:
     return System(table[0], table[1], table[2], table[3], table[4], table[5])
 
 
-@kernel(borrows=True)
+@kernel
 def factorise(n: int, table: Floats, free: Marks) -> None:
     """Write the factors of A; unknown i is pinned at zero where `free[i]` is zero.
 
@@ -83,7 +83,7 @@ def factorise(n: int, table: Floats, free: Marks) -> None:
         system.inverse[i] = before
 
 
-@kernel(borrows=True)
+@kernel
 def solve_factored(n: int, table: Floats) -> None:
     """Write the solution of A w = rhs to row `solution`; pinned unknowns are 0.
 

@@ -67,7 +67,7 @@ class Switches(NamedTuple):
     shake: bool
 
 
-@kernel(borrows=True)
+@kernel
 def load_factor(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
     """Return the piecewise linear factor of a load at time t; 1 without a history."""
     if last == first:
@@ -100,7 +100,7 @@ def _add_loads(
     t += te
 
 
-@kernel(plain=_add_loads, borrows=True)
+@kernel(plain=_add_loads)
 def add_loads(
     f: Matrix,
     t: Matrix,
@@ -143,7 +143,7 @@ def _power(q: Floats, v: Floats, p: Floats, f: Floats, t: Floats) -> float:
     return rows.sum_in_order(terms)
 
 
-@kernel(plain=_power, borrows=True)
+@kernel(plain=_power)
 def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     """Return sum f . v + t . w."""
     total = 0.0
@@ -160,7 +160,7 @@ def power(q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def spatial_spin(q: Matrix, p: Matrix, i: int) -> tuple[float, float, float, float, float, float]:
     """Return the angular velocity of element i in space, and its axis."""
     ax = 2.0 * (q[1, i] * q[3, i] + q[0, i] * q[2, i])
@@ -199,7 +199,7 @@ def _internal_damping(
     t[:, :-2] += m
 
 
-@kernel(plain=_internal_damping, borrows=True, apart=True)
+@kernel(plain=_internal_damping, apart=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:
@@ -272,7 +272,7 @@ def _add_damping(
     t += te
 
 
-@kernel(plain=_add_damping, borrows=True)
+@kernel(plain=_add_damping)
 def add_damping(
     r: Matrix,
     q: Matrix,
@@ -301,7 +301,7 @@ def add_damping(
             t[a, i] += te[a, i]
 
 
-@kernel(borrows=True)
+@kernel
 def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) -> float:
     """Return the rate of `load_factor` just behind time t [1/s]."""
     for j in range(first + 1, last):
@@ -310,7 +310,7 @@ def load_slope(times: Vector, factors: Vector, first: int, last: int, t: float) 
     return 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def way_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
     """Return by what the motion of a clamp is multiplied `late` after its start."""
     if d.last > d.first:
@@ -320,7 +320,7 @@ def way_of(d: Drive, times: Vector, factors: Vector, late: float) -> float:
     return late - 0.5 * d.rise
 
 
-@kernel(borrows=True)
+@kernel
 def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[float, float]:
     """Return the rate of `way_of` [1/s], and the rate of that where it is not a jump."""
     if d.last > d.first:
@@ -330,7 +330,7 @@ def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[floa
     return 1.0, 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def keep_along(d: Drive, rows: Matrix, i: int) -> None:
     """Leave of rows[:, i] what points along the axis of a clamp that slides."""
     along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
@@ -338,7 +338,7 @@ def keep_along(d: Drive, rows: Matrix, i: int) -> None:
         rows[a, i] = along * d.spin[a]
 
 
-@kernel(borrows=True)
+@kernel
 def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
     """Leave nodes that slide the velocity along their axes."""
     for k in range(driven.shape[0]):
@@ -347,7 +347,7 @@ def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
             keep_along(d, v, d.slot)
 
 
-@kernel(borrows=True)
+@kernel
 def follow_clamps(
     r: Matrix,
     q: Matrix,
@@ -399,7 +399,7 @@ def follow_clamps(
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
-@kernel(borrows=True)
+@kernel
 def place_frames(
     q: Matrix, driven: Table[Drive], times: Vector, factors: Vector, now: float
 ) -> None:
@@ -423,7 +423,7 @@ def place_frames(
         q[3, i] = c * z0 + x * y0 - y * x0 + z * w0
 
 
-@kernel(borrows=True)
+@kernel
 def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Drive]) -> float:
     """Return the kinetic energy of the driven slots [J]; what slides is not driven."""
     rod = material_of(mat)
@@ -443,7 +443,7 @@ def clamp_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats, driven: Table[Dri
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def clamp_power(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, driven: Table[Drive]
 ) -> float:
@@ -462,7 +462,7 @@ def clamp_power(
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def clamp_velocities(
     r: Matrix,
     q: Matrix,
@@ -495,7 +495,7 @@ def clamp_velocities(
             p[0, i], p[1, i], p[2, i] = wx + along * ax, wy + along * ay, wz + along * az
 
 
-@kernel(borrows=True)
+@kernel
 def clamp_rates(
     r: Matrix,
     q: Matrix,

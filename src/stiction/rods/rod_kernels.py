@@ -113,7 +113,7 @@ def drag_of(drag: Floats) -> Drag:
     return Drag(drag[0], drag[1], drag[2])
 
 
-@kernel(borrows=True)
+@kernel
 def horner(c: tuple[float, ...], x: float) -> float:
     """Return c[0] + c[1] x + ..."""
     y = c[-1]
@@ -137,7 +137,7 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
     t[:, :-1] += m[:, 1:] - m[:, :-1]
 
 
-@kernel(plain=_elastic, borrows=True, apart=True)
+@kernel(plain=_elastic, apart=True)
 def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     rod = material_of(mat)
@@ -193,7 +193,7 @@ def _bend_small(q: Floats, mat: Floats, m: Floats) -> bool:
     return True
 
 
-@kernel(plain=_bend_small, borrows=True)
+@kernel(plain=_bend_small)
 def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
     """Put moments in space of all joints into m; return False if an angle is too large.
 
@@ -237,7 +237,7 @@ def bend_small(q: Matrix, mat: Floats, m: Matrix) -> bool:
     return bad == 0
 
 
-@kernel(borrows=True)
+@kernel
 def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the rotation vector from element i - 1 to element i, in the frame of either."""
     aw, ax, ay, az = q[0, i - 1], q[1, i - 1], q[2, i - 1], q[3, i - 1]
@@ -254,7 +254,7 @@ def joint_angle(q: Matrix, i: int) -> tuple[float, float, float]:
     return scale * x, scale * y, scale * z
 
 
-@kernel(borrows=True)
+@kernel
 def bend_any(q: Matrix, mat: Floats, m: Matrix) -> None:
     """Put moments in space of all joints into m, for angles below pi."""
     rod = material_of(mat)
@@ -307,7 +307,7 @@ def _stored_energy(r: Floats, q: Floats, mat: Floats) -> float:
     return rows.sum_in_order(terms)
 
 
-@kernel(plain=_stored_energy, borrows=True)
+@kernel(plain=_stored_energy)
 def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     """Return the elastic energy of all rods [J]."""
     rod = material_of(mat)
@@ -333,7 +333,7 @@ def stored_energy(r: Matrix, q: Matrix, mat: Floats) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def axis_of(q: Matrix, i: int) -> tuple[float, float, float]:
     """Return the third director of element i."""
     return (
@@ -350,7 +350,7 @@ def _kinetic_energy(q: Floats, v: Floats, p: Floats, mat: Floats) -> float:
     return rows.sum_in_order(0.5 * (rod.mass * rows.dot(v, v) + rod.inertia * spin2))
 
 
-@kernel(plain=_kinetic_energy, borrows=True)
+@kernel(plain=_kinetic_energy)
 def kinetic_energy(q: Matrix, v: Matrix, p: Matrix, mat: Floats) -> float:
     """Return the kinetic energy of all rods [J], clamps included."""
     rod = material_of(mat)
@@ -370,7 +370,7 @@ def _kick(v: Floats, p: Floats, f: Floats, t: Floats, mat: Floats, h: float) -> 
     p += h * rod.turns * t
 
 
-@kernel(plain=_kick, borrows=True)
+@kernel(plain=_kick)
 def kick(v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, h: float) -> None:
     """Add h times accelerations to the velocities of what is free."""
     rod = material_of(mat)
@@ -402,7 +402,7 @@ def _damped_kick(
     return rows.sum_in_order(heat)
 
 
-@kernel(plain=_damped_kick, borrows=True)
+@kernel(plain=_damped_kick)
 def damped_kick(
     q: Matrix, v: Matrix, p: Matrix, f: Matrix, t: Matrix, mat: Floats, drag: Floats, h: float
 ) -> float:
@@ -443,7 +443,7 @@ def _copy(values: Floats, to: Floats) -> None:
     to[:] = values
 
 
-@kernel(plain=_copy, borrows=True)
+@kernel(plain=_copy)
 def copy(values: Matrix, to: Matrix) -> None:
     """Copy values; a loop compiles ten times faster than an assignment of arrays."""
     for a in range(to.shape[0]):
@@ -467,7 +467,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     q *= 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
-@kernel(plain=_drift, borrows=True, apart=True)
+@kernel(plain=_drift, apart=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]
@@ -506,7 +506,7 @@ def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
         qw[i], qx[i], qy[i], qz[i] = unit * w2, unit * x2, unit * y2, unit * z2
 
 
-@kernel(borrows=True)
+@kernel
 def turn_any(q: Matrix, p: Matrix, h: float) -> None:
     """Turn all elements as free rotors by any angle."""
     for i in range(q.shape[1]):

@@ -146,7 +146,7 @@ def solve(matrix: Floats, right: Floats) -> Floats:
 def cofactor_kernel(d: int) -> Any:
     """Return the kernel that puts the cofactors (d d,) of a matrix behind it; it returns det."""
 
-    @kernel(borrows=True)
+    @kernel
     def fill(t: Vector) -> float:
         if d == 2:
             t[4], t[5], t[6], t[7] = t[3], -t[2], -t[1], t[0]
@@ -165,7 +165,7 @@ def cofactor_kernel(d: int) -> Any:
 def solve_kernel(m: int) -> Any:
     """Return the kernel that solves a symmetric system of m <= 2, in place of its right side."""
 
-    @kernel(borrows=True)
+    @kernel
     def fill(matrix: Matrix, right: Vector) -> None:
         if m == 1:
             right[0] = right[0] / matrix[0, 0]
@@ -181,7 +181,7 @@ def solve_kernel(m: int) -> Any:
 def bends_kernel(m: int) -> Any:
     """Return the kernel that tells whether a symmetric matrix of m <= 2 is positive."""
 
-    @kernel(borrows=True)
+    @kernel
     def tell(matrix: Matrix) -> bool:
         a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
         return a > 0.0 and (m == 1 or a * c - b * b > 0.0)
@@ -193,7 +193,7 @@ def bends_kernel(m: int) -> Any:
 def turn_kernel(d: int) -> Any:
     """Return the kernel for entries 01, 02, 12 of the skew a . d cof F / d F . b."""
 
-    @kernel(borrows=True)
+    @kernel
     def fill(g: Matrix, i: int, m: int, f: Vector) -> Three:
         if d == 2:
             return g[i, 0] * g[m, 1] - g[i, 1] * g[m, 0], 0.0, 0.0

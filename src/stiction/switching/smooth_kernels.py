@@ -141,7 +141,7 @@ def _drift(
     return up, down
 
 
-@kernel
+@kernel(allocates=True)
 def noisy_paths(
     addresses: Table[Addresses],
     p: Vector,

@@ -90,7 +90,7 @@ def _jacobian(w: Workspace, jac: Matrix) -> None:
             jac[i, j] = (a[STAGE + 1, i] - a[STAGE, i]) / (ahead - a[Y, j])
 
 
-@kernel
+@kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
     """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
     now, a = w.progress[0], w.rows
@@ -135,7 +135,7 @@ def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> boo
     return False
 
 
-@kernel
+@kernel(allocates=True)
 def stiff_step(w: Workspace, h: float) -> float:
     """Fill row TRIAL with y after a step of length h; return its error over the tolerance, squared.
 

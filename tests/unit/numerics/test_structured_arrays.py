@@ -20,7 +20,7 @@ class Pair(Struct):
     weights: Annotated[Matrix, 2, 4]
 
 
-@kernel(borrows=True)
+@kernel
 def weigh(table, to):
     for k in range(len(table)):
         pair = table[k]

@@ -72,7 +72,7 @@ OF_CHAIN = 20 * _W
 # ---- one chain and its lane
 
 
-@kernel(borrows=True)
+@kernel
 def fill_lane(n: int, f: Floats, a: Floats, j: int) -> None:
     """Write what is constant of a chain to lane j; the last row is a wall: nothing but a link."""
     masses, coupling = masses_of(f), system_of(f).coupling
@@ -85,7 +85,7 @@ def fill_lane(n: int, f: Floats, a: Floats, j: int) -> None:
             row[SHARE + j], row[PLATE_K + j] = masses.share[i], masses.plate_stiffness[i]
 
 
-@kernel(borrows=True)
+@kernel
 def put_lane(
     n: int,
     f: Floats,
@@ -120,7 +120,7 @@ def put_lane(
     row[PIECE_ENDS + j] = pieces[after].time if after < len(pieces) else np.inf
 
 
-@kernel(borrows=True)
+@kernel
 def fetch_lane(n: int, a: Floats, c: Floats, j: int, f: Floats, now: Progress) -> None:
     """Read the state of a chain from lane j."""
     motion, solution = motion_of(f), system_of(f).solution
@@ -138,7 +138,7 @@ def fetch_lane(n: int, a: Floats, c: Floats, j: int, f: Floats, now: Progress) -
     now.heat, now.heat_low = row[SUM_HEAT + j], row[SUM_HEAT_LOW + j]
 
 
-@kernel(borrows=True)
+@kernel
 def clear_lane(a: Floats, c: Floats, j: int) -> None:
     """Make lane j a chain at rest that nothing moves: its steps are quiet for ever."""
     for i in range(a.shape[0]):
@@ -147,13 +147,13 @@ def clear_lane(a: Floats, c: Floats, j: int) -> None:
     c[0, PIECE_ENDS + j] = np.inf
 
 
-@kernel(borrows=True)
+@kernel
 def fits(c: Floats, j: int) -> bool:
     """Return whether the last step of lane j was quiet."""
     return bool(c[0, FITS + j] != 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def leave(c: Floats, j: int) -> None:
     """Leave the step of lane j to the kernels of one chain."""
     c[0, FITS + j] = 0.0
@@ -162,7 +162,7 @@ def leave(c: Floats, j: int) -> None:
 # ---- all lanes at once
 
 
-@kernel(borrows=True)
+@kernel
 def pull_lanes(p: Problem, c: Floats, sines: Floats, t: float) -> None:
     """Write the load at time t, the end of a step, and what the step sees of it.
 
@@ -182,7 +182,7 @@ def pull_lanes(p: Problem, c: Floats, sines: Floats, t: float) -> None:
         store(c, 0, PULL + k, p.theta * new + (1.0 - p.theta) * old)
 
 
-@kernel(borrows=True)
+@kernel
 def solve_lanes(p: Problem, a: Floats, c: Floats, t: float) -> int:
     """Solve for the slip with the modes as they are; return in how many lanes they do not fit.
 
@@ -232,7 +232,7 @@ def solve_lanes(p: Problem, a: Floats, c: Floats, t: float) -> int:
     return WIDTH - good
 
 
-@kernel(borrows=True)
+@kernel
 def move_lanes(p: Problem, a: Floats, c: Floats) -> None:
     """Move all masses by their slip and enter the step into the ledgers.
 
@@ -302,7 +302,7 @@ def move_lanes(p: Problem, a: Floats, c: Floats) -> None:
         store(c, 0, LOAD + k, load(c, 0, NEW_LOAD + k))
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def _add(a: Floats, i: int, at: int, gain: Lanes) -> Lanes:
     """Add to a sum that is followed by what its last addition lost; return it."""
     gain -= load(a, i, at + WIDTH)

@@ -167,7 +167,7 @@ def _log(events: Events, k: Second, made: int) -> Log:
     )
 
 
-@kernel(borrows=True)
+@kernel
 def _worse(worst: float, found: Floats, kinds: int) -> float:
     """Return the largest of these; infinity where there is one that is no number."""
     for kind in range(kinds):
@@ -177,7 +177,7 @@ def _worse(worst: float, found: Floats, kinds: int) -> float:
     return worst
 
 
-@kernel(borrows=True)
+@kernel
 def _apart(end: Floats, goal: Floats, place: float, speed: float) -> float:
     """Return the largest difference at the ends of stretches, over the largest place and speed."""
     worst = 0.0
@@ -192,7 +192,7 @@ def _apart(end: Floats, goal: Floats, place: float, speed: float) -> float:
     return worst
 
 
-@kernel(borrows=True)
+@kernel
 def _rate_of(p: Problem) -> float:
     """Return a rate above all eigenvalues of the motion [1/s]: Gershgorin's circles."""
     stiff = damp = 0.0
@@ -203,7 +203,7 @@ def _rate_of(p: Problem) -> float:
     return float(np.sqrt(stiff) + damp)
 
 
-@kernel(borrows=True)
+@kernel
 def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
     """Return the largest speed and place, and write bounds and what forces are held against."""
     n, rows = p.mass.size, way.time.size
@@ -263,7 +263,7 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
     return speed, place
 
 
-@kernel(borrows=True)
+@kernel
 def _rows(saved: Saved, way: Way, reach: float, k: Second) -> int:
     """List the saved rows that are held against the motion, and the state before each."""
     count, last = 0, way.time.size - 1

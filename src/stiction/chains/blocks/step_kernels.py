@@ -143,7 +143,7 @@ def solve_steps(p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats) -> No
             step += 1
 
 
-@kernel(borrows=True)
+@kernel
 def _enter(
     p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats, first: int, members: int
 ) -> None:
@@ -163,7 +163,7 @@ def _enter(
             clear_lane(a, c, j)
 
 
-@kernel(borrows=True)
+@kernel
 def _fetch(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int, step: int) -> None:
     """Read the state of the lanes whose step is not quiet; at the last step that is all of them."""
     for j in range(members):
@@ -224,7 +224,7 @@ def _one(p: Problem, lot: Lot, b: int) -> None:
             lot.sums[b, k] = lot.saved.sums[1, k]
 
 
-@kernel(borrows=True)
+@kernel
 def _keep(p: Problem, lot: Lot, b: int) -> None:
     """Keep the state of a chain that rests; its friction is for the load at the end to say."""
     now, motion = lot.progress[b], motion_of(lot.f[b])
@@ -236,7 +236,7 @@ def _keep(p: Problem, lot: Lot, b: int) -> None:
     lot.sums[b, 2], lot.sums[b, 3], lot.sums[b, 4] = now.work, now.viscous, now.algorithmic
 
 
-@kernel(borrows=True)
+@kernel
 def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, h: float) -> None:
     """Count a change of mode of mass i of chain b, as `theta.event_kernels.count_joined` does."""
     kinds = lot.kinds[b]
@@ -262,7 +262,7 @@ def note_event(lot: Lot, b: int, i: int, before: float, after: float, t: float, 
         kinds.reverse += 1
 
 
-@kernel(borrows=True)
+@kernel
 def rests(p: Problem, lot: Lot, b: int) -> bool:
     """Return whether no later load moves chain b, on a surface at rest, all of which sticks.
 
@@ -305,7 +305,7 @@ def rests(p: Problem, lot: Lot, b: int) -> bool:
     return bool(progress.slipping == 0)
 
 
-@kernel(borrows=True)
+@kernel
 def _straight(piece: LoadPiece, t: float) -> float:
     """Return the straight part of the load at time t [N]."""
     return piece.offset + piece.rate * (t - piece.time)

@@ -41,7 +41,7 @@ def _only_where_needed(
     return search(p, state, s._replace(active=left), left.size, tau, t)
 
 
-@kernel(plain=_only_where_needed, borrows=True)
+@kernel(plain=_only_where_needed)
 def first_events(
     p: Problem, state: State, s: Scratch, count: int, tau: float, t: float
 ) -> tuple[float, float]:
@@ -77,7 +77,7 @@ def first_events(
     return first, group
 
 
-@kernel(borrows=True)
+@kernel
 def _stays_clear(c: Floats, size: int, tau: float) -> bool:
     """Return whether the sizes of the terms alone keep a polynomial above zero up to tau."""
     swing, power = 0.0, 1.0
@@ -88,7 +88,7 @@ def _stays_clear(c: Floats, size: int, tau: float) -> bool:
     return clear
 
 
-@kernel(borrows=True)
+@kernel
 def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float) -> None:
     """Find when the slip rate of a moving mass falls to zero."""
     poly, lead = s.poly, state.lead[i]
@@ -118,7 +118,7 @@ def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float)
             s.root[i] = s.touch[i]
 
 
-@kernel(borrows=True)
+@kernel
 def _release_of(
     p: Problem, state: State, s: Scratch, i: int, sign: int, tau: float, t: float
 ) -> None:
@@ -156,7 +156,7 @@ def _release_of(
     s.root[i] = min(s.root[i], before)
 
 
-@kernel(borrows=True)
+@kernel
 def _meet(s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool) -> None:
     """Write in tau where s.poly falls through zero, touches it, and is left open."""
     root, touch, left_open = fall(s.poly, size, s.bernstein, low, high, above)
@@ -168,7 +168,7 @@ def _meet(s: Scratch, i: int, size: int, tau: float, low: float, high: float, ab
         s.open[i] = left_open * tau
 
 
-@kernel(borrows=True)
+@kernel
 def _how_long(c: Floats, size: int, at: float, low: float) -> float:
     """Return the half length of the time in which a touch may be a pair of roots `low` deep."""
     bend, power = 0.0, 1.0
@@ -178,7 +178,7 @@ def _how_long(c: Floats, size: int, at: float, low: float) -> float:
     return (2.0 * low / bend) ** 0.5 if bend > 0.0 else np.inf
 
 
-@kernel(borrows=True)
+@kernel
 def _total(c: Floats, size: int) -> float:
     total = 0.0
     for k in range(size):

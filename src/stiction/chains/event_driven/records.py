@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-@kernel(borrows=True)
+@kernel
 def column(table: Floats, i: int, size: int, tau: float) -> float:
     """Return the value at `tau` of the polynomial in column `i` of a table of coefficients."""
     value = 0.0
@@ -43,13 +43,13 @@ def column(table: Floats, i: int, size: int, tau: float) -> float:
     return value
 
 
-@kernel(borrows=True)
+@kernel
 def drive_at(p: Problem, state: State, t: float, i: int) -> float:
     """Return the force on mass i without friction [N]."""
     return drive_of(p, state.x, state.v, load_at(p, t, state.progress[0].piece), t, i)
 
 
-@kernel(borrows=True)
+@kernel
 def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
     """Return the force on mass `i` from its links, the plate and the load, without friction [N]."""
     c = i + 1
@@ -60,7 +60,7 @@ def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) ->
     return force
 
 
-@kernel(borrows=True)
+@kernel
 def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     """Return the friction force on mass `i` in its mode [N]."""
     if mode == 0:
@@ -72,7 +72,7 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
     return force
 
 
-@kernel(borrows=True)
+@kernel
 def record_events(p: Problem, state: State, events: Events, t: float) -> None:
     """Write a row for every mass whose mode is not the one last written."""
     now = state.progress[0]
@@ -94,7 +94,7 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         state.shown[i] = state.mode[i]
 
 
-@kernel(plain=plain_records.save_until, borrows=True)
+@kernel(plain=plain_records.save_until)
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
@@ -122,7 +122,7 @@ def save_until(
         now.saved += 1
 
 
-@kernel(plain=plain_records.save_rest, borrows=True)
+@kernel(plain=plain_records.save_rest)
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
     now = state.progress[0]
@@ -136,7 +136,7 @@ def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
         now.saved += 1
 
 
-@kernel(borrows=True)
+@kernel
 def _save_row(
     p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
 ) -> None:

@@ -41,7 +41,7 @@ def _whole_power(base: float, exponent: int) -> float:
     return value
 
 
-@kernel(plain=_leading_zeros_in_list, borrows=True)
+@kernel(plain=_leading_zeros_in_list)
 def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
     """Return the first index >= start whose term counts at tau; size when none does."""
     largest, power = 0.0, 1.0
@@ -64,7 +64,7 @@ def _slip_series_at_once(
     return order
 
 
-@kernel(plain=_slip_series_at_once, borrows=True)
+@kernel(plain=_slip_series_at_once)
 def slip_series(
     x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
 ) -> int:
@@ -87,7 +87,7 @@ def _root_from_at_once(poly: Floats, bernstein: Floats, start: int, size: int, t
     return np.inf if root == NONE else root * tau
 
 
-@kernel(plain=_root_from_at_once, borrows=True)
+@kernel(plain=_root_from_at_once)
 def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
     """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero."""
     if start >= size:

@@ -52,7 +52,7 @@ MU_CHECKS = np.array([0.0, 0.06, 0.36, 0.64, 0.995, 1.0 / 1.002])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
-@kernel(borrows=True)
+@kernel
 def load_at(p: Problem, t: float, piece: int) -> float:
     """Return the load [N] at time t, on the given piece."""
     f: float = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
@@ -63,7 +63,7 @@ def load_at(p: Problem, t: float, piece: int) -> float:
     return f
 
 
-@kernel(borrows=True)
+@kernel
 def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
     """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
     for k in range(f.size):
@@ -79,7 +79,7 @@ def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
             factor *= p.sine_frequency[j] / (p.rate * (k + 1))
 
 
-@kernel(plain=plain_series.expand, borrows=True)
+@kernel(plain=plain_series.expand)
 def expand(
     p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> None:
@@ -133,7 +133,7 @@ def expand(
             x[k + 2, c] = force / mass[i] * scale
 
 
-@kernel
+@kernel(allocates=True)
 def fit_forces(
     p: Problem, t: float, tau: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> float:
@@ -213,14 +213,14 @@ def fit_forces(
     return np.inf
 
 
-@kernel(borrows=True)
+@kernel
 def _mirrored_mu(address: int, row: int, w: float) -> float:
     if w >= 0.0:
         return law_value(address, w, row)
     return 2.0 * law_value(address, 0.0, row) - law_value(address, -w, row)
 
 
-@kernel(borrows=True)
+@kernel
 def _powers(values: Floats, tau: float, out: Floats) -> None:
     scale = 1.0
     for k in range(FIT):
@@ -231,7 +231,7 @@ def _powers(values: Floats, tau: float, out: Floats) -> None:
         scale /= tau
 
 
-@kernel(borrows=True)
+@kernel
 def _sum(c: Floats, tau: float) -> float:
     total = 0.0
     for k in range(FIT - 1, -1, -1):
@@ -239,7 +239,7 @@ def _sum(c: Floats, tau: float) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
     v = 0.0
     for k in range(p.order, 0, -1):
@@ -247,7 +247,7 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
     return p.rate * v - p.belt
 
 
-@kernel(plain=plain_series.evaluate, borrows=True)
+@kernel(plain=plain_series.evaluate)
 def evaluate(
     p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
@@ -263,7 +263,7 @@ def evaluate(
         v[c] = p.rate * speed if mode[c - 1] != 0 else p.belt
 
 
-@kernel(borrows=True)
+@kernel
 def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: Scratch) -> None:
     """Fill the series of work, viscous heat and friction heat since the step began.
 
@@ -311,7 +311,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                 _link_power(x, s.viscous, i + 1, order, p.link_c[i + 1] * omega)
 
 
-@kernel(plain=plain_series.load_power, borrows=True)
+@kernel(plain=plain_series.load_power)
 def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, order: int) -> None:
     """Add the work of the load on the mass in column c, of which it takes a share."""
     for j in range(order - 1):
@@ -321,7 +321,7 @@ def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, ord
             work[j + k] += share * load[j] * k * x[k, c] / (j + k)
 
 
-@kernel(plain=plain_series.link_power, borrows=True)
+@kernel(plain=plain_series.link_power)
 def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float) -> None:
     """Add the heat of one damper; `factor` is its damping times the rate of tau."""
     if factor == 0.0:
@@ -334,7 +334,7 @@ def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float
             viscous[j + k - 1] += one * k * (x[k, link + 1] - x[k, link]) / (j + k - 1)
 
 
-@kernel(plain=plain_series.friction_power, borrows=True)
+@kernel(plain=plain_series.friction_power)
 def _friction_power(
     x: Floats,
     mu: Floats,
@@ -366,7 +366,7 @@ def _friction_power(
         work[j + 1] -= one * belt / (j + 1)
 
 
-@kernel(plain=plain_series.energies, borrows=True)
+@kernel(plain=plain_series.energies)
 def energies(p: Problem, t: float, x: Floats, v: Floats) -> tuple[float, float]:
     """Return kinetic and stored energy [J] of the state x, v by (n + 2,)."""
     kinetic, stored = 0.0, 0.0

@@ -136,7 +136,7 @@ def advance_fitted(
     return PAUSE
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def _begin(
     p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
 ) -> tuple[int, float, float]:
@@ -162,7 +162,7 @@ def _begin(
     return PAUSE, limit, reach
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def _finish(
     p: Problem,
     state: State,
@@ -221,7 +221,7 @@ def _finish(
     return PAUSE if np.isfinite(size) else NOT_FINITE
 
 
-@kernel(borrows=True)
+@kernel
 def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     now = state.progress[0]
     _find_piece(p, state, t)
@@ -231,7 +231,7 @@ def _next_border(p: Problem, state: State, t: float, t_end: float) -> float:
     return limit
 
 
-@kernel(borrows=True)
+@kernel
 def _find_piece(p: Problem, state: State, t: float) -> None:
     """Advance to the piece of the load that holds at time t."""
     now = state.progress[0]
@@ -239,7 +239,7 @@ def _find_piece(p: Problem, state: State, t: float) -> None:
         now.piece += 1
 
 
-@kernel(plain=plain_steps.active, borrows=True)
+@kernel(plain=plain_steps.active)
 def _active(p: Problem, state: State, s: Scratch) -> int:
     """List the masses whose motion or drive changes with time."""
     n = p.mass.size
@@ -260,7 +260,7 @@ def _active(p: Problem, state: State, s: Scratch) -> int:
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def _settle(p: Problem, state: State, s: Scratch) -> int:
     """Decide the modes, expand the series, and return the number of active masses."""
     t = state.progress[0].time
@@ -276,7 +276,7 @@ def _settle(p: Problem, state: State, s: Scratch) -> int:
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
     """Do as `_settle` with a user's functions; -1 where they need a vanishing step."""
     t = state.progress[0].time
@@ -297,7 +297,7 @@ def _settle_fitted(p: Problem, state: State, s: Scratch, reach: float) -> int:
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
     """Let go the masses that a load holds beyond their bound just after it jumped; say if any."""
     gone = False
@@ -312,7 +312,7 @@ def _let_go(p: Problem, state: State, s: Scratch, count: int) -> bool:
     return gone
 
 
-@kernel(borrows=True)
+@kernel
 def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     """Write where the series of the active masses begin and return the number of these."""
     now = state.progress[0]
@@ -323,7 +323,7 @@ def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     return count
 
 
-@kernel(plain=plain_steps.start_series, borrows=True)
+@kernel(plain=plain_steps.start_series)
 def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
     for c in range(p.mass.size + 2):
         s.x[0, c] = state.x[c]
@@ -335,7 +335,7 @@ def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
                 s.x[k, c] = 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, count: int) -> bool:
     """Expand with a user's functions on the longest step that fits; whether one was found."""
     now = state.progress[0]
@@ -356,7 +356,7 @@ def _fit_step(p: Problem, state: State, s: Scratch, t: float, reach: float, coun
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> float:
     """Return the first tau at which moving mass i stops, inf for none."""
     size = slip_series(s.x, s.poly, i, state.mode[i], p.order, p.rate, p.belt)
@@ -364,7 +364,7 @@ def _stop_root(p: Problem, state: State, s: Scratch, i: int, tau: float) -> floa
     return root_from(s.poly, s.bernstein, start, size, tau)
 
 
-@kernel(borrows=True)
+@kernel
 def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: float) -> float:
     """Return how far in tau the series hold to the tolerance."""
     if p.fitted or p.load_address != 0:
@@ -392,7 +392,7 @@ def _reach_of_series(p: Problem, s: Scratch, count: int, reach: float, fitted: f
     return tau
 
 
-@kernel(borrows=True)
+@kernel
 def _reach_of_share(p: Problem, mode: Ints, s: Scratch, count: int, tau: float) -> float:
     """Return how far in tau the last terms of a law's share say how large those beyond are.
 
@@ -422,7 +422,7 @@ def _reach_of_share(p: Problem, mode: Ints, s: Scratch, count: int, tau: float) 
     return tau
 
 
-@kernel(plain=plain_steps.norms, borrows=True)
+@kernel(plain=plain_steps.norms)
 def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
     """Write the largest coefficient of each order."""
     for k in range(top + 1):
@@ -431,7 +431,7 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
             norm[k] = max(norm[k], abs(x[k, active[a] + 1]))
 
 
-@kernel(borrows=True)
+@kernel
 def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
     now = state.progress[0]
     evaluate(p, tau, s.active, count, state.mode, s, state.x, state.v)
@@ -441,7 +441,7 @@ def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> No
     _heat_up(state, s, count, size, tau)
 
 
-@kernel(borrows=True)
+@kernel
 def note_given(now: Progress, gain: float) -> None:
     """Add heat that friction gave back to a mass in the step that begins now."""
     if now.given == 0.0:
@@ -449,7 +449,7 @@ def note_given(now: Progress, gain: float) -> None:
     now.given -= gain
 
 
-@kernel(plain=plain_steps.heat_up, borrows=True)
+@kernel(plain=plain_steps.heat_up)
 def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
     """Add the friction heat of a step to every moving mass."""
     for a in range(count):
@@ -461,7 +461,7 @@ def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> Non
                 note_given(state.progress[0], gain)
 
 
-@kernel(borrows=True)
+@kernel
 def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: float) -> None:
     """Apply the events of one instant: first all stops, then every decision.
 
@@ -489,7 +489,7 @@ def _arrive(p: Problem, state: State, s: Scratch, count: int, t: float, group: f
             state.lead[i] = 1
 
 
-@kernel(borrows=True)
+@kernel
 def _note_touches(
     p: Problem, state: State, s: Scratch, count: int, tau: float, group: float, events: Events
 ) -> None:
@@ -513,7 +513,7 @@ def _note_touches(
             state.band[i] = 2
 
 
-@kernel(borrows=True)
+@kernel
 def _note_corners(p: Problem, state: State, s: Scratch, t: float, events: Events) -> None:
     """Note masses that only the rule of a jump holds at their bound, or lets go there."""
     for i in range(p.mass.size):
@@ -525,7 +525,7 @@ def _note_corners(p: Problem, state: State, s: Scratch, t: float, events: Events
             _note(p, state, events, i, OF_BOUND, t, np.inf, state.mode[i] != 0)
 
 
-@kernel(borrows=True)
+@kernel
 def _note(
     p: Problem,
     state: State,
@@ -547,7 +547,7 @@ def _note(
     now.touch_rows += 1
 
 
-@kernel(borrows=True)
+@kernel
 def _all_stuck(mode: Ints) -> bool:
     stuck = True
     for i in range(mode.size):

@@ -49,13 +49,13 @@ _STAYS, _WAITS, _WENT = 1, 2, 3
 FROZEN = 99
 
 
-@kernel(borrows=True)
+@kernel
 def jumps(p: Problem, i: int) -> bool:
     """Return whether stick carries more than the slowest slip of mass i."""
     return p.jump and p.mu_static[i] * p.normal[i] > p.mu_kinetic[i] * p.normal[i]
 
 
-@kernel(borrows=True)
+@kernel
 def force_size(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
     """Return the sum of the sizes of all forces on mass i [N]: what rounding is a share of."""
     c = i + 1
@@ -66,7 +66,7 @@ def force_size(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) 
     return size
 
 
-@kernel(borrows=True)
+@kernel
 def speed_size(p: Problem, x: Vector, v: Vector, force: float, t: float, i: int) -> float:
     """Return the speed [m/s] that rounding of the speed of mass i is a share of."""
     since = min(p.response[i], t - p.start)
@@ -74,7 +74,7 @@ def speed_size(p: Problem, x: Vector, v: Vector, force: float, t: float, i: int)
     return size
 
 
-@kernel(borrows=True)
+@kernel
 def place(p: Problem, state: State, i: int, drive: float, size: float) -> None:
     """Set the mode of a mass at rest on its surface from its drive; at a tie its lead is 1."""
     bound = p.mu_static[i] * p.normal[i]
@@ -88,7 +88,7 @@ def place(p: Problem, state: State, i: int, drive: float, size: float) -> None:
         state.lead[i] = 1 if excess >= -TIE * size else 0
 
 
-@kernel(borrows=True)
+@kernel
 def mark_ties(p: Problem, state: State, t: float) -> int:
     """Mark the masses at rest that are at their bound, let go those beyond; count the ties."""
     load, ties = load_at(p, t, state.progress[0].piece), 0
@@ -104,7 +104,7 @@ def mark_ties(p: Problem, state: State, t: float) -> int:
     return ties
 
 
-@kernel(borrows=True)
+@kernel
 def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties: int) -> int:
     """Decide all ties by the first terms of their drives, if that is all they need.
 
@@ -142,7 +142,7 @@ def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties:
     return found
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) -> bool:
     """Decide all ties; return whether a mass was let go.
 
@@ -178,7 +178,7 @@ def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) ->
     return gone
 
 
-@kernel(borrows=True)
+@kernel
 def _push_off(state: State, s: Scratch) -> bool:
     """Let go the masses with a jump that leave; then those without are asked again.
 
@@ -197,7 +197,7 @@ def _push_off(state: State, s: Scratch) -> bool:
     return gone
 
 
-@kernel(borrows=True)
+@kernel
 def _begin(p: Problem, state: State, s: Scratch) -> None:
     """Clear the series; s.heat holds the errors of their terms, s.norm of the drives."""
     n = p.mass.size
@@ -214,7 +214,7 @@ def _begin(p: Problem, state: State, s: Scratch) -> None:
             s.x[k, c] = 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _ask(p: Problem, state: State, s: Scratch, k: int, i: int) -> int:
     """Decide a tie by term k of its drive, if it can; return 1 if the mass goes."""
     drive, error = s.drive[k, i], s.root[i]
@@ -239,7 +239,7 @@ def _ask(p: Problem, state: State, s: Scratch, k: int, i: int) -> int:
     return 1
 
 
-@kernel(borrows=True)
+@kernel
 def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
     """Write term k of all drives, and to s.root their errors."""
     n, omega, x, error = p.mass.size, p.rate, s.x, s.heat
@@ -270,7 +270,7 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
         s.root[i] = TIE * size + passed + abs(p.share[i]) * s.fit[k]
 
 
-@kernel(borrows=True)
+@kernel
 def _next_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
     """Write term k + 2 of all places and of their errors."""
     for i in range(p.mass.size):
@@ -293,14 +293,14 @@ def _next_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
         s.heat[k + 2, i] = (s.root[i] + TIE * p.normal[i] * abs(term)) * scale
 
 
-@kernel(borrows=True)
+@kernel
 def _share(p: Problem, mode: int, s: Scratch, k: int, i: int) -> None:
     w = mode * (p.rate * s.x[1, i + 1] - p.belt)
     row = p.law_start + i * p.law_step
     s.mu[i, k] = share_term(p.share_address, k, w, mode * p.rate, s.x, s.mu, i, row)
 
 
-@kernel(borrows=True)
+@kernel
 def _load_errors(p: Problem, s: Scratch, t: float, share: float, tau: float) -> None:
     """Write to s.fit the errors of the load's terms.
 

@@ -28,7 +28,7 @@ def _spread_at_once(c: Floats, start: int, size: int, tau: float) -> int:
     return size - start
 
 
-@kernel(plain=_spread_at_once, borrows=True)
+@kernel(plain=_spread_at_once)
 def spread(c: Floats, start: int, size: int, tau: float) -> int:
     """Write the terms from `start` on, over tau^start, in shares of a step; return how many."""
     power = 1.0
@@ -46,7 +46,7 @@ def _is_clear_in_list(c: Floats, count: int) -> bool:
     return bool(first > swing)
 
 
-@kernel(plain=_is_clear_in_list, borrows=True)
+@kernel(plain=_is_clear_in_list)
 def is_clear(c: Floats, count: int) -> bool:
     """Return whether the sizes of the terms alone keep a polynomial above zero on [0, 1]."""
     swing = 0.0
@@ -56,7 +56,7 @@ def is_clear(c: Floats, count: int) -> bool:
     return clear
 
 
-@kernel(borrows=True)
+@kernel
 def fall(
     c: Floats, count: int, work: Floats, low: float, high: float, above: bool
 ) -> tuple[float, float, float]:
@@ -95,7 +95,7 @@ def fall(
     return _near_double(c, count, work, low, high, enters, above)
 
 
-@kernel
+@kernel(allocates=True)
 def _near_double(
     c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
 ) -> tuple[float, float, float]:
@@ -142,7 +142,7 @@ def _near_double(
     return NONE, touch, at
 
 
-@kernel(borrows=True)
+@kernel
 def _way_up(h: Floats, d: Floats, count: int, work: Floats, high: float, entered: bool) -> float:
     """Return where a polynomial that is at or below `high` first passes it upward."""
     if entered:
@@ -156,7 +156,7 @@ def _way_up(h: Floats, d: Floats, count: int, work: Floats, high: float, entered
     return first_root(d, count, work) if d[0] > 0.0 else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _lowest(h: Floats, d: Floats, count: int, work: Floats) -> float:
     """Return where the slope of a polynomial first turns from down to up; 0 if it is up at 0."""
     for k in range(count - 1):
@@ -164,7 +164,7 @@ def _lowest(h: Floats, d: Floats, count: int, work: Floats) -> float:
     return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _shift(g: Floats, count: int, by: float) -> None:
     """Expand a polynomial about `by` instead of 0 (Horner)."""
     for i in range(count - 1):
@@ -172,7 +172,7 @@ def _shift(g: Floats, count: int, by: float) -> None:
             g[k] += by * g[k + 1]
 
 
-@kernel(borrows=True)
+@kernel
 def _stretch(g: Floats, h: Floats, count: int, width: float) -> None:
     """Write a polynomial in shares of `width`."""
     power = 1.0

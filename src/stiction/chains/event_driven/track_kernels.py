@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 MOST_BETWEEN = 15
 
 
-@kernel(borrows=True)
+@kernel
 def track_full(track: Track) -> bool:
     """Return whether the rows of one more step and of the end may find no room."""
     rows = track.time.size
@@ -25,14 +25,14 @@ def track_full(track: Track) -> bool:
     return full
 
 
-@kernel(borrows=True)
+@kernel
 def track_state(state: State, track: Track, t: float) -> None:
     """Keep the present state."""
     if track.time.size > 0:
         _keep(state, track, t, state.x, state.v)
 
 
-@kernel(borrows=True)
+@kernel
 def track_step(
     p: Problem, state: State, track: Track, s: Scratch, count: int, t: float, tau: float
 ) -> None:
@@ -53,7 +53,7 @@ def track_step(
         _keep(state, track, t + part / p.rate, s.xs, s.vs)
 
 
-@kernel(borrows=True)
+@kernel
 def _keep(state: State, track: Track, t: float, x: Floats, v: Floats) -> None:
     row = track.filled[0]
     track.time[row] = t

@@ -161,7 +161,7 @@ def gather(
                 goal[s, 0, i], goal[s, 1, i] = rows.x[row, i], rows.v[row, i]
 
 
-@kernel(borrows=True)
+@kernel
 def _piece_at(piece_time: Floats, t: float) -> int:
     """Return the piece of the load that begins at or before t, the first at the earliest."""
     low, high = 0, piece_time.size
@@ -177,7 +177,7 @@ def _piece_at(piece_time: Floats, t: float) -> int:
 # ---- the inclusion
 
 
-@kernel(borrows=True)
+@kernel
 def _load(p: Model, piece: int, t: float) -> float:
     """Return a load without a user's function [N]."""
     load: float = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
@@ -186,7 +186,7 @@ def _load(p: Model, piece: int, t: float) -> float:
     return load
 
 
-@kernel(borrows=True)
+@kernel
 def _drive(p: Model, x: Floats, v: Floats, row: int, i: int, t: float, load: float) -> float:
     """Return the force on mass i without friction [N], at the state in a row of x and v."""
     last = p.share.size - 1
@@ -201,7 +201,7 @@ def _drive(p: Model, x: Floats, v: Floats, row: int, i: int, t: float, load: flo
     return force
 
 
-@kernel(borrows=True)
+@kernel
 def _note(worst: Floats, kind: int, value: float, t: float) -> None:
     """Keep the first largest value of a kind, and its time; a NaN is the worst of all."""
     before = worst[kind, 0]
@@ -286,7 +286,7 @@ def look_at_log(p: Model, way: Way, log: Log, sizes: Sizes, drive: Floats, worst
     return count == log.told.size
 
 
-@kernel(borrows=True)
+@kernel
 def _mode_before(p: Model, way: Way, s: int, i: int) -> int:
     """Return the mode of mass i up to state s; at the start that of its slip."""
     if s > 0:
@@ -295,7 +295,7 @@ def _mode_before(p: Model, way: Way, s: int, i: int) -> int:
     return 1 if slip > 0.0 else -1 if slip < 0.0 else 0
 
 
-@kernel(borrows=True)
+@kernel
 def _look_at_event(
     p: Model,
     way: Way,

@@ -79,7 +79,7 @@ def linear_ends(
             end[s, 1, i] = rate * work[7, i + 1]
 
 
-@kernel(borrows=True)
+@kernel
 def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
     """Write the end of a stretch in which all masses stick, and rest or ride; return whether."""
     n = mode.shape[1]
@@ -92,7 +92,7 @@ def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> boo
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def _begin(
     p: Problem,
     rate: float,
@@ -137,7 +137,7 @@ def _begin(
         weight[first + 4 * j + 3] = 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _order(
     p: Problem, rate: float, k: int, old: int, now: int, new: int, work: Floats, weight: Floats
 ) -> None:
@@ -163,7 +163,7 @@ def _order(
         work[new, c] = work[old, c] + times * work[now + 1, c]
 
 
-@kernel(borrows=True)
+@kernel
 def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
     """Return the load of this order that sines make, and go on to the next."""
     load = 0.0
@@ -179,7 +179,7 @@ def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
     return load
 
 
-@kernel(borrows=True)
+@kernel
 def _terms(tau: float) -> int:
     """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
     k, size = 0, 1.0
@@ -189,7 +189,7 @@ def _terms(tau: float) -> int:
     return k
 
 
-@kernel(borrows=True)
+@kernel
 def _bessel(tau: float, top: int, weight: Floats) -> None:
     """Write J_0, 2 J_1, ..., 2 J_top at tau, from high orders to low ones (Miller)."""
     if tau < 1e-9:
@@ -264,7 +264,7 @@ def smooth_ends(
             end[s, 1, i] = work[1, i + 1]
 
 
-@kernel(borrows=True)
+@kernel
 def _stage(
     p: Problem,
     convex: bool,

@@ -164,7 +164,7 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
     return PAUSE
 
 
-@kernel(borrows=True)
+@kernel
 def add_inertia(n: int, f: Floats) -> None:
     """Add to the forces what keeps the masses going."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
@@ -172,7 +172,7 @@ def add_inertia(n: int, f: Floats) -> None:
         trial.force[i] += masses.inertia[i] * motion.slip_rate[i]
 
 
-@kernel(borrows=True)
+@kernel
 def slip_squared(n: int, f: Floats) -> float:
     """Return the sum of squared slips: not finite, or large, where there is no motion."""
     system = system_of(f)
@@ -182,7 +182,7 @@ def slip_squared(n: int, f: Floats) -> float:
     return size
 
 
-@kernel(borrows=True)
+@kernel
 def prepare(p: Problem, f: Floats, m: Marks) -> None:
     """Fill the work space from the state alone, so that a resumed run goes on the same."""
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
@@ -196,7 +196,7 @@ def prepare(p: Problem, f: Floats, m: Marks) -> None:
     factorise(p.n, f, modes.trial)
 
 
-@kernel(borrows=True)
+@kernel
 def hold(p: Problem, f: Floats, m: Marks) -> None:
     """Write what friction can hold in this step: its static bound where a mass was at rest.
 
@@ -211,7 +211,7 @@ def hold(p: Problem, f: Floats, m: Marks) -> None:
             trial.hold[i] = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> None:
     """Do what `hold` does for constant friction, for the masses of events `first` to `last` - 1."""
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
@@ -220,7 +220,7 @@ def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> 
         trial.hold[i] = masses.stick_bound[i] if modes.now[i] == 0 else trial.resistance[i]
 
 
-@kernel(borrows=True)
+@kernel
 def solve_modes(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     """Solve for the slip with the modes as they are and return whether they fit the result.
 
@@ -248,7 +248,7 @@ def solve_modes(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     return good
 
 
-@kernel(borrows=True)
+@kernel
 def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
     """Correct the modes that contradict the last solve and return how many.
 
@@ -270,14 +270,14 @@ def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def again(p: Problem, f: Floats, m: Marks, now: Progress) -> None:
     """Factorise for the corrected modes and solve."""
     factorise(p.n, f, modes_of(m).trial)
     solve_modes(p, f, m, now)
 
 
-@kernel(borrows=True)
+@kernel
 def settle_slowly(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
     """Find the modes for constant friction where correcting them has not ended."""
     masses, trial = masses_of(f), trial_of(f)
@@ -292,7 +292,7 @@ def settle_slowly(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -
         note_miss(p, now, 1.0)
 
 
-@kernel(borrows=True)
+@kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
     """Write what rounding can add to the force on each mass: a tie must not cycle."""
     trial = trial_of(f)
@@ -301,7 +301,7 @@ def slack(p: Problem, f: Floats, pull: float) -> None:
         trial.slack[i] = slack_of(p.n, f, i, pull, far)
 
 
-@kernel(borrows=True)
+@kernel
 def hold_in_state(p: Problem, f: Floats) -> None:
     """Write what friction can hold in the state that rest through this step leads to."""
     masses, trial = masses_of(f), trial_of(f)
@@ -311,7 +311,7 @@ def hold_in_state(p: Problem, f: Floats) -> None:
         trial.hold[i] = masses.stick_bound[i]
 
 
-@kernel(borrows=True)
+@kernel
 def settle_weakening(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
     """Correct modes and friction together: Newton's method with the slope of mu."""
     slack(p, f, pull)
@@ -327,7 +327,7 @@ def settle_weakening(p: Problem, f: Floats, m: Marks, now: Progress, pull: float
         note_miss(p, now, freeze(p, f, m, now))
 
 
-@kernel(borrows=True)
+@kernel
 def linearise(p: Problem, f: Floats, m: Marks) -> float:
     """Put the tangent of mu(|w|) N at the present slip into the work space.
 
@@ -359,7 +359,7 @@ def linearise(p: Problem, f: Floats, m: Marks) -> float:
 # ---- when the active set does not end
 
 
-@kernel(borrows=True)
+@kernel
 def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     """Settle the modes in nested monotone rounds; return whether they settled.
 
@@ -385,7 +385,7 @@ def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def freeze(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     """Make the step with mu as it last was, and return by how much the law differs.
 
@@ -410,7 +410,7 @@ def freeze(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     return worst
 
 
-@kernel(borrows=True)
+@kernel
 def let_go(p: Problem, f: Floats, m: Marks) -> bool:
     """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
@@ -424,7 +424,7 @@ def let_go(p: Problem, f: Floats, m: Marks) -> bool:
     return any_released
 
 
-@kernel(borrows=True)
+@kernel
 def secant(p: Problem, f: Floats) -> float:
     """Put the secants of mu N between rest and the present slip into the work space.
 
@@ -451,7 +451,7 @@ def secant(p: Problem, f: Floats) -> float:
     return worst
 
 
-@kernel(borrows=True)
+@kernel
 def nested(p: Problem, f: Floats, m: Marks, now: Progress, last: int) -> bool:
     """Find the modes for friction that is monotone in slip; false when the solves run out.
 

@@ -35,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
 
-@kernel(borrows=True)
+@kernel
 def move_on(
     p: Problem,
     f: Floats,
@@ -94,7 +94,7 @@ def move_on(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def move(
     f: Floats,
     m: Marks,

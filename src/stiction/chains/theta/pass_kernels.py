@@ -56,7 +56,7 @@ _PART_ROUNDS = 30
 _FITS, _TIES, _CORRECTED = range(3)
 
 
-@kernel(borrows=True)
+@kernel
 def there_and_back(
     p: Problem, f: Floats, m: Marks, lists: Table[Listed], pull: float, step: int
 ) -> tuple[bool, int, int, float]:
@@ -105,7 +105,7 @@ def there_and_back(
     return held, left, most, size
 
 
-@kernel(borrows=True)
+@kernel
 def let_part(
     n: int, f: Floats, m: Marks, lists: Table[Listed], pull: float, far: float, i: int, left: int
 ) -> tuple[bool, int]:
@@ -119,7 +119,7 @@ def let_part(
     return said == _FITS, left
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def ahead(
     n: int,
     f: Floats,
@@ -163,7 +163,7 @@ def ahead(
         left = right
 
 
-@kernel(borrows=True)
+@kernel
 def back(
     n: int,
     f: Floats,
@@ -214,7 +214,7 @@ def back(
     return good, count, size
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def agrees(
     system: System, trial: Trial, modes: Modes, i: int, before: float, w: float, after: float
 ) -> bool:
@@ -228,7 +228,7 @@ def agrees(
     return bool(((mode == 0) & (abs(drive) <= trial.hold[i])) | (mode * w > 0.0))
 
 
-@kernel(borrows=True)
+@kernel
 def judge(
     n: int,
     f: Floats,
@@ -262,7 +262,7 @@ def judge(
     return _TIES
 
 
-@kernel(borrows=True)
+@kernel
 def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
     """Return what rounding can add to the force on a mass: a tie must not cycle.
 
@@ -278,7 +278,7 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
     return slack
 
 
-@kernel(borrows=True)
+@kernel
 def mend(
     n: int,
     f: Floats,
@@ -319,7 +319,7 @@ def mend(
     return left, size
 
 
-@kernel(borrows=True)
+@kernel
 def solve_around(
     n: int, f: Floats, m: Marks, lists: Table[Listed], count: int
 ) -> tuple[int, float]:
@@ -346,7 +346,7 @@ def solve_around(
     return stretches, size
 
 
-@kernel(borrows=True)
+@kernel
 def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
     """Factorise and solve between two stuck masses, or ends: as for the whole chain.
 
@@ -376,7 +376,7 @@ def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
     return size
 
 
-@kernel(borrows=True)
+@kernel
 def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) -> int:
     """Decide what the masses do whose velocity passes zero in this step.
 
@@ -419,7 +419,7 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) 
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def refactor(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> None:
     """Write the factors that belong to the modes around the masses `changed`."""
     modes = modes_of(m)
@@ -434,7 +434,7 @@ def refactor(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> N
         last = factor_stretch(n, f, m, first, i)
 
 
-@kernel(borrows=True)
+@kernel
 def factor_stretch(n: int, f: Floats, m: Marks, first: int, least: int) -> int:
     """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
     system, modes = system_of(f), modes_of(m)

@@ -109,7 +109,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
     return PAUSE
 
 
-@kernel(borrows=True)
+@kernel
 def trial_modes(p: Problem, f: Floats, m: Marks) -> tuple[float, bool]:
     """Write the modes of the slip; return its square with that of its change, and if any is new."""
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
@@ -123,7 +123,7 @@ def trial_modes(p: Problem, f: Floats, m: Marks) -> tuple[float, bool]:
     return size, changed
 
 
-@kernel(borrows=True)
+@kernel
 def start_modes(n: int, m: Marks) -> None:
     """Start in the modes of the state."""
     modes = modes_of(m)
@@ -131,7 +131,7 @@ def start_modes(n: int, m: Marks) -> None:
         modes.trial[i] = modes.now[i]
 
 
-@kernel(borrows=True)
+@kernel
 def keep_friction(n: int, f: Floats) -> None:
     """Make the friction of the step that of the state."""
     motion, trial = motion_of(f), trial_of(f)
@@ -139,7 +139,7 @@ def keep_friction(n: int, f: Floats) -> None:
         motion.friction[i] = trial.friction[i]
 
 
-@kernel(borrows=True)
+@kernel
 def explicit(p: Problem, f: Floats) -> None:
     """Make the step of theta = 0: every force at the start of the step."""
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
@@ -150,7 +150,7 @@ def explicit(p: Problem, f: Floats) -> None:
         trial.rate_change[i] = -system.rhs[i] / masses.inertia[i]
 
 
-@kernel(borrows=True)
+@kernel
 def newton(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
     system, motion, trial = system_of(f), motion_of(f), trial_of(f)
@@ -174,7 +174,7 @@ def newton(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
     return off
 
 
-@kernel(borrows=True)
+@kernel
 def tangent(p: Problem, f: Floats) -> None:
     """Write the linear system of one iteration and keep the point it belongs to."""
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
@@ -184,7 +184,7 @@ def tangent(p: Problem, f: Floats) -> None:
         system.rhs[i] = -system.rhs[i]
 
 
-@kernel(borrows=True)
+@kernel
 def step_along(p: Problem, f: Floats, fall: float) -> float:
     """Go from `best` along `rate_change` to near the lowest point; return the residual.
 
@@ -215,7 +215,7 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
     return off
 
 
-@kernel(borrows=True)
+@kernel
 def residual(p: Problem, f: Floats) -> float:
     """Write G to `rhs` and `friction`; return max |G_i| over its tolerance.
 
@@ -252,7 +252,7 @@ def residual(p: Problem, f: Floats) -> float:
     return worst
 
 
-@kernel(borrows=True)
+@kernel
 def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
     """Return the derivative of N mu(|w|) phi(w / eps) with respect to w."""
     masses = masses_of(f)
@@ -266,7 +266,7 @@ def friction_slope(p: Problem, f: Floats, i: int, w: float) -> float:
     return result
 
 
-@kernel(borrows=True)
+@kernel
 def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     """Return the smoothed sign of w; `address` is that of a user's shape."""
     if shape == SQUARE_ROOT:
@@ -276,7 +276,7 @@ def smooth_sign(shape: int, width: float, address: int, w: float) -> float:
     return call(address, w)
 
 
-@kernel(borrows=True)
+@kernel
 def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
     """Return the derivative of the smoothed sign; `address` is that of a user's."""
     if shape == SQUARE_ROOT:

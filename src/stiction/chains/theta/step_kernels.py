@@ -49,7 +49,7 @@ BLOCK = 256
 _SAME = 1e-9
 
 
-@kernel(borrows=True)
+@kernel
 def mu_of(p: Problem, mu_kinetic: Vector, i: int, speed: float) -> float:
     """Return mu(speed) of mass i in slip, speed >= 0; with states, in the one it leads to."""
     if p.constant:
@@ -57,7 +57,7 @@ def mu_of(p: Problem, mu_kinetic: Vector, i: int, speed: float) -> float:
     return law_value(p.mu_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel(borrows=True)
+@kernel
 def slope_of(p: Problem, i: int, speed: float) -> float:
     """Return d mu / d speed of mass i in slip, speed >= 0."""
     if p.constant:
@@ -65,7 +65,7 @@ def slope_of(p: Problem, i: int, speed: float) -> float:
     return law_value(p.slope_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel(borrows=True)
+@kernel
 def remember(p: Problem, f: Floats, now: Progress) -> None:
     """Move the state of every contact over the step just accepted.
 
@@ -82,7 +82,7 @@ def remember(p: Problem, f: Floats, now: Progress) -> None:
         law_value(p.commit_address, speed, p.law_start + i * p.law_step)
 
 
-@kernel(borrows=True)
+@kernel
 def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
     """Change the states of the contacts of events `first` to `last` - 1, as these do."""
     for row in range(first - events.first, last - events.first):
@@ -92,13 +92,13 @@ def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
         law_value(p.event_address, event, p.law_start + i * p.law_step)
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def time_after(p: Problem, step: int) -> float:
     """Return the time at which step number `step` (from 0) ends."""
     return p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
 
 
-@kernel(borrows=True)
+@kernel
 def load_at(
     pieces: Table[LoadPiece], sines: Table[Sine], address: int, t: float, piece: int
 ) -> float:
@@ -113,7 +113,7 @@ def load_at(
     return pull
 
 
-@kernel(borrows=True)
+@kernel
 def begin_step(p: Problem, pieces: Table[LoadPiece], sines: Table[Sine], now: Progress) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, now.step)
@@ -124,7 +124,7 @@ def begin_step(p: Problem, pieces: Table[LoadPiece], sines: Table[Sine], now: Pr
     return p.theta * now.load + (1.0 - p.theta) * before
 
 
-@kernel(borrows=True)
+@kernel
 def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
     """Write `force`: all forces but inertia and friction on masses that ride on the belt."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
@@ -144,7 +144,7 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
             trial.force[i] += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
 
 
-@kernel(borrows=True)
+@kernel
 def note_miss(p: Problem, now: Progress, size: float) -> None:
     """Count a step that was not solved; `size` tells by how much."""
     if now.misses == 0:
@@ -155,7 +155,7 @@ def note_miss(p: Problem, now: Progress, size: float) -> None:
         now.worst_miss = size
 
 
-@kernel(borrows=True)
+@kernel
 def commit(
     p: Problem,
     f: Floats,
@@ -191,7 +191,7 @@ def commit(
     )
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def close_books(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -> None:
     """Enter the sums of all masses into the ledger, with those of the last link and the plate."""
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
@@ -213,7 +213,7 @@ def close_books(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -
     now.step += 1
 
 
-@kernel(borrows=True)
+@kernel
 def sweep(p: Problem, f: Floats, m: Marks, now: Progress, first: int, last: int, t: float) -> Sums:
     """Move the masses from `first` to before `last` and return their sums for the ledger."""
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
@@ -258,7 +258,7 @@ def sweep(p: Problem, f: Floats, m: Marks, now: Progress, first: int, last: int,
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
 
 
-@kernel(borrows=True)
+@kernel
 def note_given(now: Progress, heat: float, t: float) -> None:
     """Add heat that friction gave back to a mass in the step that ends at t."""
     if now.given == 0.0:
@@ -266,14 +266,14 @@ def note_given(now: Progress, heat: float, t: float) -> None:
     now.given += heat
 
 
-@kernel(borrows=True)
+@kernel
 def note_against(now: Progress, slip: float, t: float) -> None:
     """Note a slip against its mode, or of a mass that sticks, if it is the largest."""
     if abs(slip) > now.against:
         now.against, now.against_time = abs(slip), t
 
 
-@kernel(borrows=True)
+@kernel
 def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     """Return twice the energy in the plate springs, their spread, and the work of the plate."""
     stored = spread = work = 0.0
@@ -290,7 +290,7 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     return stored, spread, p.h * p.plate_speed * work
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def balance(
     now: Progress,
     t: float,
@@ -318,7 +318,7 @@ def balance(
         now.worst_time = t
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def added(old: float, low: float, value: float) -> tuple[float, float]:
     """Return a sum with `value` added, and what that loses; `low` is what the last one lost."""
     value -= low
@@ -326,7 +326,7 @@ def added(old: float, low: float, value: float) -> tuple[float, float]:
     return total, (total - old) - value
 
 
-@kernel(borrows=True)
+@kernel
 def keep_old(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
     """Keep the state at the start of a step inside which a save time lies."""
     motion, trial = motion_of(f), trial_of(f)
@@ -341,7 +341,7 @@ def keep_old(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
             law[i, old + j] = law[i, p.first_state + j]
 
 
-@kernel(borrows=True)
+@kernel
 def save_rows(
     p: Problem,
     f: Floats,
@@ -380,7 +380,7 @@ def save_rows(
     now.save_at = saved.time[row] - _SAME * p.h if row < saved.time.size else np.inf
 
 
-@kernel(borrows=True)
+@kernel
 def note_modes(
     f: Floats,
     m: Marks,
@@ -409,7 +409,7 @@ def note_modes(
             now.events += 1
 
 
-@kernel(borrows=True)
+@kernel
 def record(p: Problem, f: Floats, m: Marks, now: Progress, events: Events) -> bool:
     """Note every mass whose mode changed, at the end of the step; return whether one did."""
     t, before = time_after(p, now.step - 1), now.events

@@ -40,7 +40,7 @@ RATE_STATE = 4
 AGEING_COULOMB = 5
 
 
-@kernel(borrows=True)
+@kernel
 def kinetic(p: Vector, v: float) -> float:
     """Return Stribeck's curve at a slip speed v >= 0."""
     x = v / p[2]
@@ -48,7 +48,7 @@ def kinetic(p: Vector, v: float) -> float:
     return p[1] + (p[0] - p[1]) * math.exp(-y) + p[4] * v
 
 
-@kernel(borrows=True)
+@kernel
 def level(p: Vector, v: float) -> float:
     """Return g of the bristles at a slip speed v >= 0."""
     x = v / p[5]
@@ -56,7 +56,7 @@ def level(p: Vector, v: float) -> float:
     return p[4] + (p[3] - p[4]) * math.exp(-y)
 
 
-@kernel(borrows=True)
+@kernel
 def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
     """Return dz/dt of a presliding law at slip velocity w, whose sign is held at s."""
     if code == DAHL:
@@ -69,7 +69,7 @@ def state_rate(code: int, p: Vector, w: float, z: float, s: float) -> float:
     return p[1] * w - p[2] * s * w * odd - p[3] * w * r * odd
 
 
-@kernel(borrows=True)
+@kernel
 def coefficient(code: int, p: Vector, w: float, z: float) -> float:
     """Return friction over the normal force at slip velocity w; odd in (w, z)."""
     if code in (DAHL, BOUC_WEN):
@@ -92,7 +92,7 @@ def coefficient(code: int, p: Vector, w: float, z: float) -> float:
     return s * p[0] * math.asinh(math.exp(power))
 
 
-@kernel(borrows=True)
+@kernel
 def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
     """Return q, the deflection in the direction of slip, after a slip of `length`."""
     a, unloading, loading = p[1], p[2] - p[3], p[2] + p[3]
@@ -126,7 +126,7 @@ def _bouc_wen_after(p: Vector, q: float, length: float) -> float:
     return top * (q + top * t) / (top + q * t)
 
 
-@kernel(borrows=True)
+@kernel
 def after(code: int, p: Vector, z: float, dx: float, dt: float) -> float:
     """Return the state after slip dx at constant speed within dt."""
     s = 1.0 if dx >= 0.0 else -1.0

@@ -33,7 +33,7 @@ _PART = 0.05
 _MOST_STEPS, _MOST_EACH = 200_000, 100
 
 
-@kernel(borrows=True)
+@kernel
 def _rates(
     code: int, p: Vector, r: Vector, drive: float, s: float, u: float, w: float, z: float
 ) -> tuple[float, float, float]:
@@ -72,7 +72,7 @@ def _rates(
     return drive - w, (k * u - n * friction) / m, rate
 
 
-@kernel(borrows=True)
+@kernel
 def _fastest(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
     """Return the largest rate of the motion here [1/s]."""
     k, m, n = r[0], r[1], r[2]
@@ -102,7 +102,7 @@ def _fastest(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) 
     return rate
 
 
-@kernel(borrows=True)
+@kernel
 def _step(
     code: int,
     p: Vector,
@@ -128,7 +128,7 @@ def _step(
     )
 
 
-@kernel(borrows=True)
+@kernel
 def _zero(
     code: int,
     p: Vector,
@@ -164,7 +164,7 @@ def _zero(
     return t
 
 
-@kernel(borrows=True)
+@kernel
 def _free(
     code: int,
     p: Vector,
@@ -194,7 +194,7 @@ def _free(
     return h, u1, w1, z1
 
 
-@kernel(borrows=True)
+@kernel
 def _sign(w: float, rate: float) -> float:
     """Return the sign of a slip velocity, or of what it is about to be."""
     if w != 0.0:
@@ -202,7 +202,7 @@ def _sign(w: float, rate: float) -> float:
     return 1.0 if rate >= 0.0 else -1.0
 
 
-@kernel(borrows=True)
+@kernel
 def _stays(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
     """Return the time, at most `left`, that a slider stays stuck, and the spring then."""
     if drive == 0.0:
@@ -286,7 +286,7 @@ def pull(
     return events, steps
 
 
-@kernel(borrows=True)
+@kernel
 def _felt(code: int, p: Vector, r: Vector, u: float, w: float, z: float) -> float:
     """Return the force of the spring."""
     if code == RATE_STATE:

@@ -24,7 +24,7 @@ from stiction.rods.contact.rub_kernels import BEYOND
 from stiction.rods.contact.touch_kernels import Tally
 
 
-@kernel(borrows=True)
+@kernel
 def unchecked_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -> float:
     """Return the slip along the last direction of slip if friction had not stopped at rest [m/s].
 
@@ -41,7 +41,7 @@ def unchecked_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -
     return (ux + ox) * d[0] + (uy + oy) * d[1] + (uz + oz) * d[2]
 
 
-@kernel(borrows=True)
+@kernel
 def beyond(k: Contact, mu: float) -> float:
     """Return by how much the impulse of a whole step passes the bound of friction [N s]."""
     n, first, last = k.normal, k.first_impulse, k.impulse
@@ -51,7 +51,7 @@ def beyond(k: Contact, mu: float) -> float:
     return math.sqrt(x * x + y * y + z * z) - mu * max(pn, 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def lets_go(k: Contact) -> bool:
     """Return whether the second half of a step took back all that the first one pressed.
 
@@ -62,7 +62,7 @@ def lets_go(k: Contact) -> bool:
     return bool(-first - last <= 1e-12 * abs(first))
 
 
-@kernel(borrows=True)
+@kernel
 def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> float:
     """Add the heat of a half kick whose u before is `slip`; return the work that is left [J].
 
@@ -95,7 +95,7 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
     return rest
 
 
-@kernel(borrows=True)
+@kernel
 def judge_end(touch: Touch, tally: Tally) -> None:
     """Give closed contacts their modes and speeds at the end of a step, u being `slip`."""
     contacts = touch.contacts

@@ -174,19 +174,19 @@ class Touch(NamedTuple):
     extremes: Floats
 
 
-@kernel(borrows=True)
+@kernel
 def dot(a: Vector, b: Vector) -> float:
     """Return the product of two vectors in space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel(borrows=True)
+@kernel
 def put(to: Vector, x: float, y: float, z: float) -> None:
     """Set the components of a vector in space."""
     to[0], to[1], to[2] = x, y, z
 
 
-@kernel(borrows=True)
+@kernel
 def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     """Find D and derivatives at a pair of places near ends; return D . D."""
     d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
@@ -198,7 +198,7 @@ def both_at_ends(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     return dd
 
 
-@kernel(borrows=True)
+@kernel
 def both_inside(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     """Find D and derivatives at a pair of places apart from ends; return D . D."""
     d, t, b, dd = k.separation, k.tangents, k.curvatures, 0.0
@@ -210,7 +210,7 @@ def both_inside(r: Matrix, k: Contact, s1: float, s2: float) -> float:
     return dd
 
 
-@kernel(borrows=True)
+@kernel
 def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     """Return whether a contact stays at an end: `outward` > 0 lowers the distance towards larger s.
 
@@ -221,7 +221,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     return s >= count and (parallel or outward >= 0.0)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def locate(r: Matrix, k: Contact) -> int:
     """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
@@ -289,7 +289,7 @@ def locate(r: Matrix, k: Contact) -> int:
     return refresh(r, k)
 
 
-@kernel(borrows=True)
+@kernel
 def locate_on(r: Matrix, k: Contact) -> int:
     """Locate a contact with a sphere or a plane; return as `locate`.
 
@@ -329,7 +329,7 @@ def locate_on(r: Matrix, k: Contact) -> int:
     return refresh_on(r, k)
 
 
-@kernel(borrows=True)
+@kernel
 def refresh_on(r: Matrix, k: Contact) -> int:
     """Find weights, D, n and derivatives for a sphere or a plane; return INSIDE."""
     d, first2 = k.separation, k.first[1]
@@ -362,7 +362,7 @@ def refresh_on(r: Matrix, k: Contact) -> int:
     return INSIDE
 
 
-@kernel(borrows=True)
+@kernel
 def weigh(k: Contact, side: int) -> None:
     """Find the weights of nodes and elements on one side."""
     s, count, first = k.place[side], k.elements[side], k.first[side]
@@ -385,7 +385,7 @@ def weigh(k: Contact, side: int) -> None:
     k.frames[side] = first + start
 
 
-@kernel(borrows=True)
+@kernel
 def refresh(r: Matrix, k: Contact) -> int:
     """Find weights, D, n and derivatives at the present place; return INSIDE."""
     s1, s2, rule = k.place[0], k.place[1], k.rule
@@ -410,7 +410,7 @@ def refresh(r: Matrix, k: Contact) -> int:
     return INSIDE
 
 
-@kernel(borrows=True)
+@kernel
 def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     """Find G, the slip velocity per impulse [1/kg].
 
@@ -454,7 +454,7 @@ def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
     k.node_delassus = nodes
 
 
-@kernel(borrows=True)
+@kernel
 def slip_per(k: Contact, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G (x, y, z), the slip velocity that an impulse gives where it acts."""
     g = k.delassus
@@ -465,7 +465,7 @@ def slip_per(k: Contact, x: float, y: float, z: float) -> tuple[float, float, fl
     )
 
 
-@kernel(borrows=True)
+@kernel
 def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, float, float]:
     """Return the three components of u for velocities v and p."""
     d = k.separation
@@ -498,7 +498,7 @@ def slip_velocity(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> tuple[float, f
     return ux + wy * d[2] - wz * d[1], uy + wz * d[0] - wx * d[2], uz + wx * d[1] - wy * d[0]
 
 
-@kernel(borrows=True)
+@kernel
 def push(
     q: Matrix,
     k: Contact,

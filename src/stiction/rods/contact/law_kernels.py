@@ -58,7 +58,7 @@ JUMP = 0.02
 LIFT = 0.002
 
 
-@kernel(borrows=True)
+@kernel
 def count_closed(contacts: Contacts) -> int:
     """Return how many contacts are closed."""
     closed = 0
@@ -69,7 +69,7 @@ def count_closed(contacts: Contacts) -> int:
     return closed
 
 
-@kernel(borrows=True)
+@kernel
 def law_force(
     k: Contact, jammed: bool, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
@@ -105,7 +105,7 @@ def law_force(
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
 
 
-@kernel(borrows=True)
+@kernel
 def drift_of_slip(q: Matrix, k: Contact, v: Matrix, p: Matrix, spare: Vector) -> None:
     """Put the rate of u at constant velocities into `drift`, and find those of the places."""
     inner = apart_from_ends(k.place[0], k.elements[0], k.rule)
@@ -169,7 +169,7 @@ def drift_of_slip(q: Matrix, k: Contact, v: Matrix, p: Matrix, spare: Vector) ->
     turn_of_normal(k, dx, dy, dz)
 
 
-@kernel(borrows=True)
+@kernel
 def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[float, float]:
     """Return component a of v at s, by the weights b, and its slope along the rod."""
     x = s - math.floor(s)
@@ -181,7 +181,7 @@ def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[flo
     return value, slope
 
 
-@kernel(borrows=True)
+@kernel
 def solve_forces(
     q: Matrix,
     touch: Touch,
@@ -251,7 +251,7 @@ def solve_forces(
     note_sweeps(sweep + 1, good, tally)
 
 
-@kernel(borrows=True)
+@kernel
 def take_back(q: Matrix, touch: Touch, mobility: Matrix, av: Matrix, ap: Matrix) -> None:
     """Take the forces of closed contacts back out of the rates."""
     for c in range(touch.contacts.shape[0]):
@@ -263,7 +263,7 @@ def take_back(q: Matrix, touch: Touch, mobility: Matrix, av: Matrix, ap: Matrix)
             put(force, 0.0, 0.0, 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
     """Return the impulse that ends a step at a contact with u' without it, and its mode then.
 
@@ -298,7 +298,7 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
 
 
-@kernel(borrows=True)
+@kernel
 def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
     """Return the impulse that rounding of velocities makes at a contact [N s]."""
     speed = 0.0
@@ -309,7 +309,7 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
     return 1e-15 * speed / k.node_delassus
 
 
-@kernel(borrows=True)
+@kernel
 def solve_end(
     q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
 ) -> None:
@@ -356,7 +356,7 @@ def solve_end(
     note_sweeps(sweep + 1, good, tally)
 
 
-@kernel(borrows=True)
+@kernel
 def aim(touch: Touch) -> None:
     """Find the direction of slip."""
     contacts = touch.contacts
@@ -377,7 +377,7 @@ def aim(touch: Touch) -> None:
             put(k.direction, dx, dy, dz)
 
 
-@kernel(borrows=True)
+@kernel
 def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take back what friction did in the first half of a step beyond bringing a slip to rest.
 
@@ -403,7 +403,7 @@ def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix
         impulse[2] += less * dz
 
 
-@kernel(borrows=True)
+@kernel
 def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take back what friction would give to a slip in the first half of a step.
 
@@ -435,7 +435,7 @@ def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix)
             break
 
 
-@kernel(borrows=True)
+@kernel
 def near_enough(r: Matrix, k: Contact) -> bool:
     """Find the distance at the end of a drift from the place that its rate predicts.
 
@@ -466,7 +466,7 @@ def near_enough(r: Matrix, k: Contact) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def hold(
     state: State, touch: Touch, mobility: Matrix, h: float, whole: float, trial: Matrix
 ) -> None:
@@ -526,7 +526,7 @@ def hold(
         impulse[2] += dz
 
 
-@kernel(borrows=True)
+@kernel
 def note_gaps(touch: Touch) -> None:
     """Find the gaps of all contacts.
 

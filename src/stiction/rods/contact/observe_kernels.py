@@ -50,7 +50,7 @@ class Seen(Struct):
     point: Annotated[Vector, 3]
 
 
-@kernel(borrows=True)
+@kernel
 def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     """Return s1', s2' [elements/s] from the tangency conditions in time (sheet, (10))."""
     d, tangents, bends = k.separation, k.tangents, k.curvatures
@@ -77,7 +77,7 @@ def contact_rates(v: Matrix, k: Contact) -> tuple[float, float]:
     return -(a22 * v1 - a12 * v2) / det, -(a12 * v1 + a11 * v2) / det
 
 
-@kernel(borrows=True)
+@kernel
 def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, float]:
     """Return component a of both curves of v at the contact, each with its slope along the rod."""
     x1, w1, _ = axis_point(v, k.first[0], k.elements[0], k.place[0], a, k.rule)
@@ -90,7 +90,7 @@ def both_points(v: Matrix, k: Contact, a: int) -> tuple[float, float, float, flo
     return x1, w1, x2, 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def spline_slope(x: float, j: int) -> float:
     """Return the derivative of the j-th of the four cubic B-spline values at fraction x."""
     y = 1.0 - x
@@ -103,7 +103,7 @@ def spline_slope(x: float, j: int) -> float:
     return 0.5 * x * x
 
 
-@kernel(borrows=True)
+@kernel
 def slip_drift(
     q: Matrix, k: Contact, v: Matrix, p: Matrix, rate1: float, rate2: float, out: Vector
 ) -> None:
@@ -146,7 +146,7 @@ def slip_drift(
     out[2] += wx * d[1] - wy * d[0] + ox * dd[1] - oy * dd[0]
 
 
-@kernel(borrows=True)
+@kernel
 def solve3(k: Contact, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return G^-1 (x, y, z) for the symmetric G."""
     g = k.delassus
@@ -161,7 +161,7 @@ def solve3(k: Contact, x: float, y: float, z: float) -> tuple[float, float, floa
     )
 
 
-@kernel(borrows=True)
+@kernel
 def contact_forces(
     q: Matrix,
     contacts: Contacts,
@@ -213,7 +213,7 @@ def contact_forces(
             break
 
 
-@kernel(borrows=True)
+@kernel
 def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take slip and approach out of the velocities of rolling contacts, least in energy."""
     for _ in range(400):
@@ -234,7 +234,7 @@ def project(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
             break
 
 
-@kernel(borrows=True)
+@kernel
 def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
     """Put linear and angular momentum of all rods into out [kg m/s, kg m^2/s]."""
     rod = material_of(mat)
@@ -251,7 +251,7 @@ def momenta(r: Matrix, v: Matrix, p: Matrix, mat: Floats, out: Whole) -> None:
         angular[2] += m * (r[0, i] * v[1, i] - r[1, i] * v[0, i]) + j * p[2, i]
 
 
-@kernel(borrows=True)
+@kernel
 def survey(
     r: Matrix,
     q: Matrix,

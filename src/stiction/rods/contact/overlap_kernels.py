@@ -35,7 +35,7 @@ class Overlap(Struct):
     place: Annotated[Vector, 2]
 
 
-@kernel(borrows=True)
+@kernel
 def nearest_on_pieces(
     r: Matrix, pair: tuple[int, int, int, int, int], piece: tuple[int, int], s1: float, s2: float
 ) -> tuple[float, float, float]:

@@ -50,7 +50,7 @@ class Spheres(NamedTuple):
     size: Floats
 
 
-@kernel
+@kernel(allocates=True)
 def wrap_pieces(
     r: Matrix, first: Ints, elements: Ints, radius: Vector, margin: float, rule: int
 ) -> tuple[Pieces, Spheres]:
@@ -93,7 +93,7 @@ def wrap_pieces(
     return pieces, spheres
 
 
-@kernel
+@kernel(allocates=True)
 def group_pieces(
     pieces: Pieces, spheres: Spheres, radius: Vector, ds: Vector, margin: float
 ) -> tuple[Ints, Spheres]:
@@ -166,7 +166,7 @@ def bucket_of(level: int, x: int, y: int, z: int, mask: int) -> int:
     return (h ^ (h >> 13)) & mask
 
 
-@kernel
+@kernel(allocates=True)
 def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
     """Return the cells (level, x, y, z), cell sizes by level (0 unused), buckets, and order.
 
@@ -204,7 +204,7 @@ def sort_into_cells(spheres: Spheres) -> tuple[Ints, Floats, Ints, Ints]:
     return cells, widths, start, order
 
 
-@kernel
+@kernel(allocates=True)
 def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     """Return pairs of groups whose spheres overlap, how many, and how many were looked at.
 
@@ -243,7 +243,7 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     return found, count, tests
 
 
-@kernel(apart=True)
+@kernel(allocates=True, apart=True)
 def near_pieces(
     pieces: Pieces, spheres: Spheres, groups: Ints, around: Spheres, self_separation: Ints
 ) -> tuple[Ints, int, int]:
@@ -271,7 +271,7 @@ def near_pieces(
     return found, count, tests
 
 
-@kernel
+@kernel(allocates=True)
 def longer(pairs: Ints) -> Ints:
     """Return a copy with twice the room."""
     more = np.empty((2 * pairs.shape[0], 2), np.int64)
@@ -280,7 +280,7 @@ def longer(pairs: Ints) -> Ints:
     return more
 
 
-@kernel(borrows=True)
+@kernel
 def overlap(spheres: Spheres, i: int, j: int) -> bool:
     """Return whether two spheres overlap."""
     d2 = 0.0

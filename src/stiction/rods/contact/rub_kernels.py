@@ -14,7 +14,7 @@ from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
 BEYOND = 2.0
 
 
-@kernel(borrows=True)
+@kernel
 def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
     """Return two unit vectors across n."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
@@ -29,7 +29,7 @@ def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
     return ax, ay, az, ny * az - nz * ay, nz * ax - nx * az, nx * ay - ny * ax
 
 
-@kernel(borrows=True)
+@kernel
 def pressing(k: Contact, ux: float, uy: float, uz: float) -> float:
     """Return -l . n that stops the approach u . n, negative if it takes tension."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
@@ -38,7 +38,7 @@ def pressing(k: Contact, ux: float, uy: float, uz: float) -> float:
     return (ux * nx + uy * ny + uz * nz) / gn
 
 
-@kernel(borrows=True)
+@kernel
 def rubbing(
     k: Contact, ux: float, uy: float, uz: float, bound: float
 ) -> tuple[float, float, float, int]:
@@ -82,7 +82,7 @@ def rubbing(
     return l1 * ax + l2 * bx, l1 * ay + l2 * by, l1 * az + l2 * bz, mode
 
 
-@kernel(borrows=True)
+@kernel
 def turn_of_normal(k: Contact, dx: float, dy: float, dz: float) -> None:
     """Let `drift` hold the rate of u . n along n, which what slips changes by u . n'.
 

@@ -46,7 +46,7 @@ Candidates = Table[Candidate]
 _CANDIDATE: Any = Candidate.fields_type
 
 
-@kernel(borrows=True)
+@kernel
 def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, float]:
     """Return the parts in [0, 1] of two chords where they are nearest, and the distance."""
     a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -74,7 +74,7 @@ def nearest_on_chords(pieces: Pieces, i: int, j: int) -> tuple[float, float, flo
     return x1, x2, math.sqrt(d2)
 
 
-@kernel(borrows=True)
+@kernel
 def tangency(
     r: Matrix, pair: tuple[int, int, int, int, int], s1: float, s2: float
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -96,7 +96,7 @@ def tangency(
     return dd, f1, f2, t11, t12, t22, c1, c2
 
 
-@kernel(borrows=True)
+@kernel
 def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
     """Return whether a piece has shrunk to a point, which has no direction."""
     start, end = pieces.start[i], pieces.end[i]
@@ -104,7 +104,7 @@ def shrunk(pieces: Pieces, i: int, ds: float) -> bool:
     return math.sqrt(x * x + y * y + z * z) < 1e-6 * ds
 
 
-@kernel(borrows=True)
+@kernel
 def approach(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -161,7 +161,7 @@ def approach(
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
     """Return bounds of the sine of the angle between tangents anywhere on two pieces."""
     a, b, c = 0.0, 0.0, 0.0
@@ -177,7 +177,7 @@ def sine_range(pieces: Pieces, i: int, j: int) -> tuple[float, float]:
     return sine - slack, sine + slack
 
 
-@kernel(borrows=True)
+@kernel
 def inspect(
     r: Matrix,
     first: Ints,
@@ -219,7 +219,7 @@ def inspect(
     return count
 
 
-@kernel(borrows=True)
+@kernel
 def end_of(piece: int, count: int) -> float:
     """Return the end that a piece of a rod has, in elements; -1 if it has none."""
     if piece == 0:
@@ -227,7 +227,7 @@ def end_of(piece: int, count: int) -> float:
     return float(count) if piece == count - 1 else -1.0
 
 
-@kernel(borrows=True)
+@kernel
 def touch_end(
     r: Matrix,
     pair: tuple[int, int, int, int, int],
@@ -266,7 +266,7 @@ def touch_end(
     return which == 1 or at_end(s2, pair[3], -f2, parallel and which == 2)
 
 
-@kernel(borrows=True)
+@kernel
 def comes_after(raw: Candidates, i: int, j: int) -> bool:
     """Return whether row i belongs behind row j: by rods, then by place on the first."""
     one, other = raw[i], raw[j]
@@ -276,7 +276,7 @@ def comes_after(raw: Candidates, i: int, j: int) -> bool:
     return bool(one.place[0] > other.place[0])
 
 
-@kernel
+@kernel(allocates=True)
 def sorted_rows(raw: Candidates) -> Ints:
     """Return the order of the rows, by merging runs of doubling length."""
     count = raw.shape[0]
@@ -300,7 +300,7 @@ def sorted_rows(raw: Candidates) -> Ints:
     return order
 
 
-@kernel
+@kernel(allocates=True)
 def merge(raw: Candidates, pairs_out: Candidates) -> int:
     """Sort rows by rods and place, drop doubles, write those that fit; return how many."""
     order = sorted_rows(raw)
@@ -327,7 +327,7 @@ def merge(raw: Candidates, pairs_out: Candidates) -> int:
     return total
 
 
-@kernel
+@kernel(allocates=True)
 def find_candidates(
     r: Matrix,
     first: Ints,

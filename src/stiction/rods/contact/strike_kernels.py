@@ -19,7 +19,7 @@ from stiction.rods.contact.kernels import (
 from stiction.rods.contact.touch_kernels import SWEEPS, local_impulse
 
 
-@kernel(borrows=True)
+@kernel
 def strike(
     q: Matrix,
     contacts: Contacts,

@@ -70,7 +70,7 @@ class Tally(Struct):
     lost: int
 
 
-@kernel(borrows=True)
+@kernel
 def note_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
     """Keep the largest number of sweeps, and count what did not converge."""
     tally.most_sweeps = max(tally.most_sweeps, sweeps)
@@ -78,7 +78,7 @@ def note_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
         tally.unconverged += 1
 
 
-@kernel(borrows=True)
+@kernel
 def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
     """Put u of all closed contacts for the velocities before a kick into `slip`."""
     for c in range(contacts.shape[0]):
@@ -87,7 +87,7 @@ def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
             k.slip[0], k.slip[1], k.slip[2] = slip_velocity(q, k, v, p)
 
 
-@kernel(borrows=True)
+@kernel
 def near_rates(
     contacts: Contacts, f: Matrix, t: Matrix, mat: Floats, av: Matrix, ap: Matrix
 ) -> None:
@@ -111,7 +111,7 @@ def near_rates(
                             av[a, i] = rod.free[i] * f[a, i]
 
 
-@kernel(borrows=True)
+@kernel
 def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
     """Return the impulse of one contact whose u' without it is given, and its mode."""
     n, pn = k.normal, pressing(k, ux, uy, uz)
@@ -124,7 +124,7 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
 
 
-@kernel(borrows=True)
+@kernel
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
     """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
 
@@ -167,7 +167,7 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
     return SWEEPS if change <= 1e-10 * size else -1
 
 
-@kernel(borrows=True)
+@kernel
 def settle_modes(contacts: Contacts) -> None:
     """Set the modes of closed contacts from their impulses."""
     for c in range(contacts.shape[0]):
@@ -187,7 +187,7 @@ def settle_modes(contacts: Contacts) -> None:
                 k.mode = SLIP
 
 
-@kernel(borrows=True)
+@kernel
 def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
     r, q, v, p = state.r, state.q, state.v, state.p
@@ -232,7 +232,7 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
             break
 
 
-@kernel(borrows=True)
+@kernel
 def pulls(contacts: Contacts) -> bool:
     """Return whether a contact that may open would have to pull."""
     for c in range(contacts.shape[0]):
@@ -242,7 +242,7 @@ def pulls(contacts: Contacts) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -> float:
     """Add the work of this kick: friction heat per contact; return the normal work [J].
 
@@ -268,7 +268,7 @@ def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -
     return normal
 
 
-@kernel(borrows=True)
+@kernel
 def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> float:
     """Return the work that what is driven does against the impulses of contacts [J]."""
     work = 0.0
@@ -298,7 +298,7 @@ def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Ma
     return work
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 

@@ -122,7 +122,7 @@ def rates_of(rows: Floats) -> tuple[Floats, Floats, Floats]:
     return rows[13:16], rows[16:19], rows[19:22]
 
 
-@kernel(borrows=True)
+@kernel
 def copy_state(state: State, to: State) -> None:
     """Copy nodes, frames and their velocities."""
     copy(state.r, to.r)
@@ -131,7 +131,7 @@ def copy_state(state: State, to: State) -> None:
     copy(state.p, to.p)
 
 
-@kernel(borrows=True)
+@kernel
 def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
     """Keep the state at the start of a step."""
     copy_state(state, state_kept(kept.rows))
@@ -139,7 +139,7 @@ def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
     kept.sums[0] = spare.sums[0]
 
 
-@kernel(borrows=True)
+@kernel
 def copy_contacts(contacts: Contacts, to: Contacts) -> None:
     """Copy all contacts that both have, of empty ones their mode."""
     for c in range(min(contacts.shape[0], to.shape[0])):
@@ -149,7 +149,7 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
             to[c] = contacts[c]
 
 
-@kernel(borrows=True)
+@kernel
 def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Let impulses act with the drag of a half kick of length w."""
     rod, drags = material_of(table.mat), drag_of(forcing.drag)
@@ -167,7 +167,7 @@ def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> 
         table.mobility[2, i] = 0.5 * turns / (1.0 + 0.5 * lag)
 
 
-@kernel(borrows=True)
+@kernel
 def drag_heat(state: State, table: Constants, drag: Floats, spare: Spare, w: float) -> float:
     """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
     rod, drags = material_of(table.mat), drag_of(drag)
@@ -191,7 +191,7 @@ def drag_heat(state: State, table: Constants, drag: Floats, spare: Spare, w: flo
     return heat
 
 
-@kernel(borrows=True)
+@kernel
 def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
     drags = drag_of(forcing.drag)
@@ -221,7 +221,7 @@ def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
                 t[a, i] -= td[a, i]
 
 
-@kernel(borrows=True)
+@kernel
 def book_free(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
     """Finish the account of what loads and damping did in a half kick."""
     q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
@@ -235,7 +235,7 @@ def book_free(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
         sums.viscous += drag_heat(state, table, forcing.drag, spare, w)
 
 
-@kernel(borrows=True)
+@kernel
 def hand_over(
     state: State, table: Constants, forcing: Forcing, spare: Spare, w: float, h: float
 ) -> None:
@@ -264,7 +264,7 @@ def hand_over(
         sums.viscous += 0.5 * w * clamp_power(q, v, p, fd, td, driven)
 
 
-@kernel(borrows=True)
+@kernel
 def start_half(
     state: State,
     table: Constants,
@@ -305,7 +305,7 @@ def start_half(
         spare.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
 
 
-@kernel(borrows=True)
+@kernel
 def end_half(
     state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, h: float
 ) -> None:
@@ -335,7 +335,7 @@ def end_half(
         spare.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
 
 
-@kernel(borrows=True)
+@kernel
 def measure_kicked(
     state: State, table: Constants, driven: Table[Drive], touch: Touch, spare: Spare, w: float
 ) -> None:
@@ -348,7 +348,7 @@ def measure_kicked(
     hold_slides(state.v, driven)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def find_law(
     state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -370,7 +370,7 @@ def find_law(
     solve_forces(state.q, touch, freely, state.v, state.p, av, ap, kept.spare, spare.tally[0])
 
 
-@kernel(borrows=True)
+@kernel
 def full_rates(
     state: State, table: Constants, forcing: Forcing, spare: Spare, av: Matrix, ap: Matrix
 ) -> None:
@@ -401,7 +401,7 @@ def full_rates(
         clamp_rates(state.r, q, av, ap, forcing.driven, times, factors, now)
 
 
-@kernel(borrows=True)
+@kernel
 def arrives(state: State, touch: Touch) -> bool:
     """Return whether an open contact is nearer than it may be, and closes in."""
     contacts = touch.contacts
@@ -415,7 +415,7 @@ def arrives(state: State, touch: Touch) -> bool:
     return False
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def take_step(
     state: State,
     table: Constants,
@@ -454,7 +454,7 @@ def take_step(
     return CHANGED if changes(touch, kept) else INSIDE
 
 
-@kernel(borrows=True)
+@kernel
 def changes(touch: Touch, kept: Kept) -> bool:
     """Return whether a mode differs from that at the start of the step, or an end was met."""
     contacts = touch.contacts
@@ -475,7 +475,7 @@ def changes(touch: Touch, kept: Kept) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def march_halves(
     state: State,
     table: Constants,

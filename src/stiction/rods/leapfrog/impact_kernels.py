@@ -65,14 +65,14 @@ class Event(Struct):
     slip_speed: float
 
 
-@kernel(borrows=True)
+@kernel
 def approaching(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
     """Return u . n: positive when the surfaces close in."""
     ux, uy, uz = slip_velocity(q, k, v, p)
     return ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2]
 
 
-@kernel(borrows=True)
+@kernel
 def first_impact(
     r0: Matrix, v: Matrix, h: float, trial: Matrix, contacts: Contacts
 ) -> tuple[int, float]:
@@ -102,7 +102,7 @@ def first_impact(
     return found, when
 
 
-@kernel(borrows=True)
+@kernel
 def add_event(
     events: Table[Event],
     written: Integers,
@@ -124,7 +124,7 @@ def add_event(
     written[0] += 1
 
 
-@kernel(borrows=True)
+@kernel
 def impacts(
     state: State,
     mobility: Matrix,
@@ -183,7 +183,7 @@ def impacts(
     return INSIDE
 
 
-@kernel(borrows=True)
+@kernel
 def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: float) -> None:
     """Release contacts that would have to pull; solve the others again as they feel it."""
     q, v, p, contacts = state.q, state.v, state.p, touch.contacts
@@ -194,7 +194,7 @@ def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: fl
     hold_gaps(state, touch, mobility, ahead, work)
 
 
-@kernel(borrows=True)
+@kernel
 def release(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Let go of contacts that would have to pull."""
     for c in range(contacts.shape[0]):
@@ -208,7 +208,7 @@ def release(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
             k.mode = OPEN
 
 
-@kernel(borrows=True)
+@kernel
 def withdraw(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
     """Take back the impulses of closed contacts."""
     for c in range(contacts.shape[0]):
@@ -218,7 +218,7 @@ def withdraw(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matr
             push(q, k, -impulse[0], -impulse[1], -impulse[2], mobility, v, p)
 
 
-@kernel(borrows=True)
+@kernel
 def note_changes(
     state: State,
     touch: Touch,

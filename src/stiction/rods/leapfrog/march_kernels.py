@@ -145,7 +145,7 @@ def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
     return work[0:3], work[3:7], work[7:10]
 
 
-@kernel(borrows=True)
+@kernel
 def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, int]:
     """Drift for h and locate the contacts; return the code of `locate_all` or STRUCK, and contact.
 
@@ -174,7 +174,7 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
     return code, lost
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = forces_of(scratch)
@@ -186,7 +186,7 @@ def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now
         add_loads(f, t, dead, forcing.loads, times, factors, now, fe, te)
 
 
-@kernel(borrows=True)
+@kernel
 def free_kick(
     state: State, mat: Floats, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> None:
@@ -214,7 +214,7 @@ def free_kick(
         spare.modes[c] = k.mode
 
 
-@kernel(borrows=True)
+@kernel
 def solve_contacts(
     state: State, mobility: Matrix, touch: Touch, spare: Spare, shake: bool, ahead: float
 ) -> bool:
@@ -238,7 +238,7 @@ def solve_contacts(
     return pulls(contacts)
 
 
-@kernel(borrows=True)
+@kernel
 def close_kick(
     state: State, mobility: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
 ) -> bool:
@@ -270,7 +270,7 @@ def close_kick(
     return changed
 
 
-@kernel(borrows=True)
+@kernel
 def lead_clamps(state: State, mat: Floats, forcing: Forcing, spare: Spare, h: float) -> None:
     """Give moving clamps their velocities for the next step, and account for the work."""
     q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
@@ -289,7 +289,7 @@ def _moved(r: Floats, built: Floats, limit: float) -> bool:
     return bool((dot(far, far) > limit * limit).any())
 
 
-@kernel(plain=_moved, borrows=True)
+@kernel(plain=_moved)
 def moved(r: Matrix, built: Matrix, limit: float) -> bool:
     """Return whether any node is farther than `limit` from where it was at the last search."""
     for i in range(r.shape[1]):
@@ -299,7 +299,7 @@ def moved(r: Matrix, built: Matrix, limit: float) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def march(
     state: State,
     table: Constants,

@@ -76,7 +76,7 @@ DEEP = 1e-9
 GAP, PRESSING, EXCESS, SPEED = range(4)
 
 
-@kernel(borrows=True)
+@kernel
 def go_back(
     state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
 ) -> None:
@@ -87,7 +87,7 @@ def go_back(
     renew(state, table, forcing, touch, spare)
 
 
-@kernel(borrows=True)
+@kernel
 def renew(state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare) -> None:
     """Find geometry and forces of the present state again."""
     contacts = touch.contacts
@@ -100,7 +100,7 @@ def renew(state: State, table: Constants, forcing: Forcing, touch: Touch, spare:
     put_forces(state, table.mat, forcing, spare.scratch, spare.sums[0].time)
 
 
-@kernel(borrows=True)
+@kernel
 def part_at(before: float, behind: float) -> float:
     """Return where a line from `before` < 0 to `behind` >= 0 is zero, in parts of the way."""
     if before >= 0.0:
@@ -108,7 +108,7 @@ def part_at(before: float, behind: float) -> float:
     return -before / (behind - before) if behind > before else 1.0
 
 
-@kernel(borrows=True)
+@kernel
 def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
     """Return what is zero where contact c changes in a step; -1 where it does not change."""
     was, k = kept.contacts[c].mode, touch.contacts[c]
@@ -124,7 +124,7 @@ def kind_of(c: int, code: int, touch: Touch, kept: Kept) -> int:
     return EXCESS if was == ROLL else SPEED
 
 
-@kernel(borrows=True)
+@kernel
 def value(kind: int, k: Contact) -> float:
     """Return what is negative before a change, and not behind it."""
     if kind == EXCESS:
@@ -134,7 +134,7 @@ def value(kind: int, k: Contact) -> float:
     return -k.normal_force if kind == PRESSING else -k.slip_speed
 
 
-@kernel(borrows=True)
+@kernel
 def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
     """Return `value` at the beginning of the way.
 
@@ -147,7 +147,7 @@ def starting(kind: int, c: int, touch: Touch, kept: Kept) -> float:
     return begins
 
 
-@kernel(borrows=True)
+@kernel
 def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     """Return the part of the way to the first change, and its contact; (1, -1) without any.
 
@@ -163,7 +163,7 @@ def first_root(code: int, touch: Touch, kept: Kept) -> tuple[float, int]:
     return first, which
 
 
-@kernel(borrows=True)
+@kernel
 def cut(
     state: State,
     table: Constants,
@@ -231,7 +231,7 @@ def cut(
     return code, high, when
 
 
-@kernel(borrows=True)
+@kernel
 def land(
     state: State,
     table: Constants,
@@ -271,7 +271,7 @@ def land(
     return any_struck
 
 
-@kernel(borrows=True)
+@kernel
 def slipping(touch: Touch) -> None:
     """Take the modes of closed contacts from the impulses of an impact."""
     contacts = touch.contacts
@@ -287,7 +287,7 @@ def slipping(touch: Touch) -> None:
             k.mode = SLIP if rub >= k.friction * pn * (1.0 - 1e-9) else ROLL
 
 
-@kernel(borrows=True)
+@kernel
 def measure_speed(state: State, touch: Touch) -> None:
     """Find u and the speed of slip of closed contacts."""
     contacts = touch.contacts
@@ -301,7 +301,7 @@ def measure_speed(state: State, touch: Touch) -> None:
             k.slip_speed = math.sqrt(tx * tx + ty * ty + tz * tz) if k.mode == SLIP else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def settle(
     contacts: Contacts, was: Contacts, when: float, events: Table[Event], written: Integers
 ) -> bool:
@@ -350,14 +350,14 @@ def settle(
     return changed
 
 
-@kernel(borrows=True)
+@kernel
 def copy_modes(contacts: Contacts, to: Contacts) -> None:
     """Copy the modes of all contacts."""
     for c in range(contacts.shape[0]):
         to[c].mode = contacts[c].mode
 
 
-@kernel(borrows=True)
+@kernel
 def turn(
     state: State,
     table: Constants,
@@ -405,7 +405,7 @@ def turn(
     return INSIDE
 
 
-@kernel(borrows=True)
+@kernel
 def after_impact(
     state: State,
     table: Constants,
@@ -431,7 +431,7 @@ def after_impact(
     settle(touch.contacts, kept.contacts, spare.sums[0].time, events, written)
 
 
-@kernel(borrows=True)
+@kernel
 def begin(
     state: State,
     table: Constants,

@@ -40,7 +40,7 @@ SAME = 1e-6
 FALLS = 1e-9
 
 
-@kernel(borrows=True)
+@kernel
 def beside(r: Matrix, touch: Touch, near: float) -> bool:
     """Return whether two rods come nearer again beside a contact, where no other one is known.
 
@@ -75,7 +75,7 @@ def beside(r: Matrix, touch: Touch, near: float) -> bool:
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, float]:
     """Return the place on the second rod nearest to one on the first, the gap and sine squared.
 
@@ -99,14 +99,14 @@ def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, 
     return to, math.sqrt(dd) - k.reach, 1.0 - t12 * t12 / (t11 * t22)
 
 
-@kernel(borrows=True)
+@kernel
 def same_bodies(one: Contact, other: Contact) -> bool:
     """Return whether two contacts are between the same bodies."""
     a, b = one.bodies, other.bodies
     return bool(a[0] == b[0] and a[1] == b[1])
 
 
-@kernel(borrows=True)
+@kernel
 def last_one(contacts: Contacts, k: Contact, way: float) -> bool:
     """Return whether no other contact of the two rods is farther along the first one."""
     for c in range(contacts.shape[0]):
@@ -117,7 +117,7 @@ def last_one(contacts: Contacts, k: Contact, way: float) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def unknown(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     """Return whether no contact of the two rods is near a place on the first one.
 
@@ -132,7 +132,7 @@ def unknown(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def drop_doubles(touch: Touch) -> None:
     """Let go of contacts that have run onto the place of another one: one nearest point is left."""
     contacts = touch.contacts

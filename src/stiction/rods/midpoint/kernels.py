@@ -54,28 +54,28 @@ def turned(q: Matrix, change: Matrix, part: float, out: Matrix) -> None:
         out[3, i] = c * z0 + x * y0 - y * x0 + z * w0
 
 
-@kernel(borrows=True)
+@kernel
 def nudge_of(mat: Floats, i: int, k: int) -> float:
     """Return by how much unknown k of a slot is changed for a difference."""
     rod = material_of(mat)
     return _NUDGE * (rod.length[max(i - 1, 0)] + rod.length[i] if k < 3 else 1.0)
 
 
-@kernel(borrows=True)
+@kernel
 def is_held(mat: Floats, i: int, k: int) -> bool:
     """Return whether something holds unknown k of a slot."""
     rod = material_of(mat)
     return bool((rod.free[i] if k < 3 else rod.turns[i]) == 0.0)
 
 
-@kernel(borrows=True)
+@kernel
 def inertia_of(mat: Floats, i: int, k: int) -> float:
     """Return the mass of a node, or the inertia of an element."""
     rod = material_of(mat)
     return float(rod.mass[i] if k < 3 else rod.inertia[i])
 
 
-@kernel
+@kernel(allocates=True)
 def difference_forces(
     r: Matrix,
     q: Matrix,
@@ -134,7 +134,7 @@ def difference_forces(
     return table
 
 
-@kernel
+@kernel(allocates=True)
 def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
     """Return the matrix of Newton's method in diagonal form, (23, 6 slots).
 
@@ -169,7 +169,7 @@ def banded(table: Floats, mat: Floats, q: Matrix, h: float) -> Floats:
     return out
 
 
-@kernel(borrows=True)
+@kernel
 def constraint_rows(contacts: Contacts, rows: Matrix) -> None:
     """Put J of the closed contacts into rows (3 contacts, unknowns), three for each.
 

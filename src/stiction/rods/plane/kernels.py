@@ -170,7 +170,7 @@ class Event(Struct):
 # loops instead of array expressions: they compile ten times faster
 
 
-@kernel(borrows=True)
+@kernel
 def put(to: Matrix, values: Matrix, factor: float) -> None:
     """Copy `values` times `factor`."""
     for c in range(to.shape[0]):
@@ -178,7 +178,7 @@ def put(to: Matrix, values: Matrix, factor: float) -> None:
             to[c, k] = factor * values[c, k]
 
 
-@kernel(borrows=True)
+@kernel
 def hold_touching(nodes: Nodes) -> None:
     """Hold the nodes that touch."""
     for k in range(nodes.shape[0]):
@@ -186,7 +186,7 @@ def hold_touching(nodes: Nodes) -> None:
         node.held = 0 if node.mode == OPEN else 1
 
 
-@kernel(borrows=True)
+@kernel
 def slips(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
     """Find normal velocities, and the tangential parts of nodes and elements."""
     a, size, n, b = plane.radius, nodes.shape[0], plane.normal, plane.tangents
@@ -205,7 +205,7 @@ def slips(q: Matrix, v: Matrix, p: Matrix, plane: Plane, nodes: Nodes) -> None:
         nodes[e].z[1] = a * (b[0, 0] * wx + b[0, 1] * wy + b[0, 2] * wz)
 
 
-@kernel(borrows=True)
+@kernel
 def slip_at(k: int, nodes: Nodes) -> tuple[float, float]:
     """Return the slip velocity of node k along both tangents."""
     x, z, before = nodes[k].x, nodes[k].z, nodes[max(k - 1, 0)].z
@@ -216,13 +216,13 @@ def slip_at(k: int, nodes: Nodes) -> tuple[float, float]:
     return x[0] + 0.5 * (before[0] + z[0]), x[1] + 0.5 * (before[1] + z[1])
 
 
-@kernel(borrows=True)
+@kernel
 def weight(k: int, size: int) -> float:
     """Return the share of an element beside node k in the angular velocity of the node."""
     return 1.0 if k == 0 or k == size - 1 else 0.5
 
 
-@kernel(borrows=True)
+@kernel
 def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
     """Find m, n x d3 along the tangents, and G, the slip per impulse at each node."""
     a, size, b, rod = plane.radius, nodes.shape[0], plane.tangents, material_of(mat)
@@ -243,7 +243,7 @@ def turn_table(q: Matrix, plane: Plane, mat: Floats, nodes: Nodes) -> None:
         node.g11, node.g12, node.g22 = g11, g12, g22
 
 
-@kernel(borrows=True)
+@kernel
 def push(k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes) -> None:
     """Let a tangential impulse act on node k: change x and z."""
     a, size, x, rod = plane.radius, nodes.shape[0], nodes[k].x, material_of(mat)
@@ -258,7 +258,7 @@ def push(k: int, dx: float, dy: float, plane: Plane, mat: Floats, nodes: Nodes) 
         z[1] += s * (dy - along * m2)
 
 
-@kernel(borrows=True)
+@kernel
 def coulomb(
     g0: float,
     g1: float,
@@ -295,7 +295,7 @@ def coulomb(
     return px * scale, py * scale, True
 
 
-@kernel(borrows=True)
+@kernel
 def first_guess(plane: Plane, mat: Floats, nodes: Nodes) -> None:
     """Let the tangential impulses of the last time act, cut to the bounds of this one."""
     rod = material_of(mat)
@@ -315,7 +315,7 @@ def first_guess(plane: Plane, mat: Floats, nodes: Nodes) -> None:
         node.slips = 1 if node.held and rod.free[k] > 0.0 else 0
 
 
-@kernel(borrows=True)
+@kernel
 def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     """Find tangential impulses of the held nodes; return the sweeps, negative if too many.
 
@@ -357,7 +357,7 @@ def friction(plane: Plane, mat: Floats, nodes: Nodes) -> int:
     return -MOST_SWEEPS
 
 
-@kernel(borrows=True)
+@kernel
 def act(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
     """Let impulses P act on velocities and spins."""
     a, size, rod = plane.radius, nodes.shape[0], material_of(mat)
@@ -375,7 +375,7 @@ def act(plane: Plane, mat: Floats, nodes: Nodes, v: Matrix, p: Matrix) -> None:
                 p[i, e] += s * (b[0, i] * p2 - b[1, i] * p1)
 
 
-@kernel(borrows=True)
+@kernel
 def impulses(
     q: Matrix, v: Matrix, p: Matrix, plane: Plane, mat: Floats, nodes: Nodes, grip: float
 ) -> int:
@@ -402,7 +402,7 @@ def impulses(
     return sweeps
 
 
-@kernel(borrows=True)
+@kernel
 def contact_work(nodes: Nodes, half: float) -> float:
     """Add friction heat of the nodes; return the remaining energy that the impulses took out.
 
@@ -430,7 +430,7 @@ def contact_work(nodes: Nodes, half: float) -> float:
     return rest
 
 
-@kernel(borrows=True)
+@kernel
 def drifting_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) -> None:
     """Let the bias be w times the rate of slip during free motion: frames turn, p stays."""
     a, size, b = plane.radius, nodes.shape[0], plane.tangents
@@ -449,14 +449,14 @@ def drifting_slip(q: Matrix, p: Matrix, plane: Plane, w: float, nodes: Nodes) ->
             bias[1] += weight(k, size) * z1
 
 
-@kernel(borrows=True)
+@kernel
 def forget_bias(nodes: Nodes) -> None:
     """Let the law see the slip itself."""
     for k in range(nodes.shape[0]):
         nodes[k].bias[0], nodes[k].bias[1] = 0.0, 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def scale_impulses(nodes: Nodes, factor: float) -> None:
     """Multiply all impulses."""
     for k in range(nodes.shape[0]):
@@ -464,7 +464,7 @@ def scale_impulses(nodes: Nodes, factor: float) -> None:
             nodes[k].impulse[c] *= factor
 
 
-@kernel(borrows=True)
+@kernel
 def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
     """Find the gaps of all nodes."""
     for k in range(nodes.shape[0]):
@@ -474,7 +474,7 @@ def gaps(r: Matrix, plane: Plane, nodes: Nodes) -> None:
         nodes[k].gap = g
 
 
-@kernel(borrows=True)
+@kernel
 def note(
     events: Table[Event],
     written: Integers,
@@ -495,7 +495,7 @@ def note(
         written[0] = count + 1
 
 
-@kernel(borrows=True)
+@kernel
 def remember(nodes: Nodes) -> None:
     """Let the present velocities at the contacts be those before the impulses."""
     for k in range(nodes.shape[0]):

@@ -105,7 +105,7 @@ def velocities_kept(scratch: Floats) -> tuple[Floats, Floats]:
     return scratch[24:27], scratch[27:30]
 
 
-@kernel(borrows=True)
+@kernel
 def judge(sweeps: int, tally: Tally) -> None:
     """Keep the largest number of sweeps, and count what did not converge."""
     tally.sweeps = max(tally.sweeps, abs(sweeps))
@@ -113,7 +113,7 @@ def judge(sweeps: int, tally: Tally) -> None:
         tally.unconverged += 1
 
 
-@kernel(borrows=True)
+@kernel
 def forces(
     r: Matrix, q: Matrix, mat: Floats, forcing: Forcing, now: float, scratch: Floats
 ) -> None:
@@ -124,7 +124,7 @@ def forces(
     add_loads(f, t, forcing.constant, forcing.loads, forcing.times, forcing.factors, now, fe, te)
 
 
-@kernel(borrows=True)
+@kernel
 def strike(
     q: Matrix,
     v: Matrix,
@@ -159,7 +159,7 @@ def strike(
     return sweeps, lost
 
 
-@kernel(borrows=True)
+@kernel
 def collide(
     q: Matrix,
     v: Matrix,
@@ -205,7 +205,7 @@ def collide(
             note(events, written, now, k, old, node.mode, kind, node.before[0], slip)
 
 
-@kernel(borrows=True)
+@kernel
 def half_kick(
     q: Matrix,
     v: Matrix,
@@ -239,7 +239,7 @@ def half_kick(
     tally.algorithmic += contact_work(nodes, half)
 
 
-@kernel(borrows=True)
+@kernel
 def repeat_kick(
     q: Matrix,
     v: Matrix,
@@ -267,7 +267,7 @@ def repeat_kick(
     tally.algorithmic += contact_work(nodes, AGAIN)
 
 
-@kernel(borrows=True)
+@kernel
 def reach_time(nodes: Nodes, h: float, a: float) -> float:
     """Return when the first open node reaches the plane [s]; h if none does."""
     found = h
@@ -279,7 +279,7 @@ def reach_time(nodes: Nodes, h: float, a: float) -> float:
     return found
 
 
-@kernel(borrows=True)
+@kernel
 def kick_out(
     q: Matrix,
     v: Matrix,
@@ -324,7 +324,7 @@ def kick_out(
     return target
 
 
-@kernel(borrows=True)
+@kernel
 def settle(
     w: float, rigid: bool, nodes: Nodes, now: float, events: Table[Event], written: Integers
 ) -> bool:
@@ -353,7 +353,7 @@ def settle(
     return changed
 
 
-@kernel(borrows=True)
+@kernel
 def leave(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> None:
     """Open what leaves in the first half of a step; the next half must not ask it to stay."""
     for k in range(nodes.shape[0]):
@@ -364,7 +364,7 @@ def leave(nodes: Nodes, now: float, events: Table[Event], written: Integers) -> 
             note(events, written, now, k, old, node.mode, OPENS_UP, 0.0, un)
 
 
-@kernel(borrows=True)
+@kernel
 def close(
     q: Matrix,
     v: Matrix,
@@ -391,7 +391,7 @@ def close(
     return strikes
 
 
-@kernel(borrows=True)
+@kernel
 def survey(motion: Motion, plane: Plane, mat: Floats, nodes: Nodes, slip: Matrix) -> Energies:
     """Return kinetic and elastic energy [J]; put slips into slip, find normal velocities."""
     q, v, p = motion.q, motion.v, motion.p
@@ -401,7 +401,7 @@ def survey(motion: Motion, plane: Plane, mat: Floats, nodes: Nodes, slip: Matrix
     return kinetic_energy(q, v, p, mat), stored_energy(motion.r, q, mat)
 
 
-@kernel(borrows=True)
+@kernel
 def note_worst(rigid: bool, nodes: Nodes, tally: Tally) -> None:
     """Keep the worst of what the audit looks at, at the end of a step.
 
@@ -423,7 +423,7 @@ def note_worst(rigid: bool, nodes: Nodes, tally: Tally) -> None:
     tally.cost = max(tally.cost, abs(tally.algorithmic))
 
 
-@kernel(borrows=True)
+@kernel
 def march(
     motion: Motion,
     end: float,

@@ -45,7 +45,7 @@ class Extreme(Struct):
     ignored_body: int
 
 
-@kernel(borrows=True)
+@kernel
 def end_weight(k: Contact, side: int, node: int) -> float:
     """Return the weight of a node in the point of a contact on one of its rods."""
     first = k.nodes[side]
@@ -58,7 +58,7 @@ def end_weight(k: Contact, side: int, node: int) -> float:
     return 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, now: float) -> None:
     """Keep the worst of every contact at the end of a step.
 

@@ -347,7 +347,7 @@ def _note_contact(pair: Pair, contact: Contact, now: Progress) -> None:
             now.room, now.room_at = room, contact.time
 
 
-@kernel
+@kernel(allocates=True)
 def _accept(
     h: float, par: Parameters, contact: Contact, now: Progress, pair: Pair, step: Step
 ) -> None:

@@ -173,7 +173,7 @@ def _areas(which: Ints, where: Matrix, found: Ints, cubics: Table[Cubic], out: M
             out[e, k] = at.area + part_of_area(where[e, k] - at.knot, at.c0, at.c1, at.c2, at.c3)
 
 
-@kernel(apart=True)
+@kernel(allocates=True, apart=True)
 def fields(
     i: int,
     x: Floats,
@@ -214,7 +214,7 @@ def fields(
                 place[k, j] = 0.5 * sign[0, j] * (read[0, j] - read[1, j])
 
 
-@kernel
+@kernel(allocates=True)
 def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     """Return the energy of string i, exact for the stored cubics."""
     c, length, r, left = pair.strings[i].speed, pair.strings[i].length, 2 * i, 2 * i + 1
@@ -241,7 +241,7 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     return 0.25 * c * total
 
 
-@kernel(apart=True)
+@kernel(allocates=True, apart=True)
 def powers(
     times: Floats,
     contacts: Floats,

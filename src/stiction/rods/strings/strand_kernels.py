@@ -308,7 +308,7 @@ def _kick(h: float, strands: Table[Strand], push: Matrix, p: Matrix) -> None:
             p[i, k] += size * push[i, k]
 
 
-@kernel
+@kernel(allocates=True)
 def _step(h: float, x: State, m: Strands, flow: Flow) -> tuple[float, float]:
     """Take one step of the integrating-factor Runge-Kutta scheme of order 4.
 

@@ -30,7 +30,7 @@ _FOUND, _NEARLY, _CORNER = 1e-14, 1e-10, 1e-9
 _FREE, _END, _EDGE = 0, 1, 2
 
 
-@kernel(borrows=True)
+@kernel
 def bernstein(xi: float, p: int, b: Matrix) -> None:
     """Fill in the Bernstein polynomials of degree p <= 3 on [-1, 1] and two derivatives, (3, p+1).
 
@@ -67,7 +67,7 @@ def basis_kernel(m: int) -> Any:
     other = tuple(order[-1] for order in rows_of(m).orders)
     pairs = rows_of(m).pairs
 
-    @kernel(borrows=True)
+    @kernel
     def basis(
         xi: Vector,
         e: int,
@@ -117,7 +117,7 @@ def place_kernel(m: int) -> Any:
     """Return the kernel for the point of an element, tangents and their changes, (rows, d)."""
     rows, d = len(rows_of(m).orders), m + 1
 
-    @kernel(borrows=True)
+    @kernel
     def place(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
         for k in range(rows):
             for p in range(d):
@@ -165,7 +165,7 @@ def points_kernel(m: int) -> Any:
     rows = len(rows_of(m).orders)
     basis, place = basis_kernel(m), place_kernel(m)
 
-    @kernel(plain=_points_plain)
+    @kernel(allocates=True, plain=_points_plain)
     def points(
         elements: Ints,
         xis: Matrix,
@@ -204,7 +204,7 @@ def _step_kernel(m: int) -> Any:
     d, pairs = m + 1, rows_of(m).pairs
     solves, bent = solve_kernel(m), bends_kernel(m)
 
-    @kernel(borrows=True)
+    @kernel
     def step(
         point: Vector, out: Matrix, xi: Vector, held: Ints, share: float, h: Stack, way: Vector
     ) -> float:
@@ -252,7 +252,7 @@ def _walk_kernel(m: int) -> Any:
     """
     basis, place, steps = basis_kernel(m), place_kernel(m), _step_kernel(m)
 
-    @kernel(borrows=True)
+    @kernel
     def walk(
         point: Vector,
         element: int,
@@ -405,7 +405,7 @@ def nearest_kernel(m: int) -> Any:
     """
     walk, rows, d = _walk_kernel(m), len(rows_of(m).orders), m + 1
 
-    @kernel(plain=_nearest_plain)
+    @kernel(allocates=True, plain=_nearest_plain)
     def nearest(
         points: Matrix,
         elements: Ints,

@@ -58,7 +58,7 @@ def _short_law(d: int) -> Any:
     """
     cofactors = cofactor_kernel(d)
 
-    @kernel(borrows=True)
+    @kernel
     def law(t: Vector, stress: Vector, mu: float, lam: float) -> tuple[float, float, float]:
         j = cofactors(t)
         if not j > 0.0:
@@ -76,7 +76,7 @@ def _short_law(d: int) -> Any:
 def _spread(d: int) -> Any:
     """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
 
-    @kernel(borrows=True)
+    @kernel
     def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
         n = nodes.size
         for i in range(n):
@@ -99,7 +99,7 @@ def _spread(d: int) -> Any:
 def _inner_kernel(d: int) -> Any:
     """Return the kernel for the product of two gradients."""
 
-    @kernel(borrows=True)
+    @kernel
     def inner(g: Matrix, i: int, m: int) -> float:
         total = 0.0
         for p in range(d):
@@ -119,7 +119,7 @@ def _tangent_kernel(n: int, d: int) -> Any:
     turned, first, last, space = turn_kernel(d), 2 * d * d, d - 1, d > 2
     second, inner = _second_kernel(n, d), _inner_kernel(d)
 
-    @kernel(borrows=True)
+    @kernel
     def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
         s1, s2, s5 = t[first + BY_A], t[first + BY_J], t[first + BY_JJ]
         s3, s4 = t[first + BY_AA], t[first + BY_AJ]
@@ -176,7 +176,7 @@ def _second_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds what depends on the second invariant."""
     first = 2 * d * d
 
-    @kernel(borrows=True)
+    @kernel
     def second(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
         s6, s7 = t[first + BY_I], t[first + BY_AI]
         s8, s9 = t[first + BY_II], t[first + BY_IJ]
@@ -231,7 +231,7 @@ def bulk_kernel(n: int, d: int) -> Any:
     cofactors, spread = cofactor_kernel(d), _spread(d)
     first, size = 2 * d * d, rows_of_a_point(d)
 
-    @kernel(plain=_add_plain)
+    @kernel(allocates=True, plain=_add_plain)
     def add(
         nodes: Ints,
         gradients: Floats,

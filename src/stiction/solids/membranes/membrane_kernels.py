@@ -27,7 +27,7 @@ def _point(n: int) -> Any:
     """
     d = 3
 
-    @kernel(borrows=True)
+    @kernel
     def point(g: Matrix, f: Matrix, normal: Vector, b: Matrix) -> float:
         c11 = f[0, 0] * f[0, 0] + f[1, 0] * f[1, 0] + f[2, 0] * f[2, 0]
         c12 = f[0, 0] * f[0, 1] + f[1, 0] * f[1, 1] + f[2, 0] * f[2, 1]
@@ -54,7 +54,7 @@ def _tangent(n: int) -> Any:
     """Return the kernel that adds one point of weight w to the upper half of the blocks."""
     d = 3
 
-    @kernel(borrows=True)
+    @kernel
     def tangent(g: Matrix, normal: Vector, b: Matrix, thin: float, w: float, k: Stack) -> None:
         for i in range(n):
             for j in range(i, n):
@@ -79,7 +79,7 @@ def _spread(n: int) -> Any:
     """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
     d = 3
 
-    @kernel(borrows=True)
+    @kernel
     def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
         for i in range(n):
             down = row[nodes[i]]
@@ -104,7 +104,7 @@ def membrane_kernel(n: int) -> Any:
     d, m = 3, 2
     point, tangent, spread = _point(n), _tangent(n), _spread(n)
 
-    @kernel(plain=_add_plain)
+    @kernel(allocates=True, plain=_add_plain)
     def add(
         nodes: Ints,
         gradients: Floats,

@@ -57,7 +57,7 @@ _OFF = 1e-6
 _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
 
 
-@kernel(borrows=True)
+@kernel
 def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
     now, a = w.progress[0], w.rows
@@ -92,7 +92,7 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
     return DONE
 
 
-@kernel(borrows=True)
+@kernel
 def _choose_way(w: Workspace, functions: EventFunctions) -> int:
     """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
     now, a = w.progress[0], w.rows
@@ -111,7 +111,7 @@ def _choose_way(w: Workspace, functions: EventFunctions) -> int:
     return DONE
 
 
-@kernel(borrows=True)
+@kernel
 def place(
     w: Workspace, functions: EventFunctions, t: float, x: Vector, sides: Vector, way: float
 ) -> int:
@@ -146,7 +146,7 @@ def place(
     return code
 
 
-@kernel(borrows=True)
+@kernel
 def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
     """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
     now, a = w.progress[0], w.rows
@@ -159,7 +159,7 @@ def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
     return found
 
 
-@kernel(borrows=True)
+@kernel
 def one(
     w: Workspace,
     functions: EventFunctions,
@@ -219,7 +219,7 @@ def one(
             return code
 
 
-@kernel(borrows=True)
+@kernel
 def _speed(w: Workspace) -> float:
     """Return how fast the state moves where it ended, in units of its scale."""
     now, a = w.progress[0], w.rows
@@ -242,7 +242,7 @@ def _speed(w: Workspace) -> float:
     return math.sqrt(total)
 
 
-@kernel(borrows=True)
+@kernel
 def _tally(w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: Matrix) -> float:
     """Add the time spent in each cell of a grid; return what was spent outside it.
 
@@ -266,7 +266,7 @@ def _tally(w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: 
     return outside
 
 
-@kernel(borrows=True)
+@kernel
 def note_end(
     w: Workspace,
     code: int,

@@ -67,7 +67,7 @@ class Found(NamedTuple):
     period: Floats
 
 
-@kernel(nogil=True)
+@kernel(allocates=True, nogil=True)
 def follow_members(
     w: Workspace,
     functions: EventFunctions,
@@ -144,7 +144,7 @@ def follow_members(
         found.period[b] = _period(records, now.events, fresh.cycle)
 
 
-@kernel(borrows=True)
+@kernel
 def _starts(w: Workspace, functions: EventFunctions) -> bool:
     """Set the signs of a start that is off all surfaces; return whether it is."""
     now, a = w.progress[0], w.rows
@@ -157,7 +157,7 @@ def _starts(w: Workspace, functions: EventFunctions) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def _period(records: Records, count: int, cycle: Vector) -> float:
     """Return the time between the last event and the last one like it at the same state, or NaN.
 

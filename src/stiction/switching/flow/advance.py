@@ -69,7 +69,7 @@ _ZERO = 64.0
 NO_EVENT, TOO_LONG = -2, -3
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def advance(
     w: Workspace,
     functions: EventFunctions,
@@ -151,7 +151,7 @@ def advance(
     return PAUSED
 
 
-@kernel(borrows=True)
+@kernel
 def _enter(w: Workspace) -> None:
     """Forget what the loop knew, unless it goes on where it paused."""
     now, a = w.progress[0], w.rows
@@ -160,7 +160,7 @@ def _enter(w: Workspace) -> None:
         now.broken, now.broken_at, now.forced = 0, a[Y, now.n], 0
 
 
-@kernel(borrows=True)
+@kernel
 def _refuse(w: Workspace, functions: EventFunctions, h: float, error: float) -> bool:
     """Count a step that is refused and choose a shorter one; return whether the field ends."""
     now, a = w.progress[0], w.rows
@@ -177,7 +177,7 @@ def _refuse(w: Workspace, functions: EventFunctions, h: float, error: float) -> 
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def _begin(w: Workspace, functions: EventFunctions) -> bool:
     """Compute rates and event functions where a step begins afresh; return whether finite."""
     now = w.progress[0]
@@ -190,7 +190,7 @@ def _begin(w: Workspace, functions: EventFunctions) -> bool:
     return True
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Records, h: float) -> int:
     """Look for events in the step of length h and act on the first.
 
@@ -219,7 +219,7 @@ def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Record
     return at_event(w, functions, table, records, found.which, found.root, h)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def after_step(
     w: Workspace,
     functions: EventFunctions,
@@ -282,7 +282,7 @@ def after_step(
     return RUNNING, gap
 
 
-@kernel(borrows=True)
+@kernel
 def _why_stalled(w: Workspace, error: float) -> int:
     """Return NOT_FINITE where steps shrink because the field ends or the state blows up."""
     now, a = w.progress[0], w.rows
@@ -292,7 +292,7 @@ def _why_stalled(w: Workspace, error: float) -> int:
     return NOT_FINITE if error == math.inf or size > 1e10 else STALLED
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def _arm(w: Workspace, functions: EventFunctions) -> None:
     """Set the rounding level of each event function; what starts at zero is divided out.
 
@@ -343,7 +343,7 @@ def _arm(w: Workspace, functions: EventFunctions) -> None:
             functions[i].slope = a[SIDES, i] * rate
 
 
-@kernel(borrows=True)
+@kernel
 def _step_length(w: Workspace, left: float, single: bool) -> float:
     """Return the length of the next step in s."""
     now, a = w.progress[0], w.rows
@@ -364,7 +364,7 @@ def _step_length(w: Workspace, left: float, single: bool) -> float:
     return h
 
 
-@kernel(borrows=True)
+@kernel
 def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: float) -> float:
     """Return the next trial length: to the kink or surface the step ran across, if it did."""
     now, a = w.progress[0], w.rows
@@ -380,7 +380,7 @@ def _after_rejection(w: Workspace, functions: EventFunctions, h: float, error: f
     return shorter
 
 
-@kernel(borrows=True)
+@kernel
 def _finish_two_fold(w: Workspace, before: float, gap: float, h: float) -> None:
     """Add what is left of the way: the gap falls as exp(-rate s), and the rates with it."""
     now, a = w.progress[0], w.rows

@@ -95,7 +95,7 @@ FLAT, ASIDE = 1e-3, 1e-3
 _EPS = 2.220446049250313e-16
 
 
-@kernel(borrows=True)
+@kernel
 def _go_to(
     w: Workspace, functions: EventFunctions, table: Matrix, which: int, root: float, h: float
 ) -> bool:
@@ -133,14 +133,14 @@ def _go_to(
     return False
 
 
-@kernel(borrows=True)
+@kernel
 def forget_zeros(functions: EventFunctions) -> None:
     """Let no event function be known to be zero."""
     for i in range(len(functions)):
         functions[i].order = 0
 
 
-@kernel(borrows=True)
+@kernel
 def touches_at(w: Workspace, i: int, root: float, h: float) -> int:
     """Let a touch of surface i at the fraction `root` of the step wait; return its code."""
     now = w.progress[0]
@@ -149,7 +149,7 @@ def touches_at(w: Workspace, i: int, root: float, h: float) -> int:
     return TOUCHES
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def at_event(
     w: Workspace,
     functions: EventFunctions,
@@ -200,7 +200,7 @@ def at_event(
     return _at_fold_of_slide(w, functions, records, surface, which < m)
 
 
-@kernel(borrows=True)
+@kernel
 def _shallow(w: Workspace, functions: EventFunctions, i: int, root: float) -> float:
     """Return where h_i is lowest behind a step that ends below zero, but little below, else 0.
 
@@ -223,7 +223,7 @@ def _shallow(w: Workspace, functions: EventFunctions, i: int, root: float) -> fl
     return low if low > 0.98 and not judged else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def has_no_normal(w: Workspace, functions: EventFunctions, i: int) -> bool:
     """Return whether the gradient of h_i vanishes where the step from Y to TRIAL ends.
 
@@ -252,7 +252,7 @@ def has_no_normal(w: Workspace, functions: EventFunctions, i: int) -> bool:
     return _steepness(a, GRAD, i, n) < FLAT * near
 
 
-@kernel(borrows=True)
+@kernel
 def _steepness(a: Matrix, gradients: int, i: int, n: int) -> float:
     """Return how far h_i changes where every state changes by its size."""
     total = 0.0
@@ -261,7 +261,7 @@ def _steepness(a: Matrix, gradients: int, i: int, n: int) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) -> int:
     now, a = w.progress[0], w.rows
     on_surface = sliding_surface(w, SIDES)
@@ -276,7 +276,7 @@ def _at_kink(w: Workspace, functions: EventFunctions, records: Records, j: int) 
     return too_many_at_once(w)
 
 
-@kernel(borrows=True)
+@kernel
 def _on_line(w: Workspace) -> bool:
     """Return whether h and g are both so small that rounding decides what comes next."""
     now, a = w.progress[0], w.rows
@@ -286,7 +286,7 @@ def _on_line(w: Workspace) -> bool:
     return max(abs(a[EXTRA, 0]), abs(a[EXTRA, now.m])) <= 0.1 * now.on_line
 
 
-@kernel(borrows=True)
+@kernel
 def too_many_at_once(w: Workspace) -> int:
     """Return STALLED after many events at one moment."""
     now, a = w.progress[0], w.rows
@@ -299,7 +299,7 @@ def too_many_at_once(w: Workspace) -> int:
     return STALLED if now.at_once > _SAME else RUNNING
 
 
-@kernel(borrows=True)
+@kernel
 def piling(w: Workspace) -> int:
     """Watch the time between events at surfaces; return PILED_UP when they accumulate."""
     now, a = w.progress[0], w.rows
@@ -318,7 +318,7 @@ def piling(w: Workspace) -> int:
     return stalled
 
 
-@kernel(borrows=True)
+@kernel
 def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
     """A surface is reached from one side: cross it, or stay on it."""
     now, a = w.progress[0], w.rows
@@ -337,7 +337,7 @@ def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: in
     return land(w, functions, records, i)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def land(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
     """Act on the arrival at surface i alone, to which the state has been put."""
     now, a = w.progress[0], w.rows
@@ -374,7 +374,7 @@ def land(w: Workspace, functions: EventFunctions, records: Records, i: int) -> i
     return code
 
 
-@kernel(borrows=True)
+@kernel
 def _led_nowhere(w: Workspace, records: Records, i: int) -> bool:
     """Forget that the state left surface i, to which it comes back at the same moment.
 
@@ -391,7 +391,7 @@ def _led_nowhere(w: Workspace, records: Records, i: int) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def _also_here(w: Workspace, functions: EventFunctions, i: int) -> int:
     """Return another surface on which the state is too, or may be, or is nearly, or -1."""
     now, a = w.progress[0], w.rows
@@ -405,7 +405,7 @@ def _also_here(w: Workspace, functions: EventFunctions, i: int) -> int:
     return -1
 
 
-@kernel(borrows=True)
+@kernel
 def _at_fold_of_slide(
     w: Workspace, functions: EventFunctions, records: Records, i: int, upper: bool
 ) -> int:

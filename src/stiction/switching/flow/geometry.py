@@ -21,7 +21,7 @@ _ROUGH, _LEVELS = 1e-8, 6
 _FARTHEST = 1e7
 
 
-@kernel(borrows=True)
+@kernel
 def gradients(
     surface: int,
     gradient: int,
@@ -63,7 +63,7 @@ def gradients(
             d *= 0.0625
 
 
-@kernel(borrows=True)
+@kernel
 def _differences(
     surface: int, m: int, n: int, p: int, j: int, d: float, y: Vector, out: Vector, row: Vector
 ) -> tuple[float, float]:
@@ -91,14 +91,14 @@ def _differences(
     return off, size
 
 
-@kernel(borrows=True)
+@kernel
 def size_of_time(w: Workspace) -> float:
     """Return what times are small against: the present one, one, or the end where that is less."""
     now = w.progress[0]
     return max(abs(w.rows[Y, now.n]), min(1.0, abs(now.t_end)))
 
 
-@kernel(borrows=True)
+@kernel
 def finite(w: Workspace, row: int, count: int) -> bool:
     """Return whether the first `count` entries of a row are finite numbers."""
     total = 0.0

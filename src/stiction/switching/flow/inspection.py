@@ -34,7 +34,7 @@ class Inspection(Struct):
     multiplier_row: int
 
 
-@kernel(apart=True)
+@kernel(allocates=True, apart=True)
 def inspect_states(
     surface: int,
     gradient: int,
@@ -86,7 +86,7 @@ def inspect_states(
                 found.multiplier, found.multiplier_row = most, t
 
 
-@kernel
+@kernel(allocates=True)
 def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vector) -> float:
     """Return how much h_i changes where a state changes by its size."""
     y, most = x.copy(), 0.0

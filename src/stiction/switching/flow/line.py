@@ -41,7 +41,7 @@ _RAY = 0.02
 AFAR, ARRIVED, MAYBE = range(3)
 
 
-@kernel(borrows=True)
+@kernel
 def _pair(w: Workspace, x: int) -> tuple[float, float]:
     """Return sign(h) h and sign(g) g at the state in row x, with the signs the mode has."""
     now, a = w.progress[0], w.rows
@@ -50,7 +50,7 @@ def _pair(w: Workspace, x: int) -> tuple[float, float]:
     return side * a[EXTRA2, 0], a[KINKS, 0] * a[EXTRA2, now.m]
 
 
-@kernel(borrows=True)
+@kernel
 def _pair_rates(w: Workspace, x: int, rate: int, ahead: float) -> tuple[float, float]:
     """Return how fast both change along row `rate`, by central differences over `ahead`."""
     now, a = w.progress[0], w.rows
@@ -64,7 +64,7 @@ def _pair_rates(w: Workspace, x: int, rate: int, ahead: float) -> tuple[float, f
     return (up_h - down_h) / (2.0 * ahead), (up_g - down_g) / (2.0 * ahead)
 
 
-@kernel(borrows=True)
+@kernel
 def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
     """Return ARRIVED where the last step of length h reached the line, else AFAR, or MAYBE.
 
@@ -95,7 +95,7 @@ def slips_onto_line(w: Workspace, functions: EventFunctions, h: float) -> int:
     return MAYBE if straight or rho <= 0.1 * now.on_line else AFAR
 
 
-@kernel(borrows=True)
+@kernel
 def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
     """Return whether a state that may have reached the line has; if so, go to it.
 
@@ -120,7 +120,7 @@ def slips_to_its_end(w: Workspace, functions: EventFunctions, h: float) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def _has_ray(w: Workspace, here: float, there: float) -> bool:
     """Return whether the field turns towards a ray from both sides of a direction.
 
@@ -164,7 +164,7 @@ def _has_ray(w: Workspace, here: float, there: float) -> bool:
     return turns > 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def slides_onto_line(w: Workspace, functions: EventFunctions, h: float) -> bool:
     """Return whether a sliding state has reached the line; if so, go to it.
 

@@ -40,7 +40,7 @@ __all__ = ["ON_SURFACE", "fold_gap", "put", "reach_of", "survey"]
 ON_SURFACE = 1e-11
 
 
-@kernel(borrows=True)
+@kernel
 def reach_of(w: Workspace, i: int, normal: int) -> float:
     """Return |grad h_i|, in row `normal`, times the state, or its scale where that is larger."""
     now, a = w.progress[0], w.rows
@@ -50,7 +50,7 @@ def reach_of(w: Workspace, i: int, normal: int) -> float:
     return reach
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def survey(w: Workspace, functions: EventFunctions) -> bool:
     """Look at the state in row Y; return whether the h and the fields there are finite.
 
@@ -72,7 +72,7 @@ def survey(w: Workspace, functions: EventFunctions) -> bool:
     return finite(w, EXTRA, m) and finite(w, PLUS, n) and finite(w, MINUS, n)
 
 
-@kernel(borrows=True)
+@kernel
 def fold_gap(w: Workspace, i: int) -> float:
     """Return the larger of |L+|, |L-| of surface i, over |grad h| |f|; 0 at a two-fold."""
     now, a = w.progress[0], w.rows
@@ -83,7 +83,7 @@ def fold_gap(w: Workspace, i: int) -> float:
     return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def put(w: Workspace, functions: EventFunctions, t: float) -> None:
     """Begin at the state in row Y with the signs in row SIDES, as if it all started there."""
     now, a = w.progress[0], w.rows
@@ -111,7 +111,7 @@ def put(w: Workspace, functions: EventFunctions, t: float) -> None:
     begin_mode(w)
 
 
-@kernel(borrows=True)
+@kernel
 def _set_kinks(w: Workspace) -> None:
     """Set the signs of the kink functions; where one is zero, those a little later."""
     now, a = w.progress[0], w.rows

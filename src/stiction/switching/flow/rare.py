@@ -46,7 +46,7 @@ from stiction.switching.flow.touches.margins import judge, lowest_point
 __all__ = ["at_line", "at_touch", "carry_on"]
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def at_touch(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
     """Judge a touch of a surface: a fold of this side, met from outside or nearly met.
 
@@ -89,7 +89,7 @@ def at_touch(w: Workspace, functions: EventFunctions, table: Matrix, records: Re
     return RUNNING
 
 
-@kernel(borrows=True)
+@kernel
 def _stand(
     w: Workspace,
     functions: EventFunctions,
@@ -113,14 +113,14 @@ def _stand(
     begin_mode(w)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def at_line(w: Workspace, functions: EventFunctions) -> int:
     """Say whether a state very near the line has come to its end there."""
     now = w.progress[0]
     return LINE_HIT if slips_to_its_end(w, functions, now.event_step) else RUNNING
 
 
-@kernel(borrows=True)
+@kernel
 def settle(
     code: int,
     w: Workspace,
@@ -143,7 +143,7 @@ def settle(
     return code
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def carry_on(
     w: Workspace,
     functions: EventFunctions,

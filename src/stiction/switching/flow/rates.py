@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-@kernel(borrows=True)
+@kernel
 def normals(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with the gradients of the switching functions at the state in row x.
 
@@ -66,7 +66,7 @@ def normals(w: Workspace, x: int, out: int) -> None:
             a[out, c] = a[GRAD, c]
 
 
-@kernel(borrows=True)
+@kernel
 def sliding_surface(w: Workspace, sides: int) -> int:
     """Return the first surface the state slides on by the signs in row `sides`, or -1."""
     now, a = w.progress[0], w.rows
@@ -76,7 +76,7 @@ def sliding_surface(w: Workspace, sides: int) -> int:
     return -1
 
 
-@kernel(borrows=True)
+@kernel
 def second_surface(w: Workspace, sides: int, first: int) -> int:
     """Return the surface after `first` the state slides on too, or -1."""
     now, a = w.progress[0], w.rows
@@ -86,7 +86,7 @@ def second_surface(w: Workspace, sides: int, first: int) -> int:
     return -1
 
 
-@kernel(borrows=True)
+@kernel
 def lie(w: Workspace, i: int, field: int) -> float:
     """Return how fast h_i grows along the field in row `field`."""
     now, a = w.progress[0], w.rows
@@ -96,7 +96,7 @@ def lie(w: Workspace, i: int, field: int) -> float:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def slide_data(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
     """Return L+ and L- of surface i at the state in row x; rows PLUS and MINUS hold the fields."""
     now, a = w.progress[0], w.rows
@@ -115,7 +115,7 @@ def slide_data(w: Workspace, sides: int, i: int, x: int) -> tuple[float, float]:
     return up, down
 
 
-@kernel(borrows=True)
+@kernel
 def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
     """Return the rates of the two surfaces on which the state in row x slides, in both signs."""
     now, a = w.progress[0], w.rows
@@ -137,7 +137,7 @@ def bilinear(w: Workspace, sides: int, x: int) -> Bilinear:
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
-@kernel(borrows=True)
+@kernel
 def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     """Fill row dx with the field on an intersection of two surfaces, EXTRA with its multipliers.
 
@@ -170,7 +170,7 @@ def multipliers(w: Workspace, sides: int, x: int, dx: int) -> bool:
     return found.good
 
 
-@kernel(borrows=True)
+@kernel
 def rates(w: Workspace, y: int, out: int) -> None:
     """Fill row `out` with dy/ds at the y in row `y` in the present mode (see the top)."""
     now, a = w.progress[0], w.rows
@@ -207,7 +207,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
             a[out, c] *= a[out, n]
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def event_values(w: Workspace, y: int, out: int) -> None:
     """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 
@@ -240,7 +240,7 @@ def event_values(w: Workspace, y: int, out: int) -> None:
     a[out, 2 * m + k] = (now.t_end - a[y, n]) * now.direction
 
 
-@kernel(borrows=True)
+@kernel
 def values_here(w: Workspace, functions: EventFunctions) -> None:
     """Set the values of all event functions at the y in row Y."""
     a = w.rows

@@ -31,7 +31,7 @@ __all__ = ["log_event", "save_until", "signs_at"]
 _EPS = 2.220446049250313e-16
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def save_until(w: Workspace, records: Records, t: float, share: float) -> None:
     """Keep the state at every saving time up to t, read off the dense output of the step.
 
@@ -65,7 +65,7 @@ def save_until(w: Workspace, records: Records, t: float, share: float) -> None:
     now.saves = row
 
 
-@kernel(borrows=True)
+@kernel
 def _when(w: Workspace, target: float, s: float, share: float) -> float:
     """Return the fraction of the step at which the time is `target` (it rises with s)."""
     now, a = w.progress[0], w.rows
@@ -86,7 +86,7 @@ def _when(w: Workspace, target: float, s: float, share: float) -> float:
     return s
 
 
-@kernel(borrows=True)
+@kernel
 def signs_at(w: Workspace, x: int) -> None:
     """Fill row TOLD with the signs, the multiplier on a surface the state in row x slides on."""
     now, a = w.progress[0], w.rows
@@ -106,7 +106,7 @@ def signs_at(w: Workspace, x: int) -> None:
     a[TOLD, i] = (down + up) / (down - up) if down != up else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def log_event(
     w: Workspace,
     records: Records,

@@ -67,7 +67,7 @@ HIDDEN = -2
 _SAFE = 1.8 / 3.8
 
 
-@kernel(borrows=True)
+@kernel
 def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float, out: int) -> None:
     """Fill row `out`[:width] with y + h sum_j table[row, j] k[j] over the first stages k."""
     # the weights of stages 1 and 2 are zero in all later rows
@@ -79,7 +79,7 @@ def _stage(table: Matrix, a: Matrix, row: int, count: int, width: int, h: float,
         a[out, c] = a[Y, c] + h * total
 
 
-@kernel(borrows=True)
+@kernel
 def is_plain(w: Workspace) -> bool:
     """Return whether the rates are the field alone: no sliding, no energies, forward."""
     now, a = w.progress[0], w.rows
@@ -91,7 +91,7 @@ def is_plain(w: Workspace) -> bool:
     return free
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def step(w: Workspace, table: Matrix, h: float) -> float:
     """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
@@ -134,7 +134,7 @@ def step(w: Workspace, table: Matrix, h: float) -> float:
     return error if error == error else math.inf
 
 
-@kernel(borrows=True)
+@kernel
 def _other_step(w: Workspace, h: float) -> float:
     """Take the step behind the address `stepper`; row LATER tells it what places cannot."""
     a, later = w.rows, row_at(w.rows, LATER)
@@ -143,7 +143,7 @@ def _other_step(w: Workspace, h: float) -> float:
     return a[LATER, 3]
 
 
-@kernel(borrows=True)
+@kernel
 def _cubic_rows(w: Workspace, h: float) -> None:
     """Fill rows DENSE with the polynomial through the stages of Radau IIA."""
     now, a = w.progress[0], w.rows
@@ -161,7 +161,7 @@ def _cubic_rows(w: Workspace, h: float) -> None:
             a[DENSE + d, c] = 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def finish_stages(w: Workspace, table: Matrix, h: float) -> None:
     """Compute the last three stages, which only the dense output needs."""
     now = w.progress[0]
@@ -172,7 +172,7 @@ def finish_stages(w: Workspace, table: Matrix, h: float) -> None:
         rates(w, SPARE, STAGE + j)
 
 
-@kernel(borrows=True)
+@kernel
 def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
     """Fill rows DENSE with the coefficients of the dense output of a finished step."""
     now, a = w.progress[0], w.rows
@@ -191,7 +191,7 @@ def dense_rows(w: Workspace, table: Matrix, h: float) -> None:
             a[DENSE + 3 + d, c] = h * total
 
 
-@kernel(borrows=True)
+@kernel
 def dense(a: Matrix, s: float, width: int, out: int) -> None:
     """Fill row `out`[:width] with y at the fraction s of the step."""
     t = 1.0 - s
@@ -206,7 +206,7 @@ def dense(a: Matrix, s: float, width: int, out: int) -> None:
         a[out, c] = a[Y, c] + (value + a[DENSE, c]) * s
 
 
-@kernel(borrows=True)
+@kernel
 def sample_events(w: Workspace, table: Matrix) -> None:
     """Fill rows SAMPLE with the event functions along the dense output of a step."""
     now, a = w.progress[0], w.rows
@@ -243,7 +243,7 @@ class Found(NamedTuple):
     at: float
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> Found:
     """Return which event function falls to zero first in a step, and where one nearly does.
 
@@ -293,7 +293,7 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
     return Found(which, best, low, at)
 
 
-@kernel(borrows=True)
+@kernel
 def _look(
     functions: EventFunctions, table: Matrix, a: Matrix, i: int, h: float
 ) -> tuple[float, float, float]:
@@ -326,7 +326,7 @@ def _look(
     return least, most, tail
 
 
-@kernel(borrows=True)
+@kernel
 def _coefficients(
     functions: EventFunctions, table: Matrix, a: Matrix, i: int, least: float
 ) -> None:
@@ -343,7 +343,7 @@ def _coefficients(
         a[row, 0] = one.noise
 
 
-@kernel(borrows=True)
+@kernel
 def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: float) -> float:
     """Return where h_i is lowest next to zero, from above or below; NONE if nowhere.
 
@@ -377,7 +377,7 @@ def _dip(w: Workspace, functions: EventFunctions, i: int, root: float, unseen: f
     return at
 
 
-@kernel(borrows=True)
+@kernel
 def _fall_of_slide(functions: EventFunctions, a: Matrix, i: int, root: float, tail: float) -> float:
     """Return where the slide reaches a fold for certain, NONE if nowhere; -1 if nobody can see.
 

@@ -48,14 +48,14 @@ FOLD_SHARE = 1e-12
 TWO_FOLD_SHARE = 1e-10
 
 
-@kernel(borrows=True)
+@kernel
 def surfaces_at(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with h_1 .. h_m and the kink functions at the state in row x."""
     now, a = w.progress[0], w.rows
     call_at(now.surface, row_at(a, x), row_at(a, SIDES), now.parameters, row_at(a, out))
 
 
-@kernel(borrows=True)
+@kernel
 def surface_speed(w: Workspace, i: int) -> float:
     """Return |grad h_i| times the larger of the fields in PLUS and MINUS: what L is held to.
 
@@ -73,7 +73,7 @@ def surface_speed(w: Workspace, i: int) -> float:
     return math.sqrt(normal) * math.sqrt(max(plus, minus))
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def project(w: Workspace, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
     now, a = w.progress[0], w.rows
@@ -95,7 +95,7 @@ def project(w: Workspace, i: int) -> None:
     surfaces_at(w, Y, EXTRA)
 
 
-@kernel(borrows=True)
+@kernel
 def is_plane(w: Workspace) -> bool:
     """Return whether every h changed over the step from Y to TRIAL as its gradient says."""
     now, a = w.progress[0], w.rows
@@ -114,7 +114,7 @@ def is_plane(w: Workspace) -> bool:
     return True
 
 
-@kernel(borrows=True)
+@kernel
 def curvature(w: Workspace, i: int, side: float) -> float:
     """Return the second derivative of h_i along the field of one side, by differences of L."""
     now, a = w.progress[0], w.rows
@@ -153,7 +153,7 @@ class Landing(NamedTuple):
     fold: bool
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def landing(w: Workspace, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
     up, down = slide_data(w, SIDES, i, Y)
@@ -178,7 +178,7 @@ def landing(w: Workspace, i: int) -> Landing:
     return Landing(plus, minus, slides, plus and minus, False)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def begin_mode(w: Workspace) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
     now, a = w.progress[0], w.rows
@@ -205,7 +205,7 @@ def begin_mode(w: Workspace) -> None:
         _choose_root(w)
 
 
-@kernel(borrows=True)
+@kernel
 def _choose_root(w: Workspace) -> None:
     """Set BRANCH to the sliding vector that is admissible; keep it where both are."""
     now = w.progress[0]
@@ -222,7 +222,7 @@ def _choose_root(w: Workspace) -> None:
     now.branch = chosen
 
 
-@kernel(borrows=True)
+@kernel
 def follow_line(w: Workspace, rho: float) -> None:
     """Make the tolerance follow the distance rho to a codimension-2 line.
 
@@ -236,7 +236,7 @@ def follow_line(w: Workspace, rho: float) -> None:
     now.tightening, now.state_rounding = min(1.0, 10.0 * rho), 4e-15 * size
 
 
-@kernel(borrows=True)
+@kernel
 def tighten(w: Workspace, i: int, gap: float) -> float:
     """Make the tolerance follow the distance to a two-fold; return |grad h| |f|.
 

@@ -288,7 +288,7 @@ def accelerations(
     return pull / (tyre.m * inertia), turn / (tyre.m * inertia)
 
 
-@kernel
+@kernel(allocates=True)
 def advance(
     p: Table[Tyre],
     patch: Table[Patch],

@@ -21,7 +21,7 @@ __all__ = ["COLUMNS", "curvatures", "place_two_folds"]
 COLUMNS = ("v", "g", "kappa", "k2", "kpp", "kpm", "kmp", "kmm")
 
 
-@kernel
+@kernel(allocates=True)
 def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
     """Fill out[4] with K++, K+-, K-+, K-- in scaled time, K_ab = d(L_a) . f^b on h = 0.
 
@@ -70,7 +70,7 @@ def curvatures(x: Vector, sign: float, p: Wheel, out: Vector) -> None:
             out[2 * a + b] = bend
 
 
-@kernel
+@kernel(allocates=True)
 def place_two_folds(r: Vector, omega: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i] with `COLUMNS` of the two-fold placed at r[i], omega[i].
 

@@ -35,7 +35,7 @@ __all__ = [
 _PARAMETERS = Parameters.fields_type
 
 
-@kernel(borrows=True)
+@kernel
 def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, float]:
     """Return force [N] and moment [N m] of the wheel's tyre; a is 0 for the paper's law.
 
@@ -50,7 +50,7 @@ def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, floa
     return squeezed(side, h, g, wheel.kappa, wheel.mu, wheel.psi0, wheel.share)
 
 
-@kernel(borrows=True, within=True)
+@kernel(within=True)
 def _velocities(x: Vector, p: Wheel) -> tuple[float, float]:
     """Return the lateral slip velocity h and the rolling velocity g [m/s]."""
     wheel, r, v, omega = p[0], x[0], x[1], x[2]
@@ -60,7 +60,7 @@ def _velocities(x: Vector, p: Wheel) -> tuple[float, float]:
     return h, -along * wheel.cos + r * slip * wheel.sin
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' under a given friction force [N] and moment [N m].
 
@@ -83,7 +83,7 @@ def wheel_forced(x: Vector, force: float, moment: float, p: Wheel, out: Vector) 
         out[0], out[1], out[2] = m * inertia * v, v_dot, w_dot
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_surface(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[2] with the lateral slip velocity h and the rolling velocity g [m/s].
 
@@ -106,7 +106,7 @@ def wheel_surface(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
             out[2 + i] = (across * across - along * along) / size if reach > 0.0 else 1.0
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_gradient(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with the gradient of h.
 
@@ -120,7 +120,7 @@ def wheel_gradient(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     out[2] = wheel.d * wheel.sin - r * wheel.cos
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' on the side s[0] = +1 or -1, smooth across h = 0.
 
@@ -132,7 +132,7 @@ def wheel_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     wheel_forced(x, force, moment, p, out)
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_smooth_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with x' for s = (side, sgn(g), |g|), of which the last two may be smooth.
 
@@ -146,7 +146,7 @@ def wheel_smooth_field(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     wheel_forced(x, force, s[1] * moment, p, out)
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_contact(x: Vector, s: float, p: Wheel) -> tuple[float, float, float]:
     """Return the lateral slip velocity, the friction force and the moment for one sign.
 
@@ -167,7 +167,7 @@ def wheel_contact(x: Vector, s: float, p: Wheel) -> tuple[float, float, float]:
     return h, force, moment
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_forces(x: Matrix, s: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[t, 2] with friction force [N] and moment [N m] for states x[t, 3], signs s[t].
 
@@ -178,7 +178,7 @@ def wheel_forces(x: Matrix, s: Vector, p: Wheel, out: Matrix) -> None:
         _, out[i, 0], out[i, 1] = wheel_contact(x[i], s[i], p)
 
 
-@kernel(borrows=True)
+@kernel
 def wheel_power(x: Vector, s: Vector, p: Wheel, out: Vector) -> None:
     """Fill out[3] with the rates of external work, friction heat and viscous heat.
 

@@ -187,7 +187,7 @@ def sector_rays(sector: int, rates: Rates, p: Wheel, scan: Vector, rays: Rays) -
     return count
 
 
-@kernel
+@kernel(allocates=True)
 def line_exit_angles(r: Vector, p: Wheel, out: Matrix) -> None:
     """Fill out[i, 4] with the angle of the ray out of the line in each sector, NaN for none.
 

@@ -61,7 +61,7 @@ def _along(way: int, rates: Rates, p: Wheel) -> tuple[float, float]:
     return math.nan, math.nan
 
 
-@kernel
+@kernel(allocates=True)
 def line_starts(r: Vector, way: Integers, p: Wheel, far: float, out: Matrix) -> None:
     """Fill out[i, 4] with a state at the distance `far` from (r[i], 0, omega0), and its time.
 
@@ -89,7 +89,7 @@ def line_starts(r: Vector, way: Integers, p: Wheel, far: float, out: Matrix) -> 
         out[i, 3] = far / speed
 
 
-@kernel
+@kernel(allocates=True)
 def line_entered(r: Vector, p: Wheel, out: npt.NDArray[np.bool_]) -> None:
     """Fill out[i] with whether an open set of orbits runs into the line at (r[i], 0, omega0).
 
@@ -119,7 +119,7 @@ def line_entered(r: Vector, p: Wheel, out: npt.NDArray[np.bool_]) -> None:
                 out[i] = out[i] or grows < 0.0
 
 
-@kernel
+@kernel(allocates=True)
 def surface_lie(x: Matrix, p: Wheel, out: Matrix) -> None:
     """Fill out[i, 2] with L+ and L- at points of h = 0, in scaled or physical time.
 

@@ -33,20 +33,20 @@ class Held(NamedTuple):
     part: Part
 
 
-@kernel
+@kernel(allocates=True)
 def first_of(held):
     """Return a field that the caller holds."""
     return held.a
 
 
-@kernel
+@kernel(allocates=True)
 def inner_of(held):
     """Return the tuple inside."""
     part = held.part
     return part
 
 
-@kernel
+@kernel(allocates=True)
 def one_of(held, which):
     """Return one of two fields under one name, given twice."""
     found = held.a
@@ -55,7 +55,7 @@ def one_of(held, which):
     return found
 
 
-@kernel
+@kernel(allocates=True)
 def turned(held, times):
     """Return an array that a loop makes anew, starting from what the caller holds."""
     x = held.a
@@ -84,7 +84,7 @@ def rows_of(table):
     return Rows(table[0], table[1])
 
 
-@kernel(borrows=True)
+@kernel
 def gap(table):
     """Return the sum of differences of the rows, and write it to the first."""
     rows, total = rows_of(table), 0.0

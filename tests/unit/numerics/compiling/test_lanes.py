@@ -9,7 +9,7 @@ from stiction.numerics.jit import kernel, mode
 needs_compiler = pytest.mark.skipif(mode() == "plain", reason="plain lanes are NumPy")
 
 
-@kernel(borrows=True)
+@kernel
 def everything(a, s):
     """Write a row by every operation there is; return how many answers were yes."""
     yes = 0

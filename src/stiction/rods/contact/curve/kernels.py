@@ -21,7 +21,7 @@ from stiction.numerics.jit import kernel
 SPLINE, FITTED = 0, 1
 
 
-@kernel(borrows=True)
+@kernel
 def weights(x: float, out: Vector) -> None:
     """Put the four values of the cubic B-spline at the fraction x in [0, 1) into out."""
     y = 1.0 - x
@@ -31,7 +31,7 @@ def weights(x: float, out: Vector) -> None:
     out[3] = x * x * x / 6.0
 
 
-@kernel(borrows=True)
+@kernel
 def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, float, float]:
     """Return value, slope and bend of the B-spline of four points at the fraction x."""
     y = 1.0 - x
@@ -51,7 +51,7 @@ def point_of(a: float, b: float, c: float, d: float, x: float) -> tuple[float, f
     return value, slope, bend
 
 
-@kernel(borrows=True)
+@kernel
 def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, float, float]:
     """Return what `axis_point` does, at least one element from both ends: faster."""
     k = math.floor(s)
@@ -61,7 +61,7 @@ def inner_point(r: Matrix, first: int, s: float, axis: int) -> tuple[float, floa
     return point_of(a, b, c, d, x)
 
 
-@kernel(borrows=True)
+@kernel
 def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
     """Return a component of the point of slot i whose B-spline lies near the nodes."""
     if i in (first, last):
@@ -69,7 +69,7 @@ def fitted(r: Matrix, first: int, last: int, i: int, axis: int) -> float:
     return (8.0 * r[axis, i] - r[axis, i - 1] - r[axis, i + 1]) / 6.0
 
 
-@kernel(borrows=True)
+@kernel
 def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
     """Turn four weights of fitted points into those of six nodes, the outer two apart.
 
@@ -93,7 +93,7 @@ def spread(w: Vector, outer: Vector, start: int, count: int) -> None:
     outer[0], outer[1] = before, behind
 
 
-@kernel(borrows=True)
+@kernel
 def points_of(
     r: Matrix, first: int, count: int, k: int, axis: int, rule: int
 ) -> tuple[float, float, float, float]:
@@ -109,7 +109,7 @@ def points_of(
     return a, b, c, r[axis, j + 2] if k < count - 1 else 2.0 * c - b
 
 
-@kernel(borrows=True)
+@kernel
 def axis_point(
     r: Matrix, first: int, count: int, s: float, axis: int, rule: int
 ) -> tuple[float, float, float]:
@@ -122,7 +122,7 @@ def axis_point(
     return point_of(a, b, c, d, s - k)
 
 
-@kernel(borrows=True)
+@kernel
 def shift(w: Vector, over: int) -> None:
     """Let weights beyond the ends act on the last two there are, as a straight line does.
 
@@ -139,7 +139,7 @@ def shift(w: Vector, over: int) -> None:
         w[0], w[1], w[2], w[3] = 0.0, 0.0, a - c - 2.0 * d, b + 2.0 * c + 3.0 * d
 
 
-@kernel(borrows=True)
+@kernel
 def four_around(s: float, last: int) -> tuple[int, float, int]:
     """Return the first of four points 0, 1, ..., last around s, the fraction, and the overhang."""
     k = math.floor(s)
@@ -152,7 +152,7 @@ def four_around(s: float, last: int) -> tuple[int, float, int]:
     return start, x, over
 
 
-@kernel(borrows=True)
+@kernel
 def apart_from_ends(s: float, count: int, rule: int) -> bool:
     """Return whether a spline has its four nodes and its four elements around s inside the rod."""
     return rule == SPLINE and s >= 1.5 and s <= count - 1.5

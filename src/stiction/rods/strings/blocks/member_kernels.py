@@ -84,7 +84,7 @@ def march_strings(targets: Floats, most: int, m: Marches) -> None:
             )
 
 
-@kernel(nogil=True)
+@kernel(allocates=True, nogil=True)
 def look_at_strings(m: Marches, gauss: Floats, weights: Floats, alike: Ints, out: Fields) -> None:
     """Fill in the energies at all saved times, and the fields at the last one.
 

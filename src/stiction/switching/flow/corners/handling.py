@@ -50,7 +50,7 @@ _TOGETHER = 1e-6
 _STAYS = (1 << STAYS_PLUS) | (1 << STAYS_MINUS)
 
 
-@kernel(borrows=True)
+@kernel
 def signs_of(ways: int) -> tuple[float, float]:
     """Return the signs of both surfaces on the only way of a set; 0 where it slides."""
     for c in range(4):
@@ -63,7 +63,7 @@ def signs_of(ways: int) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _choice(w: Workspace, i: int, j: int, ways: int) -> int:
     """Let the choice between several ways wait; return its code."""
     now = w.progress[0]
@@ -71,7 +71,7 @@ def _choice(w: Workspace, i: int, j: int, ways: int) -> int:
     return CROSSROADS
 
 
-@kernel(borrows=True)
+@kernel
 def _enter(w: Workspace, i: int, j: int, ways: int) -> None:
     """Take the only way."""
     now, a = w.progress[0], w.rows
@@ -82,7 +82,7 @@ def _enter(w: Workspace, i: int, j: int, ways: int) -> None:
     begin_mode(w)
 
 
-@kernel(borrows=True)
+@kernel
 def _pass_by(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
     """Act on the arrival at surface i alone, whose event has a margin."""
     now = w.progress[0]
@@ -92,7 +92,7 @@ def _pass_by(w: Workspace, functions: EventFunctions, records: Records, i: int) 
     return code
 
 
-@kernel(borrows=True)
+@kernel
 def at_meeting(w: Workspace, functions: EventFunctions, records: Records) -> int:
     """Two surfaces meet, or nearly do: take the only way that leads on.
 
@@ -130,7 +130,7 @@ def at_meeting(w: Workspace, functions: EventFunctions, records: Records) -> int
     return piling(w)
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def at_stay(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
     """Look whether another way opens in a step on an intersection; if not, do what is due."""
     now, a = w.progress[0], w.rows
@@ -164,7 +164,7 @@ def at_stay(w: Workspace, functions: EventFunctions, table: Matrix, records: Rec
     return code
 
 
-@kernel(borrows=True)
+@kernel
 def _again(w: Workspace, h: float) -> int:
     """Let the loop take the step again, half as long."""
     now = w.progress[0]
@@ -174,7 +174,7 @@ def _again(w: Workspace, h: float) -> int:
     return RUNNING
 
 
-@kernel(borrows=True)
+@kernel
 def _at_opening(
     w: Workspace, functions: EventFunctions, table: Matrix, records: Records, i: int, j: int
 ) -> int:
@@ -196,7 +196,7 @@ def _at_opening(
     return _choice(w, i, j, ways | 1 << (STAYS_PLUS if now.branch > 0 else STAYS_MINUS))
 
 
-@kernel(borrows=True)
+@kernel
 def at_end_of_stay(w: Workspace, functions: EventFunctions, records: Records) -> int:
     """A multiplier has become 1 or -1, or both sliding vectors have merged: go where it leads."""
     now, a = w.progress[0], w.rows

@@ -50,7 +50,7 @@ class Root(NamedTuple):
     good: bool
 
 
-@kernel(borrows=True)
+@kernel
 def _quadratic(c: Bilinear) -> tuple[float, float, float]:
     """Return A, B, C of the quadratic for u."""
     return (
@@ -60,14 +60,14 @@ def _quadratic(c: Bilinear) -> tuple[float, float, float]:
     )
 
 
-@kernel(borrows=True)
+@kernel
 def _adds_up(c: Bilinear) -> bool:
     """Return whether both rates have no product but for rounding."""
     a, b = abs(c.a0) + abs(c.a1) + abs(c.a2), abs(c.b0) + abs(c.b1) + abs(c.b2)
     return abs(c.a3) <= _ROUNDING * a and abs(c.b3) <= _ROUNDING * b
 
 
-@kernel(borrows=True)
+@kernel
 def merging(c: Bilinear) -> float:
     """Return a number from -1 to 1 that is zero where both roots merge; 1 if there is only one."""
     if _adds_up(c):
@@ -77,7 +77,7 @@ def merging(c: Bilinear) -> float:
     return (qb * qb - 4.0 * qa * qc) / size if size > 0.0 else 1.0
 
 
-@kernel(borrows=True)
+@kernel
 def _only(c: Bilinear) -> Root:
     """Return the root of rates that add up, by Newton's method from (0, 0)."""
     u, v, good = 0.0, 0.0, False
@@ -100,7 +100,7 @@ def _only(c: Bilinear) -> Root:
     return Root(u, v, det, good)
 
 
-@kernel(borrows=True)
+@kernel
 def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     """Return the root whose Jacobian has a determinant of the given sign.
 
@@ -132,7 +132,7 @@ def root(c: Bilinear, sign: float, beyond: bool) -> Root:
     return _polished(c, u, v) if rest > 0.0 else Root(u, v, 0.0, True)
 
 
-@kernel(borrows=True)
+@kernel
 def _polished(c: Bilinear, u: float, v: float) -> Root:
     """Return the root near (u, v) after two steps of Newton's method."""
     det = 0.0

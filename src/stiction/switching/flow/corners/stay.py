@@ -48,7 +48,7 @@ _RESOLVED, _SMALL = 1e-5, 1e-9
 _APART = 1e-7
 
 
-@kernel(borrows=True)
+@kernel
 def others_at(w: Workspace, i: int, j: int, x: int) -> int:
     """Return the ways that are open beside the sliding vector the state in row x follows."""
     now = w.progress[0]
@@ -58,7 +58,7 @@ def others_at(w: Workspace, i: int, j: int, x: int) -> int:
     return open_ways(w) & ((1 << WAYS) - 1) & ~(1 << own)
 
 
-@kernel(borrows=True)
+@kernel
 def _others_in(w: Workspace, i: int, j: int, s: float) -> int:
     """Return the other ways at the fraction s of the step."""
     now = w.progress[0]
@@ -66,7 +66,7 @@ def _others_in(w: Workspace, i: int, j: int, s: float) -> int:
     return others_at(w, i, j, LATER)
 
 
-@kernel(borrows=True)
+@kernel
 def _fill_functions(w: Workspace, row: int) -> None:
     """Fill the first entries of a row with the functions whose signs decide."""
     a = w.rows
@@ -83,7 +83,7 @@ def _fill_functions(w: Workspace, row: int) -> None:
     a[row, 12] = one - two
 
 
-@kernel(borrows=True)
+@kernel
 def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
     """Return whether the samples of function c show it; its coefficients replace them.
 
@@ -107,7 +107,7 @@ def _resolved(w: Workspace, table: Matrix, c: int, reach: float) -> bool:
     return abs(near_last) + abs(last) <= max(_RESOLVED * size, _SMALL * reach)
 
 
-@kernel(borrows=True)
+@kernel
 def _next_root(w: Workspace, low: float) -> float:
     """Return the first root behind the fraction `low` of the step of any function, or NONE."""
     a = w.rows
@@ -130,7 +130,7 @@ def _next_root(w: Workspace, low: float) -> float:
     return best
 
 
-@kernel(borrows=True)
+@kernel
 def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
     """Return where another way opens between two fractions of the step, by halving."""
     for _ in range(60):
@@ -144,7 +144,7 @@ def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
     return open_
 
 
-@kernel(borrows=True)
+@kernel
 def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     """Return the fraction of the step at which another way opens first.
 
@@ -178,7 +178,7 @@ def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     return NONE
 
 
-@kernel(borrows=True)
+@kernel
 def length_to_opening(w: Workspace, table: Matrix, i: int, j: int, guess: float) -> float:
     """Return the length of the step to just behind the opening; row TRIAL is where it ends.
 

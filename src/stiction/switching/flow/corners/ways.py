@@ -58,7 +58,7 @@ ESCAPES = 11
 _AT_FOLD = 1e-6
 
 
-@kernel(borrows=True)
+@kernel
 def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
     """Fill row MEETING for surfaces i and j at the state in row x; return whether it is finite."""
     now, a = w.progress[0], w.rows
@@ -85,7 +85,7 @@ def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
     return finite(w, MEETING, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
 
 
-@kernel(borrows=True)
+@kernel
 def turns(w: Workspace) -> tuple[float, float]:
     """Return two products of four rates, the growth and the shrinking of one turn.
 
@@ -98,7 +98,7 @@ def turns(w: Workspace) -> tuple[float, float]:
     return one, two
 
 
-@kernel(borrows=True)
+@kernel
 def _spirals_out(w: Workspace) -> bool:
     """Return whether all corners are crossed in turn, each turn wider than the last."""
     a = w.rows
@@ -117,7 +117,7 @@ def _spirals_out(w: Workspace) -> bool:
     return (left and one - two > least) or (right and two - one > least)
 
 
-@kernel(borrows=True)
+@kernel
 def _half(w: Workspace, e: int) -> tuple[int, float]:
     """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
     now, a = w.progress[0], w.rows
@@ -136,7 +136,7 @@ def _half(w: Workspace, e: int) -> tuple[int, float]:
     return kind, side * (minus * other_plus - plus * other_minus) / (minus - plus)
 
 
-@kernel(borrows=True)
+@kernel
 def _coefficients(w: Workspace) -> Bilinear:
     """Return the bilinear rates whose values in the corners stand in row MEETING."""
     a = w.rows
@@ -150,7 +150,7 @@ def _coefficients(w: Workspace) -> Bilinear:
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
-@kernel(borrows=True)
+@kernel
 def _stays(w: Workspace, sign: float, closed: int, opened: int) -> bool:
     """Return whether the sliding vector of this name is admissible.
 
@@ -186,7 +186,7 @@ def _stays(w: Workspace, sign: float, closed: int, opened: int) -> bool:
     return abs(u) <= 1.0 and abs(v) <= 1.0
 
 
-@kernel(borrows=True)
+@kernel
 def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
     """Return the open ways by the rates in row MEETING (see `_stays`), as bits."""
     now, a = w.progress[0], w.rows
@@ -216,13 +216,13 @@ def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
     return found
 
 
-@kernel(borrows=True)
+@kernel
 def open_ways(w: Workspace) -> int:
     """Return the open ways by the rates in row MEETING to first order, as bits."""
     return _set_of_ways(w, 0, 0)
 
 
-@kernel(borrows=True)
+@kernel
 def count(ways: int) -> int:
     """Return how many ways a set has."""
     total = 0
@@ -231,14 +231,14 @@ def count(ways: int) -> int:
     return total
 
 
-@kernel(borrows=True)
+@kernel
 def _field_of(w: Workspace, x: int, out: int) -> None:
     """Fill row `out` with the field for the signs in row SIGNS at the state in row x."""
     now, a = w.progress[0], w.rows
     call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, out))
 
 
-@kernel(borrows=True)
+@kernel
 def _ahead(w: Workspace, field: int, share: float) -> None:
     """Fill row TRIAL with a state a little further along the field in row `field`."""
     now, a = w.progress[0], w.rows
@@ -249,7 +249,7 @@ def _ahead(w: Workspace, field: int, share: float) -> None:
         a[TRIAL, e] = a[Y, e] + share / size * a[field, e]
 
 
-@kernel(borrows=True)
+@kernel
 def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
     """Return the sign of the second derivative of h_k along the field of corner c."""
     now, a = w.progress[0], w.rows
@@ -268,7 +268,7 @@ def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
     return 1.0 if change > 0.0 else -1.0 if change < 0.0 else 0.0
 
 
-@kernel(borrows=True)
+@kernel
 def _slides(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     """Return how fast h_o grows while the state in row x slides on s; row SPARE gets the field.
 
@@ -292,7 +292,7 @@ def _slides(w: Workspace, s: int, o: int, side: float, x: int) -> float:
     return lie(w, o, MINUS)
 
 
-@kernel(borrows=True)
+@kernel
 def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
     """Return whether sliding on half surface e leads away from its end in second order."""
     now, a = w.progress[0], w.rows
@@ -309,7 +309,7 @@ def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
     return side * change > 0.0
 
 
-@kernel(borrows=True, apart=True)
+@kernel(apart=True)
 def ways_here(w: Workspace, i: int, j: int, edge: int) -> int:
     """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
 
