@@ -7,6 +7,7 @@ movies are made from built-in scenarios while the site is built, once.
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,9 @@ _PARTS = ("tex-chtml.js", "input/tex/extensions/boldsymbol.js", "output/chtml/fo
 def write_movies() -> None:
     """Write docs/_made/movies: a page and a picture of each scenario of the first page."""
     import stiction as st
-    from stiction.plot.player.painter import painted
+    from PIL import Image
+
+    from stiction.plot.player.painter import frames
 
     folder = MADE / "movies"
     folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +42,8 @@ def write_movies() -> None:
         scenario = st.read_scenario(name, list(changes))
         run = st.solve(scenario.system, scenario.method, scenario.t_span, throw=False)
         run.animate(folder / f"{name}.html")
-        picture = painted(run.plot.movie(120), 5)[2]
+        middle = next(itertools.islice(frames(run.plot.movie(120), 5), 2, None))
+        picture = Image.fromarray(middle)
         # the same width for all, so that the page does not move when it loads
         picture.resize((640, round(640 * picture.height / picture.width))).save(
             folder / f"{name}.png", optimize=True

@@ -8,13 +8,14 @@ written when none are named. It is made from a run alone and reads its data, nev
 from __future__ import annotations
 
 import abc
+import functools
 import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from stiction.catalogue import CATALOGUE, room_of
 from stiction.core.run import Run
@@ -26,11 +27,59 @@ if TYPE_CHECKING:
     from stiction.plot.player.movie import Movie
     from stiction.plot.player.page import Page
 
-__all__ = ["Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
+__all__ = ["Animated", "Figures", "figure_names", "figures_of", "unknown_figure", "write_figures"]
+
+
+class Animated(abc.ABC):
+    """What has a movie."""
+
+    # how long an animation plays [s], and its frames per second
+    SECONDS: ClassVar[float] = 12.0
+    FPS: ClassVar[float] = 15.0
+
+    @abc.abstractmethod
+    def movie(self, count: int) -> Movie:
+        """Return the movie with about so many frames."""
+
+    def animate(
+        self,
+        path: str | Path,
+        *,
+        seconds: float | None = None,
+        fps: float | None = None,
+        **looks: Any,
+    ) -> Path:
+        """Write an animation and return its path; the suffix names the format.
+
+        Parameters
+        ----------
+        path : ends in .html (a page with a player, which needs no network), .gif, or .mp4 (needs
+            the program ffmpeg)
+        seconds : how long the animation plays; default `SECONDS`
+        fps : frames per second of .gif and .mp4; default `FPS`
+        looks : what `movie` takes, such as `window`
+
+        Raises
+        ------
+        ModelError : if there is no animation, or none in this format.
+        StoreError : if the file cannot be written.
+        """
+        from stiction.plot.player.writing import write_movie
+
+        seconds = self.SECONDS if seconds is None else seconds
+        fps = self.FPS if fps is None else fps
+        filmed = functools.partial(self.movie, **looks)
+        return write_movie(filmed, Path(path), seconds=seconds, fps=fps)
+
+    def player(self, seconds: float = 12.0, **looks: Any) -> Page:
+        """Return the page with the player, which notebooks show; `looks` as for `animate`."""
+        from stiction.plot.player.page import Page, frames_for
+
+        return Page(frames_for(functools.partial(self.movie, **looks), seconds))
 
 
 @dataclass(frozen=True, eq=False)
-class Figures(abc.ABC):
+class Figures(Animated):
     """The figures of a run; base of the classes of every system.
 
     Parameters
@@ -62,31 +111,6 @@ class Figures(abc.ABC):
             "every system shows its motion in its own way, and this one does not yet.",
             "draw the figures: " + ", ".join(self.NAMES) + ".",
         )
-
-    def animate(self, path: str | Path, *, seconds: float = 12.0, fps: float = 15.0) -> Path:
-        """Write an animation and return its path; the suffix names the format.
-
-        Parameters
-        ----------
-        path : ends in .html (a page with a player, which needs no network), .gif, or .mp4 (needs
-            the program ffmpeg)
-        seconds : how long the animation plays
-        fps : frames per second of .gif and .mp4
-
-        Raises
-        ------
-        ModelError : if this system has no animation, or none in this format.
-        StoreError : if the file cannot be written.
-        """
-        from stiction.plot.player.writing import write_movie
-
-        return write_movie(self.movie, Path(path), seconds=seconds, fps=fps)
-
-    def player(self, seconds: float = 12.0) -> Page:
-        """Return the page with the player, which notebooks show."""
-        from stiction.plot.player.page import Page, frames_for
-
-        return Page(frames_for(self.movie, seconds))
 
     def __getattr__(self, name: str) -> NoReturn:
         """Say which figures there are when an unknown one is asked for."""

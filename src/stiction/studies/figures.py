@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, StoreError, explain, nearest
+from stiction.plot.figures import Animated
 from stiction.plot.files import check_looks, written
 from stiction.plot.style import (
     COLUMN,
@@ -28,7 +29,6 @@ from stiction.studies.keep import ABSENT, ALWAYS, STATUSES
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
     from stiction.plot.player.movie import Movie
-    from stiction.plot.player.page import Page
     from stiction.studies.study import Study
 
 __all__ = ["StudyFigures", "write_study_figures"]
@@ -41,7 +41,7 @@ _MARGINS = (0.6, 0.75, 0.45, 0.3)
 
 
 @dataclass(frozen=True, eq=False)
-class StudyFigures:
+class StudyFigures(Animated):
     """The figures of a study; each method draws one kept result over the swept fields.
 
     Parameters
@@ -143,18 +143,6 @@ class StudyFigures:
             swept = list(self._numeric())
         over = next((p for p in swept[1:] if not p.endswith("seed")), None)
         return movie_of(self, swept[0], over, [*self._kept(), "events"])
-
-    def animate(self, path: str | Path, *, seconds: float = 12.0, fps: float = 15.0) -> Path:
-        """Write a movie in which a parameter slides: .html, .gif or .mp4; return its path."""
-        from stiction.plot.player.writing import write_movie
-
-        return write_movie(self.movie, Path(path), seconds=seconds, fps=fps)
-
-    def player(self, seconds: float = 12.0) -> Page:
-        """Return the page with the player, which notebooks show."""
-        from stiction.plot.player.page import Page, frames_for
-
-        return Page(frames_for(self.movie, seconds))
 
     def __getattr__(self, name: str) -> Any:
         """Say which figures there are when an unknown one is asked for."""

@@ -8,17 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.plot.player.movie import (
-    BLUE,
-    GREY,
-    HIDDEN,
-    Dots,
-    Layer,
-    Lines,
-    Movie,
-    Reading,
-    View,
-)
+from stiction.plot.player import movie as m
 
 if TYPE_CHECKING:
     from stiction.studies.figures import StudyFigures
@@ -32,7 +22,7 @@ _MOST_VIEWS = 2
 _MOST_POINTS = 400
 
 
-def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str]) -> Movie:
+def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str]) -> m.Movie:
     """Return the movie of a study; each frame is one value of a swept field.
 
     Of members that share a place, as with seeds, the median is shown; a result of several
@@ -68,12 +58,12 @@ def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str
         for name in list(found)[:_MOST_VIEWS]
     ]
     readings = [
-        Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
+        m.Reading(name.replace("_", " "), figures.unit(name), _medians(numbers, places, values))
         for name, numbers in found.items()
     ]
     # a frame of which no member has a number shows none
     kept = [r for r in readings if np.isfinite(r.values).all()][:4]
-    return Movie(
+    return m.Movie(
         title=figures.study.title or "a study",
         notes=f"{slid} slides through the {values.size} values that were run; "
         f"grey: all members, {figures.study.members} of them"
@@ -82,7 +72,7 @@ def movie_of(figures: StudyFigures, slid: str, over: str | None, names: list[str
         unit=figures.unit(slid),
         views=views,
         readings=kept,
-        keys=[(BLUE, "at the value shown"), (GREY, "all members")],
+        keys=[(m.BLUE, "at the value shown"), (m.GREY, "all members")],
         even=True,
         clock=slid,
     )
@@ -107,14 +97,14 @@ def _view(
     numbers: Floats,
     slides: tuple[str, Floats, Floats],
     along: tuple[str | None, Floats],
-) -> View:
+) -> m.View:
     """Return all members in grey, and those at the value shown in blue."""
     slid, places, values = slides
     over, at = along
     good = np.flatnonzero(np.isfinite(numbers))
     some = good[np.unique(np.linspace(0, good.size - 1, _MOST_POINTS).astype(int))]
     every = np.column_stack([at[some], numbers[some]])[None]
-    layers: list[Layer] = [Dots(every, np.full((1, some.size), GREY), 2.0)]
+    layers: list[m.Layer] = [m.Dots(every, np.full((1, some.size), m.GREY), 2.0)]
     if over:
         axis = np.unique(at)
         alike = [places == value for value in values]
@@ -127,14 +117,14 @@ def _view(
     hidden = ~np.isfinite(shown[..., 1])
     shown[..., 1] = np.where(hidden, low[1] - 10.0 * (high[1] - low[1]), shown[..., 1])
     if over and not hidden.any():
-        layers.append(Lines(shown, (0,), np.full((1, 1), BLUE), 1.6))
-    layers.append(Dots(shown, np.where(hidden, HIDDEN, BLUE), 4.0))
+        layers.append(m.Lines(shown, (0,), np.full((1, 1), m.BLUE), 1.6))
+    layers.append(m.Dots(shown, np.where(hidden, m.HIDDEN, m.BLUE), 4.0))
     unit = figures.unit(name)
     label = name.replace("_", " ") + (f" ({unit})" if unit else "")
     across = over or slid
     unit = figures.unit(across)
     axes = (across + (f" ({unit})" if unit else ""), label)
-    return View(f"{label} over {across}", layers, low, high, axes, False, 0.6)
+    return m.View(f"{label} over {across}", layers, low, high, axes, False, 0.6)
 
 
 def _corners(x: Any, y: Any) -> tuple[Floats, Floats]:

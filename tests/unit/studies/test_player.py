@@ -37,6 +37,8 @@ def test_the_page_says_what_slides(study, tmp_path):
     assert film["even"]
     assert len(text) < 500_000
     assert "<iframe" in study.animate()._repr_html_()
+    # members without a number are hidden in pictures too
+    assert study.animate(tmp_path / "slides.gif", seconds=0.5, fps=10.0).stat().st_size > 5000
 
 
 def test_one_field_moves_a_dot_along_its_curve(chain, tmp_path):

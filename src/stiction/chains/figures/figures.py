@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stiction.chains.figures.data import ChainData
@@ -36,6 +35,7 @@ class ChainFigures(Figures):
         "friction",
         "overview",
     )
+    SECONDS, FPS = 8.0, 20.0
 
     @functools.cached_property
     def _data(self) -> ChainData:
@@ -105,23 +105,23 @@ class ChainFigures(Figures):
 
         return overview(self._data)
 
-    def movie(self, count: int) -> Movie:
-        """Return the blocks with their springs, and the strip of stick."""
+    def movie(
+        self,
+        count: int,
+        *,
+        scale: float | None = None,
+        window: tuple[float, float] | None = None,
+    ) -> Movie:
+        """Return the blocks with their springs, and the strip of stick.
+
+        A stuck mass is grey and hatched, a slipping one coloured by its direction.
+
+        Parameters
+        ----------
+        scale : factor of the displacements; default a round number that shows the motion
+        window : begin and end of the times shown [s]; default all
+        """
         from stiction.chains.figures.player import movie_of
         from stiction.plot.player.sampling import frame_times
 
-        return movie_of(self._data, frame_times(self.run, count))
-
-    def animate(
-        self,
-        path: str | Path,
-        *,
-        seconds: float = 8.0,
-        fps: float = 20.0,
-        scale: float | None = None,
-        window: tuple[float, float] | None = None,
-    ) -> Path:
-        """Write an animation (.gif, .mp4 or .html); see `stiction.chains.figures.animation`."""
-        from stiction.chains.figures.animation import animate
-
-        return animate(self.run, path, seconds=seconds, fps=fps, scale=scale, window=window)
+        return movie_of(self._data, frame_times(self.run, count, window), scale=scale)

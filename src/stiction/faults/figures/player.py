@@ -6,24 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.plot.player.movie import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    STUCK,
-    Boxes,
-    Dots,
-    Ground,
-    Layer,
-    Lines,
-    Movie,
-    Reading,
-    Springs,
-    Trail,
-    View,
-)
-from stiction.plot.player.sampling import between, marks_of
+from stiction.plot import style
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import between, run_movie
 
 __all__ = ["movie_of", "times_of"]
 
@@ -47,31 +32,29 @@ def times_of(run: Run, count: int) -> Floats:
         known = np.union1d(_values(run, "trace_time"), run.event_log.time)
         known = known[known <= run.t_end]
     if known.size > count:
-        picked = np.unique(np.linspace(0, known.size - 1, count).astype(np.int64))
+        picked = style.few(known.size, count)
         known = np.union1d(known[picked], np.intersect1d(known, run.event_log.time))
     return np.asarray(known)
 
 
-def movie_of(run: Run, time: Floats) -> Movie:
+def movie_of(run: Run, time: Floats) -> m.Movie:
     """Return the movie of a fault with frames at these times [s].
 
     Verified by: tests/unit/faults/test_player.py::test_frames_are_the_saved_slip
     """
     views = [_along(run, time)] if _cells(run) > 1 else [_block(run, time), _cycle(run, time)]
     speed = between(time, *_trace(run, "speed"))
-    return Movie(
-        title=f"{run.system_name}, {run.method_name}",
-        notes="frames are states as they were computed, so time runs unevenly: most of it is "
+    return run_movie(
+        run,
+        time,
+        views,
+        "frames are states as they were computed, so time runs unevenly: most of it is "
         "waiting; straight lines in the logarithm of the speed between them",
-        time=time,
-        unit="s",
-        views=views,
-        marks=marks_of(run),
         readings=[
-            *([Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
-            Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
+            *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
+            m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
         ],
-        keys=[(ORANGE, "ruptures"), (BLUE, "creeps or rests")],
+        keys=[(m.ORANGE, "ruptures"), (m.BLUE, "creeps or rests")],
         even=True,
     )
 
@@ -92,7 +75,7 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
     return _values(run, "trace_time"), _values(run, f"trace_{name}")
 
 
-def _along(run: Run, time: Floats) -> View:
+def _along(run: Run, time: Floats) -> m.View:
     """Return slip along the fault, above the lines it had at the events before."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
@@ -101,28 +84,28 @@ def _along(run: Run, time: Floats) -> View:
         slip = np.concatenate([slip, _values(run, "slip_at_event")])
         knots, first = np.unique(knots, return_index=True)
         slip = slip[first]
-    cells = np.unique(np.linspace(0, place.size - 1, _MOST_CELLS).astype(np.int64))
+    cells = style.few(place.size, _MOST_CELLS)
     shown = between(time, knots, slip[:, cells])
     logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
     fast = between(time, run.time, logs) > np.log10(_FAST)
     x = np.broadcast_to(place[cells], shown.shape)
-    layers: list[Layer] = []
+    layers: list[m.Layer] = []
     if _has(run):
         past = _values(run, "slip_at_event")[:, cells]
         lines = np.stack([np.broadcast_to(place[cells], past.shape), past], axis=2)
         starts = tuple(range(0, past.size, cells.size))
-        grey = np.full((1, len(starts)), GREY)
-        layers.append(Lines(lines.reshape(1, -1, 2), starts, grey, width=0.7))
+        grey = np.full((1, len(starts)), m.GREY)
+        layers.append(m.Lines(lines.reshape(1, -1, 2), starts, grey, width=0.7))
     points = np.stack([x, shown], axis=2)
-    layers.append(Lines(points, (0,), np.full((1, 1), INK), width=1.6))
-    layers.append(Dots(points, np.where(fast, ORANGE, BLUE), 2.0))
+    layers.append(m.Lines(points, (0,), np.full((1, 1), m.INK), width=1.6))
+    layers.append(m.Dots(points, np.where(fast, m.ORANGE, m.BLUE), 2.0))
     top = float(np.nanmax(shown)) or 1.0
     low, high = np.array([0.0, min(0.0, float(shown.min()))]), np.array([float(place.max()), top])
     axes = ("along the fault (km)", "slip (m)")
-    return View("slip along the fault; grey: at the events", layers, low, high, axes, False, 0.5)
+    return m.View("slip along the fault; grey: at the events", layers, low, high, axes, False, 0.5)
 
 
-def _block(run: Run, time: Floats) -> View:
+def _block(run: Run, time: Floats) -> m.View:
     """Return the block on its spring, whose far end the plate pulls."""
     slip = between(time, *_trace(run, "slip"))
     fast = between(time, *_trace(run, "speed")) > _FAST
@@ -135,29 +118,29 @@ def _block(run: Run, time: Floats) -> View:
         slip[0] + 6.0 * half + (slip[-1] - slip[0]) * (time - time[0]) / (time[-1] - time[0] or 1.0)
     )
     ends = np.stack([np.column_stack([slip + half, rows]), np.column_stack([end, rows])], axis=1)
-    layers: list[Layer] = [
-        Ground(np.zeros((1, 1, 1)), 0.0, 0.5 * half),
-        Springs(ends),
-        Boxes(place, np.where(fast, ORANGE, STUCK)[:, None], (half, half), ("",)),
+    layers: list[m.Layer] = [
+        m.Ground(np.zeros((1, 1, 1)), 0.0, 0.5 * half),
+        m.Springs(ends),
+        m.Boxes(place, np.where(fast, m.ORANGE, m.STUCK)[:, None], (half, half), ("",)),
     ]
     low = np.array([float(slip.min()) - 2.0 * half, -half])
     high = np.array([float(max(slip.max(), end.max())) + 2.0 * half, 4.0 * half])
-    return View("the block and the spring that the plate pulls", layers, low, high, height=0.2)
+    return m.View("the block and the spring that the plate pulls", layers, low, high, height=0.2)
 
 
-def _cycle(run: Run, time: Floats) -> View:
+def _cycle(run: Run, time: Floats) -> m.View:
     knots, speed = _trace(run, "speed")
     mu = _trace(run, "friction")[1]
     logs = np.log10(np.maximum(speed, 1e-30))
-    keep = np.unique(np.linspace(0, knots.size - 1, _MOST_TRAIL).astype(np.int64))
+    keep = style.few(knots.size, _MOST_TRAIL)
     places = np.column_stack([logs, mu])
     now = np.column_stack([between(time, knots, logs), between(time, knots, mu)])
-    colour = np.where(speed > _FAST, ORANGE, BLUE)
-    layers: list[Layer] = [
-        Trail(places[keep], knots[keep], colour[keep]),
-        Dots(now[:, None], np.full((1, 1), INK), 5.0),
+    colour = np.where(speed > _FAST, m.ORANGE, m.BLUE)
+    layers: list[m.Layer] = [
+        m.Trail(places[keep], knots[keep], colour[keep]),
+        m.Dots(now[:, None], np.full((1, 1), m.INK), 5.0),
     ]
     low, high = places.min(axis=0), places.max(axis=0)
     spare = np.maximum(0.05 * (high - low), 1e-12)
     axes = ("log₁₀ of the slip speed in m/s", "friction μ")
-    return View("the cycle", layers, low - spare, high + spare, axes, False, 0.6)
+    return m.View("the cycle", layers, low - spare, high + spare, axes, False, 0.6)

@@ -43,10 +43,13 @@ __all__ = [
     "Springs",
     "Trail",
     "View",
+    "raised",
+    "row_of_blocks",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 INK, STUCK, BLUE, ORANGE, GREEN, PINK, YELLOW, RED, PALE, GREY, SURFACE = range(11)
 HIDDEN = 255
@@ -77,6 +80,7 @@ BODIES = tuple(range(11, 17))
 MODE_COLOURS = (ORANGE, STUCK, BLUE)
 # shades of cells: 0 blue, 128 the paper, 255 red
 SHADES = 255
+_WALL, _STEP = 2.6, 1.2  # height of a wall and distance of hatches, over half of a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +246,7 @@ class View:
     axes : names of the axes; none draws no axes
     equal : whether a unit is as long across as upwards; always in space
     height : over the width of the picture
+    turn : of what is in space: azimuth and elevation of the eye at first [rad]
     """
 
     title: str
@@ -251,6 +256,7 @@ class View:
     axes: tuple[str, ...] = ()
     equal: bool = True
     height: float = 0.5
+    turn: tuple[float, float] = (-np.pi / 3.0, 0.45)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,7 +290,7 @@ class Movie:
     marks : events
     readings : numbers beside the clock
     keys : colours and what they mean
-    strip : (f, n) colours under the time bar; () for none
+    strip : (f, n) colours under the time bar
     even : whether frames are shown for equal times, though their own differ
     clock : what stands before the time: another word where it is something else that slides
     """
@@ -297,6 +303,46 @@ class Movie:
     marks: Sequence[Mark] = ()
     readings: Sequence[Reading] = ()
     keys: Sequence[tuple[int, str]] = ()
-    strip: Ints | tuple[()] = ()
+    strip: Ints | None = None
     even: bool = False
     clock: str = "t"
+
+
+def row_of_blocks(
+    place: Floats,
+    colour: Ints,
+    half: float,
+    moved: Floats,
+    *,
+    numbers: Ints,
+    walls: Floats,
+    linked: Bools,
+) -> list[Layer]:
+    """Return blocks in a row on a ground that may move, hung on each other and on walls.
+
+    Parameters
+    ----------
+    place, colour : (f, n) centres of the blocks, and their colours
+    half : half of the side of a block
+    moved : (f,) how far the ground has moved
+    numbers : (n,) what is written on the blocks
+    walls : (2,) places of the left and the right wall
+    linked : (n + 1,) whether a spring joins a block to what is on its left; last, the right wall
+    """
+    ends = np.pad(np.repeat(place, 2, axis=1), ((0, 0), (1, 1)))
+    ends[:, 0], ends[:, -1] = walls
+    ends[:, 1:-1] += np.tile([-half, half], place.shape[1])
+    ends = ends.reshape(len(place), -1, 2)[:, linked].reshape(len(place), -1)
+    layers: list[Layer] = [Ground(moved[:, None, None], 0.0, _STEP * half)]
+    if ends.size:
+        layers.append(Springs(raised(ends, half)))
+    for at in walls[linked[[0, -1]]]:
+        line = np.array([[[at, 0.0], [at, _WALL * half]]])
+        layers.append(Lines(line, (0,), np.array([[INK]]), width=2.0))
+    labels = tuple(map(str, numbers.tolist()))
+    return [*layers, Boxes(raised(place, half), colour, (half, half), labels)]
+
+
+def raised(across: Floats, level: float) -> Floats:
+    """Return (..., 2) places at a level above the ground."""
+    return np.stack([across, np.full(across.shape, level)], axis=-1)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.plot.player.movie import HIDDEN, Layer, Movie
+from stiction.plot.player.movie import HIDDEN, Layer, Mark
 
 __all__ = ["Packer", "described", "unpacked"]
 
 _MOST = 65535
+_EXACT = ("time", "low", "high")  # written with as many digits as a double has
 
 
 class Packer:
@@ -81,42 +82,18 @@ def unpacked(text: str, where: Mapping[str, Any]) -> npt.NDArray[Any]:
     return np.asarray(np.asarray(where["low"]) + whole / _MOST * np.asarray(where["size"]))
 
 
-def described(movie: Movie, packer: Packer) -> dict[str, Any]:
-    """Return a movie as what JSON can hold; its arrays go to `packer`."""
-    views = [
-        {
-            "title": view.title,
-            "low": view.low.tolist(),
-            "high": view.high.tolist(),
-            "axes": list(view.axes),
-            "equal": view.equal,
-            "height": view.height,
-            "layers": [_layer(layer, packer) for layer in view.layers],
-        }
-        for view in movie.views
-    ]
-    return {
-        "title": movie.title,
-        "notes": movie.notes,
-        "unit": movie.unit,
-        "clock": movie.clock,
-        "even": movie.even,
-        "time": movie.time.tolist(),
-        "views": views,
-        # exact: as many digits as a double has
-        "marks": [[mark.time, mark.label, mark.colour] for mark in movie.marks],
-        "readings": [
-            {"label": r.label, "unit": r.unit, "values": packer.add(r.values)}
-            for r in movie.readings
-        ],
-        "keys": [list(key) for key in movie.keys],
-        "strip": packer.add(np.asarray(movie.strip)) if len(movie.strip) else None,
-    }
-
-
-def _layer(layer: Layer, packer: Packer) -> dict[str, Any]:
-    told: dict[str, Any] = {"kind": layer.KIND}
-    for field in dataclasses.fields(layer):
-        value = getattr(layer, field.name)
-        told[field.name] = packer.add(value) if isinstance(value, np.ndarray) else value
+def described(thing: Any, packer: Packer) -> Any:
+    """Return a movie, or a part of one, as what JSON can hold; its arrays go to `packer`."""
+    if isinstance(thing, np.ndarray):
+        return packer.add(thing)
+    if isinstance(thing, Mark):
+        return list(dataclasses.astuple(thing))
+    if isinstance(thing, list | tuple):
+        return [described(part, packer) for part in thing]
+    if not dataclasses.is_dataclass(thing):
+        return thing
+    told = {"kind": thing.KIND} if isinstance(thing, Layer) else {}
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        told[field.name] = value.tolist() if field.name in _EXACT else described(value, packer)
     return told

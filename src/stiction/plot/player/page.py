@@ -7,18 +7,16 @@ import html
 import importlib.resources
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.checks import number
-from stiction.plot.pictures import saving
 from stiction.plot.player.movie import PALETTE, Movie, Reading, Trail
 from stiction.plot.player.packing import Packer, described
 
-__all__ = ["MOST_BYTES", "Filmed", "Page", "frames_for", "page", "sag", "write_page"]
+__all__ = ["MOST_BYTES", "Filmed", "Page", "frames_for", "page", "sag"]
 
 Floats = npt.NDArray[np.float64]
 Filmed = Callable[[int], Movie]
@@ -60,8 +58,12 @@ def page(movie: Movie, *, seconds: float = 12.0, tween: bool = False) -> str:
     why, try_ = "it sets how long the movie plays.", "for example seconds=12.0."
     number("animate.seconds", seconds, rule="positive", unit="s", why=why, try_=try_)
     packer = Packer()
-    data = described(movie, packer)
-    data |= {"palette": PALETTE, "seconds": seconds, "tween": tween, "packed": packer.text()}
+    data = described(movie, packer) | {
+        "palette": PALETTE,
+        "seconds": seconds,
+        "tween": tween,
+        "packed": packer.text(),
+    }
     # "<" cannot end the script early once it is written as an escape
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     source = importlib.resources.files("stiction.plot.player").joinpath("player.html")
@@ -99,19 +101,6 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
         if tween or movie.even:
             break
     return best
-
-
-def write_page(filmed: Filmed, path: Path, seconds: float = 12.0) -> Path:
-    """Write the page of a movie and return its path.
-
-    Raises
-    ------
-    StoreError : if the file cannot be written.
-    """
-    text = frames_for(filmed, seconds)
-    with saving(path) as partial:
-        partial.write_text(text, encoding="utf-8")
-    return path
 
 
 def sag(movie: Movie, finer: Movie) -> float:

@@ -1,240 +1,297 @@
-"""Frames of a movie as pictures, for formats that are not pages."""
+"""Frames of a movie as matplotlib figures: for GIF and MP4, and for still pictures."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+import textwrap
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Patch
 
-from stiction.plot.player.movie import (
-    HIDDEN,
-    INK,
-    PALE,
-    PALETTE,
-    Arrows,
-    Boxes,
-    Cells,
-    Dots,
-    Ground,
-    Layer,
-    Lines,
-    Movie,
-    Springs,
-    Trail,
-    View,
-)
+from stiction.plot.player import movie as m
+from stiction.plot.style import FONT, INK, dress, new_figure
 
 if TYPE_CHECKING:
-    from PIL.Image import Image
+    from matplotlib.axes import Axes
 
-__all__ = ["painted"]
+    from stiction.plot.figure import PaperFigure
+
+__all__ = ["frames"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Pixels = npt.NDArray[np.uint8]
 
-_WIDTH, _TOP = 420, 26  # of a view, and of the line above it [px]
-_FINE = 2  # pixels are painted so many times finer
-_EDGE = 0.04
-_TURN = (-np.pi / 3.0, 0.45)  # azimuth and elevation of the eye
-_ZIGZAGS = 12
+_COLOURS = np.array([light for light, _ in m.PALETTE])
+_SHADES = LinearSegmentedColormap.from_list("shades", ["#2166ac", "#f7f7f7", "#b2182b"])
+_WIDTHS = (7.0, 5.6, 3.5)  # of the only view, low or not, and of each of several [in]
+_LOW = 0.35  # height over width
+_TOP, _LINE, _EDGE = 0.22, 0.15, 0.06  # of the clock, of a line of words, and below [in]
+_AXES = (0.56, 0.12, 0.4)  # left, right and below of axes with labels [in]
+_DPI = 120
+_LETTER = 0.062  # width of a letter, about [in]
+_PIXEL = 0.75  # of the page [pt]
+_ZIGZAG = np.array([0.0, 0.0, *([4.0, -4.0] * 6), 0.0, 0.0])  # of a spring, to its side [pt]
+_MOST_ZIGZAGS = 14  # more springs are straight lines
+_HATCH = "//////"  # of what sticks
+_NUMBERED = 14.0  # least width of a box that shows its number [pt]
 
 
-def painted(movie: Movie, count: int) -> list[Image]:
-    """Return pictures of so many frames of a movie, evenly spread as the player shows them.
+def frames(movie: m.Movie, count: int) -> Iterator[Pixels]:
+    """Give so many frames of a movie as (height, width, 3) pixels, spread as the player does.
+
+    Above the views stand the clock and the readings, below them the key and the notes.
 
     Verified by: tests/unit/plot/player/test_writing.py::test_every_format_is_written
     """
     last = movie.time.size - 1
-    share = np.linspace(0.0, 1.0, count)
+    fraction = np.linspace(0.0, 1.0, count)
     if movie.even:
-        rows = np.round(share * last).astype(np.int64)
+        picked = np.round(fraction * last).astype(np.int64)
     else:
-        times = movie.time[0] + share * (movie.time[-1] - movie.time[0])
-        rows = np.searchsorted(movie.time, times, side="right") - 1
-    return [_frame(movie, int(np.clip(row, 0, last))) for row in rows]
+        # a time that rounding put before its frame has it all the same
+        times = movie.time[0] + (fraction + 1e-12) * (movie.time[-1] - movie.time[0])
+        picked = np.searchsorted(movie.time, times, side="right") - 1
+    figure, panels = _laid_out(movie)
+    clock = figure.texts[0]
+    digits = np.ceil(-np.log10((float(movie.time[-1] - movie.time[0]) or 1.0) / 1000.0))
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    # what stays is drawn once: words and ticks take most of the time of a frame
+    empty = canvas.copy_from_bbox(figure.bbox)
+    for k in np.clip(picked, 0, last).tolist():
+        canvas.restore_region(empty)
+        words = [f"{movie.clock} = {movie.time[k]:.{int(np.clip(digits, 0, 12))}f} {movie.unit}"]
+        words += [f"{r.label} {r.values[k]:.4g} {r.unit}" for r in movie.readings]
+        clock.set_text(", ".join(word.strip() for word in words).replace("-", "−"))
+        figure.draw_artist(clock)
+        for panel in panels:
+            panel.show(k, float(movie.time[k]))
+        yield np.array(canvas.buffer_rgba())[..., :3]
 
 
-def _frame(movie: Movie, k: int) -> Image:
-    from matplotlib import get_data_path
-    from PIL import Image, ImageDraw, ImageFont
+def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
+    """Return the figure, and its panels from left to right."""
+    low = all(view.height < _LOW for view in movie.views)
+    wide = _WIDTHS[2 if len(movie.views) > 1 else 0 if low else 1]
+    width, high = wide * len(movie.views), max(wide * view.height for view in movie.views)
+    titles = [textwrap.wrap(view.title, int(wide / _LETTER)) for view in movie.views]
+    about = "; ".join(part for part in (movie.title, movie.notes) if part)
+    notes = textwrap.wrap(about, int(width / _LETTER))
+    key = _EDGE + _LINE * len(notes)
+    foot = key + (1.3 * _LINE if movie.keys else 0.0)
+    height = foot + high + _LINE * max(map(len, titles)) + _TOP
+    figure = new_figure(*(2.0 * np.ceil(0.5 * _DPI * size) / _DPI for size in (width, height)))
+    figure.set_dpi(_DPI)
 
-    height = max(int(_WIDTH * max(view.height, 0.25)) for view in movie.views) + _TOP
-    size = (_WIDTH * len(movie.views) // 2 * 2, height // 2 * 2)
-    sheet = Image.new("RGB", (size[0] * _FINE, size[1] * _FINE), "white")
-    pen = ImageDraw.Draw(sheet)
-    for i, view in enumerate(movie.views):
-        box = (i * _WIDTH, _TOP, (i + 1) * _WIDTH, size[1])
-        brush = _Brush(pen, _lens(view, box), k, float(movie.time[k]), view)
-        for layer in view.layers:
-            brush.paint(layer)
-    words = f"{movie.clock} = {movie.time[k]:.5g} {movie.unit}   " + ", ".join(
-        f"{r.label} {r.values[k]:.4g} {r.unit}".strip() for r in movie.readings
-    )
-    file = Path(get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")
-    font = ImageFont.truetype(str(file), 12 * _FINE)
-    pen.text((8 * _FINE, 5 * _FINE), words, fill=PALETTE[INK][0], font=font)
-    return sheet.resize(size, Image.Resampling.LANCZOS)
+    def write(words: str, x: float, y: float, anchor: str) -> None:
+        look: dict[str, Any] = {"size": FONT, "color": INK, "va": anchor}
+        figure.text((x + _EDGE) / width, y / height, words, **look)
 
-
-def _lens(view: View, box: tuple[int, int, int, int]) -> Callable[[Floats], Floats]:
-    """Return what places points of a view on the sheet, with their depth in space."""
-    middle, size = 0.5 * (view.low + view.high), np.maximum(view.high - view.low, 1e-300)
-    scale = np.ones(size.size)
-    if view.low.size == 3:
-        a, b = _TURN
-        right = np.array([-np.sin(a), np.cos(a), 0.0])
-        up = np.array([-np.sin(b) * np.cos(a), -np.sin(b) * np.sin(a), np.cos(b)])
-        axes = np.stack([right, up, np.cross(right, up)])
-        scale = scale if view.equal else float(np.linalg.norm(size)) / size
-    else:
-        axes = np.eye(2)
-    half = 0.5 * np.abs(axes[:2]) @ (size * scale)
-    wide, high = box[2] - box[0], box[3] - box[1]
-    zoom = (0.5 - _EDGE) * np.array([wide, high]) / half
-    if view.equal or view.low.size == 3:
-        zoom[:] = zoom.min()
-    centre = np.array([0.5 * (box[0] + box[2]), 0.5 * (box[1] + box[3])])
-
-    def project(points: Floats) -> Floats:
-        flat = ((points - middle) * scale) @ axes.T
-        out = np.zeros((*flat.shape[:-1], 3))
-        out[..., 0] = _FINE * (centre[0] + zoom[0] * flat[..., 0])
-        out[..., 1] = _FINE * (centre[1] - zoom[1] * flat[..., 1])
-        out[..., 2] = flat[..., 2] if flat.shape[-1] == 3 else 0.0
-        return out
-
-    return project
+    write("", 0.0, height - 0.3 * _EDGE, "top")
+    write("\n".join(notes), 0.0, _EDGE, "bottom")
+    look: dict[str, Any] = {"edgecolor": _COLOURS[m.GREY], "linewidth": 0.0}
+    patches = [Patch(facecolor=_COLOURS[tone], label=word, **look) for tone, word in movie.keys]
+    for patch, (tone, _) in zip(patches, movie.keys, strict=True):
+        patch.set_hatch(_HATCH if tone == m.STUCK else "")
+    if patches:
+        place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, key / height)}
+        place |= {"ncols": len(patches), "borderaxespad": 0.0, "borderpad": 0.3}
+        look = {"fontsize": FONT, "labelcolor": INK, "frameon": False}
+        figure.legend(handles=patches, handlelength=1.2, columnspacing=1.2, **place, **look)
+    panels = []
+    for i, (view, title) in enumerate(zip(movie.views, titles, strict=True)):
+        write("\n".join(title), i * wide, foot + high, "bottom")
+        left, right, below = _AXES if view.axes and view.low.size == 2 else (_EDGE,) * 3
+        size = np.array([wide - left - right, high - below - 0.5 * _EDGE])
+        at = np.array([i * wide + left, foot + below, *size]) / [width, height, width, height]
+        panels.append(_Panel(figure.add_axes(tuple(at)), view, size))
+    return figure, panels
 
 
-@dataclass(frozen=True, eq=False)
-class _Brush:
-    """Paints the layers of a view: frame `k`, at a `time`."""
+class _Panel:
+    """Draws the layers of a view on axes; what is in space is projected in parallel."""
 
-    pen: Any
-    project: Callable[[Floats], Floats]
-    k: int
-    time: float
-    view: View
+    def __init__(self, ax: Axes, view: m.View, size: Floats) -> None:
+        self.ax, self.view, self.time = ax, view, 0.0
+        low, high = view.low, view.high
+        if low.size == 3:
+            a, b = view.turn
+            out = np.array([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)])
+            right = np.array([-np.sin(a), np.cos(a), 0.0])
+            extent = np.maximum(high - low, 1e-300)
+            # each axis by its own length where they are not lengths of one space
+            scale = np.ones(3) if view.equal else float(np.linalg.norm(extent)) / extent
+            self.turned = np.column_stack([right, np.cross(out, right), out]) * scale[:, None]
+            half = 0.54 * extent @ np.abs(self.turned[:, :2])
+            low, high = -half, half
+        middle, half = 0.5 * (low + high), 0.5 * np.maximum(high - low, 1e-300)
+        if view.equal or view.low.size == 3:
+            half = size * float((half / size).max())
+        self.points = 36.0 * size / half  # on paper per unit of the view, across and upwards [pt]
+        ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
+        ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
+        if view.axes and view.low.size == 2:
+            dress(ax).set(xlabel=view.axes[0], ylabel=view.axes[1])
+            ax.locator_params(nbins=5)
+            return
+        ax.set_axis_off()
+        for i, name in enumerate(view.axes):
+            ends = np.stack([view.low, view.low])
+            ends[1, i] = view.high[i]
+            x, y = self._project(ends)[:, :2].T
+            ax.plot(x, y, color=_COLOURS[m.GREY], lw=0.6)
+            ax.annotate(name, (x[1], y[1]), size=FONT, color=INK)
 
-    def _now(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(values[0 if len(values) == 1 else self.k])
+    def show(self, k: int, time: float) -> None:
+        """Draw frame `k`."""
+        self.time = time
+        for layer in self.view.layers:
+            self._draw(layer, k)
 
-    def _tone(self, colour: Ints, n: int) -> Ints:
-        return np.broadcast_to(self._now(colour), (n,))
+    def _put(self, artist: Any) -> None:
+        """Draw something on the canvas, above what is there."""
+        if artist.axes is None:
+            self.ax.add_artist(artist)
+        self.ax.draw_artist(artist)
+        artist.remove()
 
-    def paint(self, layer: Layer) -> None:
-        """Paint one layer."""
-        named: dict[type, Callable[[Any], None]] = {
-            Lines: self._lines,
-            Dots: self._dots,
-            Boxes: self._boxes,
-            Springs: self._springs,
-            Ground: self._ground,
-            Arrows: self._arrows,
-            Cells: self._cells,
-            Trail: self._trail,
-        }
-        named[type(layer)](layer)
+    def _project(self, points: Floats) -> Floats:
+        """Return (..., 3) points to the right, upwards and towards the eye."""
+        if points.shape[-1] == 3:
+            return np.asarray((points - 0.5 * (self.view.low + self.view.high)) @ self.turned)
+        return np.concatenate([points, np.zeros((*points.shape[:-1], 1))], axis=-1)
 
-    def _stroke(self, points: Floats, tone: int, width: float) -> None:
-        flat = [(float(x), float(y)) for x, y in points[:, :2]]
-        wide = max(1, round(width * _FINE))
-        self.pen.line(flat, fill=PALETTE[tone][0], width=wide, joint="curve")
+    @functools.singledispatchmethod
+    def _draw(self, layer: Any, k: int) -> None:
+        raise TypeError(f"no painter of {type(layer).__name__}")
 
-    def _lines(self, layer: Lines) -> None:
-        places = self.project(self._now(layer.points))
-        stops = [*layer.starts[1:], len(places)]
-        tones = self._tone(layer.colour, len(stops))
-        unit = np.zeros((2, layer.points.shape[2]))
-        unit[1, 0] = layer.thick
-        thick = float(np.abs(np.diff(self.project(unit), axis=0)[0, :2]).max()) / _FINE
-        for begin, end, tone in zip(layer.starts, stops, tones, strict=True):
-            part = places[begin:end]
-            if tone == HIDDEN:
-                continue
-            if layer.filled:
-                flat = [(float(x), float(y)) for x, y in part[:, :2]]
-                self.pen.polygon(flat, fill=PALETTE[tone][0])
-            else:
-                part = np.vstack([part, part[:1]]) if layer.closed else part
-                self._stroke(part, int(tone), max(layer.width, thick))
+    @_draw.register
+    def _(self, layer: m.Lines, k: int) -> None:
+        places, tones = self._project(_at(layer.points, k)), _at(layer.colour, k)
+        lines = np.split(places, layer.starts[1:])
+        shown = [i for i, tone in enumerate(tones) if tone != m.HIDDEN]
+        if layer.thick and shown and self.view.low.size == 3:
+            self._tubes([lines[i] for i in shown], tones[shown], layer.thick)
+            return
+        flat, colours = [lines[i][:, :2] for i in shown], _COLOURS[tones[shown]]
+        if layer.filled:
+            self._put(PolyCollection(flat, facecolors=colours))
+            return
+        flat = [np.vstack([line, line[:1]]) if layer.closed else line for line in flat]
+        width = max(layer.width * _PIXEL, layer.thick * self.points[0])
+        self._put(LineCollection(flat, colors=colours, linewidths=width))
 
-    def _dots(self, layer: Dots) -> None:
-        places = self.project(self._now(layer.points))
-        r = layer.size * _FINE
-        for (x, y, _), tone in zip(places, self._tone(layer.colour, len(places)), strict=True):
-            if tone != HIDDEN:
-                box = (x - r, y - r, x + r, y + r)
-                self.pen.ellipse(box, fill=PALETTE[tone][0], outline="white")
+    def _tubes(self, lines: list[Floats], tones: Ints, thick: float) -> None:
+        """Draw lines in space as segments with round ends and a rim, the nearest last."""
+        parts = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in lines])
+        order = np.argsort(parts[..., 2].sum(axis=1), kind="stable")
+        begin, end = (parts[order, i, None, :2] for i in (0, 1))
+        along = end - begin
+        along /= np.maximum(np.linalg.norm(along, axis=2, keepdims=True), 1e-300)
+        turn = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 9)[:, None]
+        across = np.sin(turn) * (along[..., ::-1] * [-1.0, 1.0])
+        radius, rim = 0.5 * max(thick, 1.0 / self.points[0]), 0.5 / self.points[0]
+        # a rim has no round end, which would lie across its neighbour
+        caps = [(radius + rim) * across, radius * (np.cos(turn) * along + across)]
+        both = [np.concatenate([end + cap, begin - cap], axis=1) for cap in caps]
+        colours = np.repeat(_COLOURS[tones], [len(line) - 1 for line in lines])[order]
+        tinted = np.stack([np.full(order.size, INK), colours], axis=1).ravel()
+        polygons = np.stack(both, axis=1).reshape(2 * order.size, -1, 2)
+        self._put(PolyCollection(list(polygons), facecolors=tinted, edgecolors="none"))
 
-    def _boxes(self, layer: Boxes) -> None:
-        centres, half = self._now(layer.points), np.array(layer.half)
-        low, high = self.project(centres - half), self.project(centres + half)
-        tones = self._tone(layer.colour, len(centres))
-        for (x0, y1, _), (x1, y0, _), tone in zip(low, high, tones, strict=True):
-            look = {"fill": PALETTE[tone][0], "outline": PALETTE[INK][0], "width": _FINE}
-            self.pen.rectangle((x0, y0, x1, y1), **look)
+    @_draw.register
+    def _(self, layer: m.Dots, k: int) -> None:
+        places, tones = self._project(_at(layer.points, k)), _at(layer.colour, k)
+        tones = np.broadcast_to(tones, len(places))
+        (shown,) = np.nonzero(tones != m.HIDDEN)
+        look: dict[str, Any] = {"edgecolors": "white", "linewidths": 0.5}
+        size = (2.0 * _PIXEL * layer.size) ** 2
+        x, y = places[shown, :2].T
+        self._put(self.ax.scatter(x, y, s=size, c=_COLOURS[tones[shown]], **look))
 
-    def _springs(self, layer: Springs) -> None:
-        ends = self.project(self._now(layer.points))[:, :2].reshape(-1, 2, 2)
-        share = np.concatenate([[0.0], np.linspace(0.12, 0.88, _ZIGZAGS + 1), [1.0]])[:, None]
-        high = np.array([0.0, 0.0, *([5.0, -5.0] * _ZIGZAGS)])[: _ZIGZAGS + 1] * _FINE
-        high = np.append(high, [0.0, 0.0])[:, None]
-        for begin, end in ends:
-            along = end - begin
-            across = np.array([along[1], -along[0]]) / (np.hypot(*along) or 1.0)
-            self._stroke(begin + share * along + high * across, INK, 1.0)
+    @_draw.register
+    def _(self, layer: m.Boxes, k: int) -> None:
+        centres, tones = _at(layer.points, k), _at(layer.colour, k)
+        corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * layer.half
+        boxes = centres[:, None] + corners
+        for hatch, mine in (("", tones != m.STUCK), (_HATCH, tones == m.STUCK)):
+            look: dict[str, Any] = {"edgecolors": _COLOURS[m.GREY], "hatch": hatch}
+            colours = _COLOURS[tones[mine]]
+            self._put(PolyCollection(list(boxes[mine]), facecolors=colours, linewidths=0.0, **look))
+        outline: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7}
+        self._put(PolyCollection(list(boxes), **outline))
+        if 2.0 * layer.half[0] * self.points[0] < _NUMBERED:
+            return
+        for (x, y), tone, label in zip(centres, tones, layer.labels, strict=True):
+            ink = INK if tone == m.STUCK else "white"
+            words: dict[str, Any] = {"size": FONT, "color": ink, "ha": "center"}
+            # a clear spot in the hatching
+            spot = {"facecolor": _COLOURS[tone], "linewidth": 0.0, "pad": 1.0}
+            self._put(self.ax.text(x, y, label, va="center", bbox=spot if label else None, **words))
 
-    def _ground(self, layer: Ground) -> None:
-        ends = [[x[0], layer.level] for x in (self.view.low, self.view.high)]
-        self._stroke(self.project(np.array(ends)), INK, 1.0)
+    @_draw.register
+    def _(self, layer: m.Springs, k: int) -> None:
+        ends = _at(layer.points, k).reshape(-1, 2, 2)
+        lines = ends
+        if len(ends) <= _MOST_ZIGZAGS:
+            along = np.diff(ends, axis=1)
+            length = np.linalg.norm(along, axis=2, keepdims=True)
+            across = along[..., ::-1] * [1.0, -1.0] / np.where(length > 0.0, length, 1.0)
+            share = np.array([0.0, *np.linspace(0.12, 0.88, _ZIGZAG.size - 2), 1.0])[:, None]
+            lines = ends[:, :1] + share * along + _ZIGZAG[:, None] / self.points * across
+        self._put(LineCollection(list(lines), colors=_COLOURS[m.GREY], linewidths=1.0))
 
-    def _arrows(self, layer: Arrows) -> None:
-        points = self._now(layer.points)
-        begin, end = self.project(points), self.project(points + self._now(layer.vectors))
-        tones = self._tone(layer.colour, len(points))
-        for a, b, tone in zip(begin, end, tones, strict=True):
-            along = b[:2] - a[:2]
-            long = float(np.hypot(*along))
-            if tone == HIDDEN or long < 2.0 * _FINE:
-                continue
-            self._stroke(np.stack([a, b]), int(tone), 1.5)
-            head = min(7.0 * _FINE, 0.5 * long) * along / long
-            side = 0.5 * np.array([head[1], -head[0]])
-            tip = [b[:2], b[:2] - head + side, b[:2] - head - side]
-            self.pen.polygon([(float(x), float(y)) for x, y in tip], fill=PALETTE[tone][0])
+    @_draw.register
+    def _(self, layer: m.Ground, k: int) -> None:
+        left, right = self.view.low[0], self.view.high[0]
+        self._put(LineCollection([[(left, layer.level), (right, layer.level)]], colors=INK))
+        side = 6.0 * _PIXEL / self.points
+        step = max(layer.step, 1.5 * float(side[0]))
+        x = np.arange(left + float(_at(layer.points, k)[0, 0]) % step, right, step)
+        hatches = np.array([[0.0, 0.0], -side]) + np.stack([x, 0.0 * x], 1)[:, None]
+        hatches[..., 1] += layer.level
+        self._put(LineCollection(list(hatches), colors=_COLOURS[m.GREY], linewidths=0.6))
 
-    def _cells(self, layer: Cells) -> None:
-        places = self.project(self._now(layer.points))
-        corners, shades = places[layer.cells], self._now(layer.shade)
-        for c in np.argsort(corners[..., 2].mean(axis=1), kind="stable"):
-            flat = [(float(x), float(y)) for x, y in corners[c, :, :2]]
-            self.pen.polygon(flat, fill=_shade(int(shades[c])))
+    @_draw.register
+    def _(self, layer: m.Arrows, k: int) -> None:
+        points = _at(layer.points, k)
+        begin, end = (self._project(x)[:, :2] for x in (points, points + _at(layer.vectors, k)))
+        tones = np.broadcast_to(_at(layer.colour, k), len(points))
+        long = np.linalg.norm((end - begin) * self.points, axis=1) > 1.5 * _PIXEL
+        (shown,) = np.nonzero(long & (tones != m.HIDDEN))
+        look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "minlength": 0.0}
+        look |= {"units": "inches", "width": 0.02, "color": _COLOURS[tones[shown]]}
+        if shown.size:
+            self._put(self.ax.quiver(*begin[shown].T, *(end - begin)[shown].T, **look))
 
-    def _trail(self, layer: Trail) -> None:
-        places = self.project(layer.points)
-        self._stroke(places, PALE, 1.0)
+    @_draw.register
+    def _(self, layer: m.Cells, k: int) -> None:
+        corners = self._project(_at(layer.points, k))[layer.cells]
+        order = np.argsort(corners[..., 2].mean(axis=1), kind="stable")
+        colours = _SHADES(_at(layer.shade, k)[order] / m.SHADES)
+        look: dict[str, Any] = {"edgecolors": "face", "linewidths": 0.4}
+        self._put(PolyCollection(list(corners[order, :, :2]), facecolors=colours, **look))
+
+    @_draw.register
+    def _(self, layer: m.Trail, k: int) -> None:
+        places = self._project(layer.points)[:, :2]
+        self._put(LineCollection([places], colors=_COLOURS[m.PALE], linewidths=0.8))
         done = int(np.searchsorted(layer.moment, self.time, side="right"))
-        for begin, end in _stretches(layer.colour[:done]):
-            self._stroke(places[begin : min(end + 1, done)], int(layer.colour[begin]), 1.5)
+        changes = np.flatnonzero(np.diff(layer.colour[:done])) + 1
+        edges = list(itertools.pairwise([0, *changes.tolist(), done]))
+        strokes = [places[begin : min(end + 1, done)] for begin, end in edges]
+        colours = [_COLOURS[layer.colour[begin]] for begin, _ in edges]
+        self._put(LineCollection(strokes, colors=colours, linewidths=1.1))
 
 
-def _stretches(colour: Ints) -> Iterator[tuple[int, int]]:
-    """Give begin and end of the stretches of one colour."""
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(colour)) + 1, [colour.size]])
-    for begin, end in itertools.pairwise(edges):
-        if end > begin:
-            yield int(begin), int(end)
-
-
-def _shade(number: int) -> tuple[int, int, int]:
-    ends = ((33, 102, 172), (247, 247, 247), (178, 24, 43))
-    half, share = (0, number / 128.0) if number < 128 else (1, (number - 128) / 127.0)
-    first, second = np.array(ends[half]), np.array(ends[half + 1])
-    red, green, blue = np.round(first + share * (second - first)).astype(int).tolist()
-    return red, green, blue
+def _at(values: npt.NDArray[Any], k: int) -> npt.NDArray[Any]:
+    """Return the row of frame `k`; what does not move has a single row."""
+    return np.asarray(values[0 if len(values) == 1 else k])

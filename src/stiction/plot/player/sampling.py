@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
-from stiction.plot.player.movie import RED, Mark
+from stiction.errors import ModelError
+from stiction.plot.player.movie import RED, Mark, Movie, View
+from stiction.plot.style import few
 
-__all__ = ["between", "frame_times", "held", "hermite", "marks_of", "slopes", "unit_of"]
+__all__ = [
+    "between",
+    "frame_times",
+    "held",
+    "hermite",
+    "marks_of",
+    "run_movie",
+    "slopes",
+    "unit_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,16 +32,29 @@ _MOST_MARKS = 2000
 _FITS = 0.5  # of the largest of rise and rates: how far their mean may lie from the rise
 
 
-def frame_times(run: Run, count: int, span: tuple[float, float] | None = None) -> Floats:
+def frame_times(run: Run, count: int, window: tuple[float, float] | None = None) -> Floats:
     """Return times of frames: evenly spaced, and those of the events where they are few.
 
     Parameters
     ----------
-    span : begin and end; default those of the run, as long as it is finite
+    window : begin and end; default those of the run, as long as it is finite
+
+    Raises
+    ------
+    ModelError : if the window is none, or lies outside of the run.
 
     Verified by: tests/unit/plot/player/test_sampling.py::test_events_have_frames_of_their_own
     """
-    begin, end = span or (float(run.time[0]), _sound_end(run))
+    begin, end = float(run.time[0]), float(run.time[-1])
+    if window is None:
+        end = _sound_end(run)
+    elif np.shape(window) == (2,) and begin <= window[0] < window[1] <= end:
+        begin, end = float(window[0]), float(window[1])
+    else:
+        unit = f" [{unit_of(run)}]" if unit_of(run) else ""
+        needs = f"a begin and a later end between {begin:.6g} and {end:.6g}{unit}"
+        why, try_ = "frames are made from the saved states.", "leave it out to show the whole run."
+        raise ModelError("animate.window", repr(window), needs, why, try_)
     even = np.linspace(begin, end, max(2, count))
     events = np.unique(run.event_log.time)
     events = events[(events > begin) & (events < end)]
@@ -113,18 +138,31 @@ def held(time: Floats, knots: Floats, values: npt.NDArray[Any]) -> npt.NDArray[A
     return values[np.clip(np.searchsorted(knots, time, side="right") - 1, 0, None)]
 
 
-def marks_of(run: Run) -> list[Mark]:
-    """Return the events of a run, and where determinism was lost; of very many some are shown."""
+def marks_of(run: Run, time: Floats) -> list[Mark]:
+    """Return the events between the first and the last frame, and where determinism was lost.
+
+    Of very many events some are shown.
+    """
     log = run.event_log
-    rows = np.arange(len(log))
-    if rows.size > _MOST_MARKS:
-        rows = np.unique(np.linspace(0, rows.size - 1, _MOST_MARKS).astype(np.int64))
+    rows = few(len(log), _MOST_MARKS)
     marks = [Mark(float(log.time[k]), _words(log, int(k))) for k in rows]
     marks += [
         Mark(float(loss.time), f"determinism lost: {loss.kind}", RED)
         for loss in run.determinism.losses
     ]
-    return sorted(marks, key=lambda mark: mark.time)
+    inside = [mark for mark in marks if time[0] <= mark.time <= time[-1]]
+    return sorted(inside, key=lambda mark: mark.time)
+
+
+def run_movie(run: Run, time: Floats, views: Sequence[View], notes: str, **more: Any) -> Movie:
+    """Return the movie of a run: named by it, in its unit of time, with marks of its events.
+
+    Parameters
+    ----------
+    more : further fields of a `Movie`
+    """
+    title = f"{run.system_name}, {run.method_name}"
+    return Movie(title, notes, time, unit_of(run), views, marks_of(run, time), **more)
 
 
 def _words(log: Any, k: int) -> str:

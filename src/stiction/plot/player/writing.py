@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
-from stiction.plot.pictures import check_path, frame_times, write_film
-from stiction.plot.player.page import Filmed, write_page
+import numpy as np
+import numpy.typing as npt
+
+from stiction.errors import ModelError, StoreError
+from stiction.numerics.checks import number
+from stiction.plot.files import written
+from stiction.plot.player.movie import PALETTE
+from stiction.plot.player.page import Filmed, frames_for
 
 __all__ = ["write_movie"]
+
+Pixels = npt.NDArray[np.uint8]
+
+_MOST_FRAMES = 900
+_COLOURS, _SAMPLES, _WHITE = 128, 8, 244  # of a GIF: colours, taken from so many of its frames
+_LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
 
 
 def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Path:
@@ -26,10 +40,75 @@ def write_movie(filmed: Filmed, path: Path, *, seconds: float, fps: float) -> Pa
 
     Verified by: tests/unit/plot/player/test_writing.py::test_every_format_is_written
     """
-    if path.suffix.lower() == ".html":
-        return write_page(filmed, path, seconds)
-    path = check_path(path)
-    count = frame_times((0.0, 1.0), seconds, fps).size
-    from stiction.plot.player.painter import painted
+    kind = _checked(path)
+    why, try_ = "it sets the number of frames.", "for example seconds=8.0, fps=20."
+    for name, value, unit in (("seconds", seconds, "s"), ("fps", fps, "1/s")):
+        number(f"animate.{name}", value, rule="positive", unit=unit, why=why, try_=try_)
+    count = int(np.clip(round(seconds * fps), 2, _MOST_FRAMES))
+    made = frames_for(filmed, seconds) if kind == ".html" else _painted(filmed, count)
+    try:
+        with written(path) as partial:
+            if isinstance(made, str):
+                partial.write_text(made, encoding="utf-8")
+            elif kind == ".gif":
+                _write_gif(made, partial, fps)
+            else:
+                _write_mp4(made, partial, fps)
+    except OSError as error:
+        got = f"{str(path)!r} ({error.strerror or error})"
+        needs, why = "a place that can be written", "the animation becomes a file there."
+        try_ = "choose another folder, or free space on the disk."
+        raise StoreError("animate.path", got, needs, why, try_) from error
+    return path
 
-    return write_film(painted(filmed(count), count), path, fps, colours=128)
+
+def _checked(path: Path) -> str:
+    """Return the suffix of a path, which names the format; a ModelError says which there are."""
+    kind = path.suffix.lower()
+    if kind not in (".gif", ".mp4", ".html"):
+        needs, why = "a name that ends in .gif, .mp4, .html", "the suffix names the format."
+        try_ = "use .html for a page with a player, .gif for slides."
+        raise ModelError("animate.path", repr(str(path)), needs, why, try_)
+    if kind == ".mp4" and shutil.which("ffmpeg") is None:
+        got = "a name that ends in .mp4, and no program ffmpeg on this machine"
+        needs, why = "ffmpeg to encode the video", "this package brings no video encoder."
+        try_ = "write a .gif or .html instead, or install ffmpeg."
+        raise ModelError("animate.path", got, needs, why, try_)
+    return kind
+
+
+def _painted(filmed: Filmed, count: int) -> list[Pixels]:
+    # matplotlib takes a second to import
+    from stiction.plot.player.painter import frames
+
+    return list(frames(filmed(count), count))
+
+
+def _write_gif(pictures: list[Pixels], path: Path, fps: float) -> None:
+    from PIL import Image, ImageColor
+
+    # one palette for all frames: a quarter of the size, and colours do not flicker
+    some = np.concatenate(pictures[:: -(-len(pictures) // _SAMPLES)])
+    palette = Image.fromarray(some).quantize(_COLOURS, method=Image.Quantize.MAXCOVERAGE)
+    entries = np.reshape(palette.getpalette() or [], (-1, 3)).astype(np.uint8)
+    # the paper is mixed with the palest greys, which would tint it
+    entries[entries.min(axis=1) >= _WHITE] = 255
+    kept = np.array([ImageColor.getrgb(light) for light, _ in PALETTE], dtype=np.uint8)
+    palette.putpalette(np.concatenate([kept, entries]).tobytes())
+    plain = Image.Dither.NONE
+    first, *rest = (Image.fromarray(p).quantize(palette=palette, dither=plain) for p in pictures)
+    # GIF counts in hundredths of a second
+    delays = [max(20, 10 * round(100.0 / fps))] * len(rest) + [_LAST_FRAME_MS]
+    first.save(path, format="GIF", save_all=True, append_images=rest, duration=delays, loop=0)
+
+
+def _write_mp4(pictures: list[Pixels], path: Path, fps: float) -> None:
+    height, width, _ = pictures[0].shape
+    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{fps:g}"]
+    coded = ["-an", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(path)]
+    command = ["ffmpeg", "-y", "-loglevel", "error", *raw, "-i", "-", *coded]
+    raw_frames = b"".join(picture.tobytes() for picture in pictures)
+    done = subprocess.run(command, input=raw_frames, capture_output=True, check=False)
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise OSError(f"ffmpeg failed: {said[-1] if said else done.returncode}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stiction.plot.figures import Figures
@@ -25,6 +24,7 @@ class RodFigures(Figures):
     """
 
     NAMES = ("contact", "paths", "energy", "scene")
+    SECONDS = 5.0
 
     @functools.cached_property
     def _data(self) -> RodData:
@@ -85,33 +85,21 @@ class RodFigures(Figures):
 
         return scene(self._data, time, view=view, tubes=tubes)
 
-    def movie(self, count: int) -> Movie:
-        """Return the rods in space, with contacts and forces."""
-        from stiction.plot.player.sampling import frame_times
-        from stiction.rods.figures.player import movie_of
-
-        return movie_of(self._data, frame_times(self.run, count))
-
-    def animate(
+    def movie(
         self,
-        path: str | Path,
+        count: int,
         *,
-        seconds: float = 5.0,
-        fps: float = 15.0,
         view: tuple[float, float] = (28.0, -60.0),
-        tubes: bool | None = None,
-    ) -> Path:
-        """Write an animation of the rods and return its path; the suffix names the format.
+        window: tuple[float, float] | None = None,
+    ) -> Movie:
+        """Return the rods in space, with contacts and forces.
 
         Parameters
         ----------
-        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
-        seconds : how long the animation plays
-        fps : frames per second
-        view, tubes : as for `scene`; a page is turned by hand and draws its own
+        view : elevation and azimuth from which they are seen at first [degrees]
+        window : begin and end of the times shown [s]; default all
         """
-        if Path(path).suffix.lower() == ".html":
-            return super().animate(path, seconds=seconds)
-        from stiction.rods.figures.film import animate
+        from stiction.plot.player.sampling import frame_times
+        from stiction.rods.figures.player import movie_of
 
-        return animate(self._data, path, seconds=seconds, fps=fps, view=view, tubes=tubes)
+        return movie_of(self._data, frame_times(self.run, count, window), view)

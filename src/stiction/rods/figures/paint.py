@@ -28,15 +28,12 @@ _WINDOWS = ("vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow")
 _SECONDS = (60.0, 2.0)  # allowed to start, and for each frame
 
 
-def paint(
-    view: View, scenes: Sequence[Scene], pixels: tuple[int, int], *, smooth: bool = True
-) -> tuple[list[Pixels], str]:
+def paint(view: View, scenes: Sequence[Scene], pixels: tuple[int, int]) -> tuple[list[Pixels], str]:
     """Return a picture of tubes per scene, or none and why there is none.
 
     Parameters
     ----------
     pixels : width and height
-    smooth : whether edges are smoothed; pictures that get smaller need it not
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_tubes_are_where_the_rods_are
     """
@@ -47,7 +44,7 @@ def paint(
     with tempfile.TemporaryDirectory(prefix="stiction-scene-") as name:
         folder = Path(name)
         described = _described(view, scenes, pixels)
-        np.savez(folder / "scene.npz", smooth=smooth, **described)
+        np.savez(folder / "scene.npz", **described)
         for window in (("",) if own else ()) + _WINDOWS:
             reason = _render(folder, window, len(scenes))
             if not reason:

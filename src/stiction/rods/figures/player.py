@@ -5,22 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.plot.player.movie import (
-    BLUE,
-    BODIES,
-    GREY,
-    HIDDEN,
-    RED,
-    Arrows,
-    Dots,
-    Layer,
-    Lines,
-    Movie,
-    View,
-)
-from stiction.plot.player.sampling import hermite, marks_of, slopes
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import hermite, run_movie, slopes
 from stiction.rods.figures.data import RodData
 from stiction.rods.figures.partners import near
+from stiction.rods.figures.view import turn_of
 
 __all__ = ["movie_of"]
 
@@ -32,7 +21,7 @@ _MOST_SURFACE = 900  # points of the lines that show a rigid partner
 _ARROW = 0.2  # longest arrow over the size of the scene
 
 
-def movie_of(data: RodData, time: Floats) -> Movie:
+def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -60.0)) -> m.Movie:
     """Return the movie of rods with frames at these times [s].
 
     Verified by: tests/unit/rods/figures/test_player.py::test_frames_are_the_saved_rods
@@ -40,26 +29,22 @@ def movie_of(data: RodData, time: Floats) -> Movie:
     sound = np.flatnonzero(np.isfinite(_values(data, "position")).all(axis=(1, 2)))
     knots, saved = data.time[sound], _values(data, "position")[sound]
     low, high = data.box
-    layers: list[Layer] = [*_partners(data, sound, time), _rods(data, time, knots, saved)]
+    layers: list[m.Layer] = [*_partners(data, sound, time), _rods(data, time, knots, saved)]
     marks, arrows = _contacts(data, time, float(np.linalg.norm(high - low)))
     layers += [*arrows, *marks]
-    return Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes="between saved states rods move on cubics through them; contacts and forces are "
-        "those saved last",
-        time=time,
-        unit="s",
-        views=[View("the rods in space", layers, low, high, ("x", "y", "z"), height=0.6)],
-        marks=marks_of(data.run),
-        keys=[(BLUE, "rolls"), (RED, "slips")] if marks else [],
-    )
+    title, axes, turn = "the rods in space", ("x (m)", "y (m)", "z (m)"), turn_of(angles)
+    notes = "between saved states rods move on cubics through them; "
+    notes += "contacts and forces are those saved last"
+    views = [m.View(title, layers, low, high, axes, height=0.6, turn=turn)]
+    keys = [(m.BLUE, "rolls"), (m.RED, "slips")] if marks else []
+    return run_movie(data.run, time, views, notes, keys=keys)
 
 
 def _values(data: RodData, name: str) -> Floats:
     return np.asarray(data.run.variables[name].values, dtype=np.float64)
 
 
-def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> Lines:
+def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> m.Lines:
     of, radius = data.rod_of_node, _values(data, "radius_of_node")
     numbers = np.unique(of)
     every = max(1, -(-of.size // _MOST_NODES))
@@ -71,12 +56,12 @@ def _rods(data: RodData, time: Floats, knots: Floats, saved: Floats) -> Lines:
     nodes = np.concatenate(picked)
     places = saved[:, nodes]
     moved = hermite(time, knots, places, slopes(knots, places, np.zeros(0)))
-    colour = np.array([[BODIES[k % len(BODIES)] for k in range(numbers.size)]])
+    colour = np.array([[m.BODIES[k % len(m.BODIES)] for k in range(numbers.size)]])
     thick = 2.0 * float(radius.mean())
-    return Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
+    return m.Lines(moved, tuple(int(k) for k in starts), colour, thick=thick)
 
 
-def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[Dots], list[Arrows]]:
+def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[m.Dots], list[m.Arrows]]:
     """Return marks and forces of the closed contacts, in as many places as are taken at once."""
     if not data.n_contact or not data.has("contact_point"):
         return [], []
@@ -88,23 +73,23 @@ def _contacts(data: RodData, time: Floats, size: float) -> tuple[list[Dots], lis
     shape = (len(scenes), most, 3)
     points, forces = np.zeros(shape), np.zeros(shape)
     points[:] = 0.5 * (data.box[0] + data.box[1])
-    colour = np.full(shape[:2], HIDDEN)
+    colour = np.full(shape[:2], m.HIDDEN)
     for k, scene in enumerate(scenes):
         n = scene.points.shape[0]
         points[k, :n], forces[k, :n] = scene.points, scene.forces
-        colour[k, :n] = np.where(scene.slips, RED, BLUE)
+        colour[k, :n] = np.where(scene.slips, m.RED, m.BLUE)
     at = np.searchsorted(np.unique(rows), rows)
     points, forces, colour = points[at], forces[at], colour[at]
-    dots = [Dots(points, colour, 4.0, held=True)]
+    dots = [m.Dots(points, colour, 4.0, held=True)]
     force = data.largest_force
     if force <= 0.0:
         return dots, []
-    return dots, [Arrows(points, _ARROW * size / force * forces, colour, held=True)]
+    return dots, [m.Arrows(points, _ARROW * size / force * forces, colour, held=True)]
 
 
-def _partners(data: RodData, sound: Ints, time: Floats) -> list[Layer]:
+def _partners(data: RodData, sound: Ints, time: Floats) -> list[m.Layer]:
     """Return lines on the surfaces of rigid partners, near the rods."""
-    found: list[Layer] = []
+    found: list[m.Layer] = []
     for surface in data.scene(int(sound[0])).surfaces:
         step = max(1, int(np.sqrt(2.0 * surface[..., 0].size / _MOST_SURFACE)))
         rows = [*surface[::step], *np.swapaxes(surface, 0, 1)[::step]]
@@ -113,7 +98,7 @@ def _partners(data: RodData, sound: Ints, time: Floats) -> list[Layer]:
         if not pieces:
             continue
         starts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])])
-        colour = np.full((1, len(pieces)), GREY)
+        colour = np.full((1, len(pieces)), m.GREY)
         lines = np.concatenate(pieces)[None]
-        found.append(Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
+        found.append(m.Lines(lines, tuple(int(k) for k in starts), colour, width=0.5))
     return found

@@ -36,8 +36,7 @@ def main(folder: Path) -> None:
     width, height = (int(n) for n in scene["window"])
     plotter = pv.Plotter(off_screen=True, window_size=[width, height], lighting="light kit")
     plotter.set_background("white")
-    if scene["smooth"]:
-        plotter.enable_anti_aliasing("ssaa")
+    plotter.enable_anti_aliasing("ssaa")
     _aim(plotter, scene)
     for k in range(scene["position"].shape[0]):
         _paint(pv, plotter, scene, k)

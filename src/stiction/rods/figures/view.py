@@ -12,7 +12,16 @@ from stiction.errors import ModelError
 from stiction.rods.figures.data import RodData, Scene
 from stiction.rods.figures.partners import near
 
-__all__ = ["RODS", "ROLL_COLOUR", "SLIP_COLOUR", "View", "arrows", "rod_colours", "view_of"]
+__all__ = [
+    "RODS",
+    "ROLL_COLOUR",
+    "SLIP_COLOUR",
+    "View",
+    "arrows",
+    "rod_colours",
+    "turn_of",
+    "view_of",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,6 +53,15 @@ class View:
     arrow: float
 
 
+def turn_of(angles: tuple[float, float]) -> tuple[float, float]:
+    """Return azimuth and elevation [rad] of elevation and azimuth [degrees], checked."""
+    if np.shape(angles) != (2,) or not np.isfinite(angles).all():
+        got, needs = repr(angles), "elevation and azimuth in degrees"
+        why, try_ = "the rods are seen from there.", "for example view=(30.0, -60.0)."
+        raise ModelError("plot.scene.view", got, needs, why, try_)
+    return float(np.deg2rad(angles[1])), float(np.deg2rad(angles[0]))
+
+
 def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float]) -> View:
     """Return the view that shows all of the scenes.
 
@@ -53,15 +71,7 @@ def view_of(data: RodData, scenes: Sequence[Scene], angles: tuple[float, float])
 
     Verified by: tests/unit/rods/figures/test_figures.py::test_view_shows_every_node
     """
-    if np.shape(angles) != (2,) or not np.isfinite(angles).all():
-        raise ModelError(
-            "plot.scene.view",
-            repr(angles),
-            "elevation and azimuth in degrees",
-            "the rods are seen from there.",
-            "for example view=(30.0, -60.0).",
-        )
-    high, around = np.deg2rad(np.asarray(angles, dtype=np.float64))
+    around, high = turn_of(angles)
     out = np.array([np.cos(high) * np.cos(around), np.cos(high) * np.sin(around), np.sin(high)])
     right = np.array([-np.sin(around), np.cos(around), 0.0])
     up = np.cross(out, right)

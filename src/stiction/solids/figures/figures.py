@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stiction.plot.figures import Figures
@@ -40,6 +39,7 @@ class SolidFigures(Figures):
         "interface",
         "footprint",
     )
+    SECONDS = 6.0
 
     @functools.cached_property
     def _data(self) -> SolidData:
@@ -149,18 +149,3 @@ class SolidFigures(Figures):
 
         self._data.require("animate", "snapshot_time", "drawn_position")
         return movie_of(self._data, times_of(self._data, count))
-
-    def animate(self, path: str | Path, *, seconds: float = 6.0, fps: float = 15.0) -> Path:
-        """Write an animation and return its path; the suffix names the format.
-
-        Parameters
-        ----------
-        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
-        seconds : how long the animation plays
-        fps : frames per second
-        """
-        if Path(path).suffix.lower() == ".html" or self._data.in_space:
-            return super().animate(path, seconds=seconds, fps=fps)
-        from stiction.solids.figures.shapes import animate
-
-        return animate(self._data, path, seconds=seconds, fps=fps)

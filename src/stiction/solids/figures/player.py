@@ -9,22 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.player.movie import (
-    BLUE,
-    HIDDEN,
-    INK,
-    RED,
-    SHADES,
-    Arrows,
-    Cells,
-    Dots,
-    Layer,
-    Lines,
-    Movie,
-    Reading,
-    View,
-)
-from stiction.plot.player.sampling import between, held, marks_of
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import between, held, run_movie
 from stiction.solids.figures.data import SLIDES, SolidData
 
 __all__ = ["SolidFrames", "movie_of", "times_of"]
@@ -108,7 +94,7 @@ class SolidFrames:
         return np.where(follows, straight, last)
 
 
-def movie_of(data: SolidData, time: Floats) -> Movie:
+def movie_of(data: SolidData, time: Floats) -> m.Movie:
     """Return the movie of solids with frames at these times.
 
     Raises
@@ -123,38 +109,31 @@ def movie_of(data: SolidData, time: Floats) -> Movie:
     space = data.in_space
     places = places[..., _SHOWN] if space else places
     low, high = (f(places.reshape(-1, places.shape[2]), axis=0) for f in (np.nanmin, np.nanmax))
-    layers: list[Layer] = [_bodies(data, frames, places)]
+    shade, title = _shaded(data, frames)
+    layers: list[m.Layer] = [m.Cells(places, _cells(data), shade)]
     if data.has("rigid_x", "rigid_y"):
         rigid = np.stack([frames.body("rigid_x"), frames.body("rigid_y")], axis=2)
-        layers.append(Lines(rigid, (0,), np.full((1, 1), INK), width=2.5))
+        layers.append(m.Lines(rigid, (0,), np.full((1, 1), m.INK), width=2.5))
     if data.has("surface_x", "surface_y"):
         part = _touching(data, frames) if space else None
         layers += part if part is not None else _surfaces(data, frames, float((high - low)[1]))
     spare = 0.04 * float((high - low).max()) + np.array([0.0, 0.14, 0.0][: low.size]) * (high - low)
     shape = float(np.clip((high - low)[-1] / max(float((high - low)[0]), 1e-300), 0.2, 0.75))
-    axes = ("z", "x", "y") if space else ()
+    unit = "dimensionless" if data.plain else "m"
+    axes = ("z", "x", "y") if space else (f"x ({unit})", f"y ({unit})")
     readings = [
-        Reading(word, "", between(time, data.time, data.values(name)))
+        m.Reading(word, _unit(data, name), between(time, data.time, data.values(name)))
         for word, name in (("displacement", "displacement"), ("force", "force_x"))
         if data.has(name)
     ]
-    return Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes=_notes(frames),
-        time=time,
-        unit="" if data.run.time_unit == "1" else data.run.time_unit,
-        views=[View(_title(data), layers, low - spare, high + spare, axes, height=shape)],
-        marks=marks_of(data.run),
-        readings=readings,
-        keys=[(BLUE, "traction where it sticks"), (RED, "traction where it slides")],
-    )
+    views = [m.View(title, layers, low - spare, high + spare, axes, height=shape)]
+    keys = [(m.BLUE, "traction where it sticks"), (m.RED, "traction where it slides")]
+    return run_movie(data.run, time, views, _notes(frames), readings=readings, keys=keys)
 
 
-def _title(data: SolidData) -> str:
-    word = "first invariant of the stress: blue compressed, red stretched"
-    if data.has("area_stretch"):
-        word = "membranes: red where their area is stretched"
-    return f"{word}; dimensionless" if data.plain else word
+def _unit(data: SolidData, name: str) -> str:
+    unit = data.run.variables[name].unit
+    return "" if unit == "1" else unit
 
 
 def _notes(frames: SolidFrames) -> str:
@@ -170,24 +149,32 @@ def _notes(frames: SolidFrames) -> str:
     return "; ".join(words)
 
 
-def _bodies(data: SolidData, frames: SolidFrames, places: Floats) -> Cells:
-    cells = data.cells
-    if len(cells) > _MOST_CELLS:
-        cells = cells[style.few(len(cells), _MOST_CELLS)]
+def _shaded(data: SolidData, frames: SolidFrames) -> tuple[Ints, str]:
+    """Return the shades of the cells, and what their colours mean."""
     if data.has("area_stretch"):
         known = np.log(np.maximum(np.nan_to_num(frames.body("area_stretch"), nan=1.0), 1e-300))
+        words = "membranes: red where their area is stretched, the logarithm up to {0:.2g}"
     else:
         data.require("animate", "stress_trace")
         known = np.nan_to_num(frames.body("stress_trace"))
-    stress = known[:, cells].mean(axis=2)
+        unit = "" if data.plain else " Pa"
+        words = (
+            f"first invariant of the stress: blue compressed, red stretched, up to {{0:.2g}}{unit}"
+        )
+    stress = known[:, _cells(data)].mean(axis=2)
     limit = float(np.quantile(np.abs(stress), _CLIPPED)) or float(np.abs(stress).max()) or 1.0
     share = np.clip(stress / limit, -1.0, 1.0)
     # coarse steps of colour shrink well and nobody sees them
-    shade = np.round((0.5 + 0.5 * share) * 63.0) / 63.0 * SHADES
-    return Cells(places, cells, np.round(shade).astype(np.int64))
+    shade = np.round((0.5 + 0.5 * share) * 63.0) / 63.0 * m.SHADES
+    title = words.format(limit) + ("; dimensionless" if data.plain else "")
+    return np.round(shade).astype(np.int64), title
 
 
-def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer]:
+def _cells(data: SolidData) -> Ints:
+    return data.cells[style.few(len(data.cells), _MOST_CELLS)]
+
+
+def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[m.Layer]:
     """Return the surfaces as lines, and arrows of the tractions on them."""
     picked: list[Ints] = []
     starts: list[int] = []
@@ -197,7 +184,7 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer
         picked.append(mine[style.few(mine.size, _MOST_POINTS)])
     points = np.concatenate(picked)
     at = between(frames.time, data.time, frames.surface[:, points])
-    found: list[Layer] = [Lines(at, tuple(starts), np.full((1, len(starts)), INK), width=1.2)]
+    found: list[m.Layer] = [m.Lines(at, tuple(starts), np.full((1, len(starts)), m.INK), width=1.2)]
     if not data.has("normal_traction", "tangential_traction"):
         return found
     touching = np.flatnonzero(data.active(range(data.time.size)))
@@ -211,12 +198,12 @@ def _surfaces(data: SolidData, frames: SolidFrames, height: float) -> list[Layer
     slides = np.zeros(foot.shape[:2], dtype=bool)
     if data.has("slides"):
         slides = held(frames.time, data.time, data.values("slides")[:, touching]) == SLIDES
-    colour = np.where(slides, RED, BLUE)
-    colour[np.linalg.norm(vectors, axis=2) < 1e-3 * _ARROW * height] = HIDDEN
-    return [*found, Arrows(foot, vectors, colour)]
+    colour = np.where(slides, m.RED, m.BLUE)
+    colour[np.linalg.norm(vectors, axis=2) < 1e-3 * _ARROW * height] = m.HIDDEN
+    return [*found, m.Arrows(foot, vectors, colour)]
 
 
-def _touching(data: SolidData, frames: SolidFrames) -> list[Layer]:
+def _touching(data: SolidData, frames: SolidFrames) -> list[m.Layer]:
     """Return dots on surfaces in space: blue where they stick, red where they slide."""
     if not data.has("slides"):
         return []
@@ -227,8 +214,8 @@ def _touching(data: SolidData, frames: SolidFrames) -> list[Layer]:
     points = points[style.few(points.size, _MOST_DOTS)]
     at = between(frames.time, data.time, frames.surface[:, points][..., _SHOWN])
     state = held(frames.time, data.time, known[:, points])
-    colour = np.where(state == SLIDES, RED, np.where(state > 0.0, BLUE, HIDDEN))
-    return [Dots(at, colour, 1.6)]
+    colour = np.where(state == SLIDES, m.RED, np.where(state > 0.0, m.BLUE, m.HIDDEN))
+    return [m.Dots(at, colour, 1.6)]
 
 
 def tractions(data: SolidData, surface: Floats) -> Floats:

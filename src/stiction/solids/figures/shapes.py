@@ -1,16 +1,14 @@
-"""Deformed bodies coloured with stress, at a few moments and as a film."""
+"""Deformed bodies coloured with stress, at a few moments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.pictures import check_path, frame_times, picture_of, write_film
 from stiction.solids.figures.data import SolidData
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["animate", "shapes"]
+__all__ = ["shapes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,7 +29,6 @@ _CLIPPED = 0.995  # share of the points inside the scale; corners would use all 
 _LEFT, _RIGHT, _BOTTOM, _TITLE = 0.5, 0.72, 0.42, 0.2  # margins [in]
 _BETWEEN = 0.34  # between panels [in]
 _TALLEST = 8.0  # of the figure [in]
-_DPI = 120
 
 
 def shapes(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
@@ -90,7 +87,7 @@ def _panel(
 ) -> None:
     start = data.values("drawn_position")[0]
     ax.add_collection(_lines([start[line] for line in data.outlines], "#8a8a8a", 0.5, (0, (3, 2))))
-    draw(ax, data, k, limit)
+    _draw(ax, data, k, limit)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
     ax.set_aspect("equal")
@@ -101,10 +98,10 @@ def _panel(
     ax.set_title(data.state(time), size=style.FONT, color=style.INK, pad=3.0, loc="left")
 
 
-def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
-    """Draw the bodies and the rigid partner of a snapshot; return what was added."""
+def _draw(ax: Axes, data: SolidData, k: int, limit: float) -> None:
+    """Draw the bodies and the rigid partner of a snapshot."""
     places, cells = data.values("drawn_position")[k], data.cells
-    shading = ax.tripcolor(
+    ax.tripcolor(
         _triangles(places, cells),
         np.nan_to_num(data.values("stress_trace")[k]),
         shading="gouraud",
@@ -113,12 +110,10 @@ def draw(ax: Axes, data: SolidData, k: int, limit: float) -> list[Any]:
         vmax=limit,
         rasterized=True,
     )
-    edge = ax.add_collection(_lines([places[line] for line in data.outlines], style.INK, 0.5))
-    added: list[Any] = [shading, edge]
+    ax.add_collection(_lines([places[line] for line in data.outlines], style.INK, 0.5))
     if data.has("rigid_x", "rigid_y"):
         x, y = data.values("rigid_x")[k], data.values("rigid_y")[k]
-        added += ax.plot(x, y, color=style.INK, lw=1.4, solid_capstyle="butt", zorder=3.0)
-    return added
+        ax.plot(x, y, color=style.INK, lw=1.4, solid_capstyle="butt", zorder=3.0)
 
 
 def _triangles(places: Floats, cells: Ints) -> Triangulation:
@@ -183,41 +178,3 @@ def _scale(
     slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
     word = data.ratio("stress_trace") + ("" if data.plain else " (Pa)")
     slim.set_title(word, size=style.FONT, color=style.INK, pad=5.0 + (7.0 if clipped else 0.0))
-
-
-def animate(data: SolidData, path: str | Path, *, seconds: float, fps: float) -> Path:
-    """Write an animation of the snapshots and return its path; the suffix names the format.
-
-    Raises
-    ------
-    ModelError : if the format is not known or cannot be made here, if an option is no number,
-        or if the run holds no snapshots.
-    StoreError : if the file cannot be written.
-
-    Verified by: tests/unit/solids/figures/test_figures.py::test_animation_has_every_frame
-    """
-    path = check_path(path)
-    data.require("animate", *NEEDED)
-    taken = data.snapshot_time
-    times = frame_times((float(taken[0]), float(taken[-1])), seconds, fps)
-    picks = [int(np.argmin(np.abs(taken - t))) for t in times]
-    every = list(range(taken.size))
-    box = bounds(data, every)
-    limit, clipped = _limit(data, every)
-    wide = style.PAGE - _LEFT - _RIGHT
-    high = min(wide * (box[3] - box[2]) / (box[1] - box[0]), 4.5)
-    figure = style.new_figure(style.PAGE, high + _BOTTOM + _TITLE)
-    axes = style.grid(figure, margins=(_LEFT, _RIGHT, _BOTTOM, _TITLE))
-    ax = axes[0][0]
-    _panel(ax, data, 0, box, limit, below=True, left=True)
-    _scale(figure, axes, data, limit, clipped)
-    for artist in [*ax.collections[1:], *ax.lines]:
-        artist.remove()
-    pictures: dict[int, Any] = {}
-    for k in sorted(set(picks)):
-        added = draw(ax, data, k, limit)
-        ax.set_title(data.state(float(taken[k])), size=style.FONT, loc="left", pad=3.0)
-        pictures[k] = picture_of(figure, _DPI)
-        for artist in added:
-            artist.remove()
-    return write_film([pictures[k] for k in picks], path, fps, colours=160)

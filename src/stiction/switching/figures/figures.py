@@ -73,12 +73,17 @@ class FlowFigures(Figures):
 
         return energy_of_flow(self._data)
 
-    def movie(self, count: int) -> Movie:
-        """Return the path in the space of states, and the machine where it is known."""
+    def movie(self, count: int, *, window: tuple[float, float] | None = None) -> Movie:
+        """Return the path in the space of states, and the machine where it is known.
+
+        Parameters
+        ----------
+        window : begin and end of the times shown; default all
+        """
         from stiction.plot.player.sampling import frame_times
         from stiction.switching.figures.player import movie_of
 
-        return movie_of(self._data, frame_times(self.run, count))
+        return movie_of(self._data, frame_times(self.run, count, window))
 
     def events(self) -> PaperFigure:
         """Return a tick for every event, one line per kind."""

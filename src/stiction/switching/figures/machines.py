@@ -7,23 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.plot.player.movie import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    RED,
-    STUCK,
-    SURFACE,
-    Arrows,
-    Boxes,
-    Dots,
-    Ground,
-    Layer,
-    Lines,
-    Springs,
-    View,
-)
+from stiction.plot.player import movie as m
 
 if TYPE_CHECKING:
     from stiction.switching.figures.player import FlowFrames
@@ -36,10 +20,10 @@ _WHEEL = ("r", "v", "omega")
 _NEEDED = ("d", "gamma", "omega0", "m", "beta")
 _ROUND = 61
 _SPOKES = 8
-_BLOCKS = np.array([ORANGE, STUCK, BLUE])
+_BLOCKS = np.array([m.ORANGE, m.STUCK, m.BLUE])
 
 
-def wheel(frames: FlowFrames) -> View | None:
+def wheel(frames: FlowFrames) -> m.View | None:
     """Return the wheel on its turntable from above; None for other systems.
 
     The disk turns with omega, the turntable below it with omega0. The slider is at r e + d n, with
@@ -52,10 +36,10 @@ def wheel(frames: FlowFrames) -> View | None:
     data, system = frames.data, frames.data.run.system
     if data.names != _WHEEL or not all(hasattr(system, name) for name in _NEEDED):
         return None
-    d, gamma, omega0, m, beta = (float(getattr(system, name)) for name in _NEEDED)
+    d, gamma, omega0, mass, beta = (float(getattr(system, name)) for name in _NEEDED)
     knots, r, omega = frames.knots, frames.known("r"), frames.known("omega")
     # scaled time runs with dt = m (beta^2 + r^2) dtau
-    pace = np.ones(r.size) if data.run.time_unit != "1" else m * (beta**2 + r**2)
+    pace = np.ones(r.size) if data.run.time_unit != "1" else mass * (beta**2 + r**2)
     turned, clock = (_integral(knots, rate) for rate in (omega * pace, pace))
     theta, seconds = (np.interp(frames.time, knots, value) for value in (turned, clock))
     along = np.column_stack([np.cos(theta), np.sin(theta)])
@@ -69,22 +53,22 @@ def wheel(frames: FlowFrames) -> View | None:
     ends = np.stack([place - half * rolls, place + half * rolls], axis=1)
     slit = np.stack([d * across + s * 1.05 * reach * along for s in (-1.0, 1.0)], axis=1)
     mode = frames.mode()
-    none = np.full((1, 1), INK)
-    layers: list[Layer] = [
-        Lines(_circle(size), (0,), np.full((1, 1), SURFACE), filled=True),
+    none = np.full((1, 1), m.INK)
+    layers: list[m.Layer] = [
+        m.Lines(_circle(size), (0,), np.full((1, 1), m.SURFACE), filled=True),
         _spokes(omega0 * seconds, size),
-        Lines(slit, (0,), np.full((1, 1), GREY), width=5.0),
-        Lines(ends, (0,), none, width=6.0),
-        Dots(place[:, None], _BLOCKS[mode + 1][:, None], 5.0),
-        Dots(np.zeros((1, 1, 2)), none, 3.0),
+        m.Lines(slit, (0,), np.full((1, 1), m.GREY), width=5.0),
+        m.Lines(ends, (0,), none, width=6.0),
+        m.Dots(place[:, None], _BLOCKS[mode + 1][:, None], 5.0),
+        m.Dots(np.zeros((1, 1, 2)), none, 3.0),
         *_force(frames, place, side, size),
     ]
     corner = np.full(2, 1.05 * size)
     title = "from above: the turntable, the slit of the disk, the wheel and the friction on it"
-    return View(title, layers, -corner, corner, height=0.72)
+    return m.View(title, layers, -corner, corner, height=0.72)
 
 
-def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list[Layer]:
+def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list[m.Layer]:
     if "friction_force" not in frames.data.run.variables:
         return []
     force = frames.variable("friction_force")
@@ -92,7 +76,7 @@ def _force(frames: FlowFrames, place: Floats, side: Floats, size: float) -> list
     if most == 0.0:
         return []
     vectors = (0.3 * size / most * force)[:, None] * side
-    return [Arrows(place[:, None], vectors[:, None], np.full((1, 1), RED))]
+    return [m.Arrows(place[:, None], vectors[:, None], np.full((1, 1), m.RED))]
 
 
 def _integral(knots: Floats, rate: Floats) -> Floats:
@@ -106,16 +90,16 @@ def _circle(radius: float) -> Floats:
     return np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])[None]
 
 
-def _spokes(angle: Floats, size: float) -> Lines:
+def _spokes(angle: Floats, size: float) -> m.Lines:
     """Return short marks on the edge of the turntable, which show how it turns."""
     turn = angle[:, None] + 2.0 * np.pi / _SPOKES * np.arange(_SPOKES)
     way = np.stack([np.cos(turn), np.sin(turn)], axis=2)
     ends = np.stack([0.9 * size * way, size * way], axis=2).reshape(angle.size, -1, 2)
     starts = tuple(range(0, 2 * _SPOKES, 2))
-    return Lines(ends, starts, np.full((1, _SPOKES), GREY), width=2.0)
+    return m.Lines(ends, starts, np.full((1, _SPOKES), m.GREY), width=2.0)
 
 
-def belt(frames: FlowFrames) -> View | None:
+def belt(frames: FlowFrames) -> m.View | None:
     """Return blocks on a belt, hung on a wall and on each other; None for other systems.
 
     Verified by: tests/unit/switching/figures/test_player.py::test_blocks_ride_on_the_belt
@@ -131,22 +115,16 @@ def belt(frames: FlowFrames) -> View | None:
     gap = 2.2 * size
     rest = gap * np.arange(1.0, len(names) + 1.0)
     place, half = rest + x, 0.28 * size
-    rows = np.full(place.shape, half)
     wall = float((rest[0] + x[:, 0]).min()) - 1.2 * size
-    starts = np.hstack([np.full((place.shape[0], 1), wall), place[:, :-1] + half])
-    ends = np.stack([starts, place - half], axis=2).reshape(place.shape[0], -1)
     # sliding is the mode 0; off it, the sign of the slip against the belt
     surfaces = min(data.n_surface, len(names))
     modes = np.stack([frames.mode(min(i, surfaces - 1)) for i in range(len(names))], axis=1)
-    labels = tuple(str(i + 1) for i in range(len(names)))
+    numbers, linked = np.arange(len(names)) + 1, np.arange(len(names) + 1) < len(names)
     moved = speed * (frames.time - frames.time[0])
-    layers: list[Layer] = [
-        Ground(moved[:, None, None], 0.0, 0.4 * size),
-        Springs(np.stack([ends, np.full(ends.shape, half)], axis=2)),
-        Lines(np.array([[[wall, 0.0], [wall, 3.0 * half]]]), (0,), np.full((1, 1), INK), 2.0),
-        Boxes(np.stack([place, rows], axis=2), _BLOCKS[modes + 1], (half, half), labels),
-    ]
+    walls = np.array([wall, np.inf])
+    shown = {"numbers": numbers, "walls": walls, "linked": linked}
+    layers = m.row_of_blocks(place, _BLOCKS[modes + 1], half, moved, **shown)
     right = float(place.max()) + 2.0 * half
     low, high = np.array([wall - half, -half]), np.array([right, 4.0 * half])
     height = float(np.clip((high - low)[1] / (high - low)[0], 0.15, 0.5))
-    return View("blocks on the belt; hatched ones stick to it", layers, low, high, height=height)
+    return m.View("blocks on the belt; hatched ones stick to it", layers, low, high, height=height)

@@ -9,19 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.plot.player.movie import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    RED,
-    Dots,
-    Layer,
-    Movie,
-    Reading,
-    Trail,
-    View,
-)
-from stiction.plot.player.sampling import between, held, hermite, marks_of, slopes, unit_of
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import between, held, hermite, run_movie, slopes
 from stiction.switching.figures.data import FlowData, symbol
 from stiction.switching.figures.machines import belt, wheel
 
@@ -31,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # of h < 0, sliding, h > 0
-COLOURS = np.array([ORANGE, GREEN, BLUE])
+COLOURS = np.array([m.ORANGE, m.GREEN, m.BLUE])
 _SLIDE = 0
 
 
@@ -116,7 +105,7 @@ class FlowFrames:
         return self._one()
 
 
-def movie_of(data: FlowData, time: Floats) -> Movie:
+def movie_of(data: FlowData, time: Floats) -> m.Movie:
     """Return the movie of a flow with frames at these times."""
     frames = FlowFrames(data, time)
     views = [_space(frames)]
@@ -124,24 +113,22 @@ def movie_of(data: FlowData, time: Floats) -> Movie:
         found = picture(frames)
         if found is not None:
             views.append(found)
-    readings = [Reading(symbol(n), data.unit(n), frames.state(n)) for n in data.names[:4]]
+    readings = [m.Reading(symbol(n), data.unit(n), frames.state(n)) for n in data.names[:4]]
     present = set(frames.one_mode.tolist())
     words = {1: "h > 0", 0: "slides or sticks", -1: "h < 0"}
-    return Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes=_notes(data),
-        time=time,
-        unit=unit_of(data.run),
-        views=views,
-        marks=marks_of(data.run),
+    return run_movie(
+        data.run,
+        time,
+        views,
+        _notes(data),
         readings=readings,
-        keys=[(int(COLOURS[m + 1]), words[m]) for m in (1, 0, -1) if m in present]
-        + ([(RED, "determinism lost")] if data.losses else []),
+        keys=[(int(COLOURS[mode + 1]), words[mode]) for mode in (1, 0, -1) if mode in present]
+        + ([(m.RED, "determinism lost")] if data.losses else []),
         strip=COLOURS[np.stack([frames.mode(i) for i in range(data.n_surface)], axis=1) + 1],
     )
 
 
-_MACHINES: tuple[Callable[[FlowFrames], View | None], ...] = (wheel, belt)
+_MACHINES: tuple[Callable[[FlowFrames], m.View | None], ...] = (wheel, belt)
 
 
 def _notes(data: FlowData) -> str:
@@ -151,7 +138,7 @@ def _notes(data: FlowData) -> str:
     return "; ".join(words)
 
 
-def _space(frames: FlowFrames) -> View:
+def _space(frames: FlowFrames) -> m.View:
     """Return the path in the space of the first two or three states."""
     data = frames.data
     names = data.names[:3]
@@ -164,18 +151,18 @@ def _space(frames: FlowFrames) -> View:
     places = np.column_stack(states)
     keep = _kept(places, frames.one_mode)
     colour = COLOURS[frames.one_mode + 1]
-    layers: list[Layer] = [Trail(places[keep], frames.knots[keep], colour[keep])]
+    layers: list[m.Layer] = [m.Trail(places[keep], frames.knots[keep], colour[keep])]
     lost = [time for time, _ in data.losses]
     if lost:
         at = np.searchsorted(frames.knots, lost).clip(0, frames.knots.size - 1)
-        layers.append(Dots(places[None, at], np.full((1, at.size), RED), size=5.0))
+        layers.append(m.Dots(places[None, at], np.full((1, at.size), m.RED), size=5.0))
     layers.append(
-        Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0)
+        m.Dots(np.column_stack(shown)[:, None, :], COLOURS[frames.mode() + 1][:, None], 6.0)
     )
     low, high = places.min(axis=0), places.max(axis=0)
     spare = np.where(high > low, 0.05 * (high - low), np.maximum(0.05 * np.abs(high), 1e-12))
     title = "the path in the space of the states" if len(labels) > 2 else "the path"
-    return View(title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72)
+    return m.View(title, layers, low - spare, high + spare, tuple(labels), equal=False, height=0.72)
 
 
 _MOST_POINTS = 6000

@@ -18,7 +18,7 @@ def test_every_format_is_written(blocks, tmp_path):
     path = blocks.animate(tmp_path / "new" / "x.gif", seconds=0.5, fps=8.0)
     with Image.open(path) as image:
         assert image.n_frames >= 3  # equal ones are one
-        assert image.size == (840, 328)
+        assert image.size == (840, 396)
     assert blocks.animate(tmp_path / "x.html").stat().st_size < 200_000
     assert blocks.animate()._repr_html_().startswith("<iframe")
 

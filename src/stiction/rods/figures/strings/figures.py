@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stiction.core.run import Run
@@ -27,6 +26,7 @@ class StringFigures(Figures):
     """
 
     NAMES = ("overview", "field", "spectrum", "paths", "section", "contact", "energy")
+    SECONDS, FPS = 8.0, 20.0
 
     @functools.cached_property
     def _data(self) -> StringData:
@@ -104,35 +104,14 @@ class StringFigures(Figures):
 
         return growth(self._data, other)
 
-    def movie(self, count: int, window: tuple[float, float] | None = None) -> Movie:
-        """Return both strings, with the contact that moves along them."""
-        from stiction.plot.player.sampling import frame_times
-        from stiction.rods.figures.strings.player import movie_of
-
-        span = None if window is None else self._data.window(window)
-        return movie_of(self._data, frame_times(self.run, count, span))
-
-    def animate(
-        self,
-        path: str | Path,
-        *,
-        seconds: float = 8.0,
-        fps: float = 20.0,
-        window: tuple[float, float] | None = None,
-    ) -> Path:
-        """Write an animation of both strings and return its path; the suffix names the format.
+    def movie(self, count: int, *, window: tuple[float, float] | None = None) -> Movie:
+        """Return both strings, with the contact that moves along them.
 
         Parameters
         ----------
-        path : ends in .html (a page with a player), .gif, or .mp4 (needs the program ffmpeg)
-        seconds : how long the animation plays
-        fps : frames per second
         window : begin and end of the times shown; default all
         """
-        if Path(path).suffix.lower() == ".html":
-            from stiction.plot.player.page import write_page
+        from stiction.plot.player.sampling import frame_times
+        from stiction.rods.figures.strings.player import movie_of
 
-            return write_page(lambda count: self.movie(count, window), Path(path), seconds)
-        from stiction.rods.figures.strings.film import animate
-
-        return animate(self._data, path, seconds=seconds, fps=fps, window=window)
+        return movie_of(self._data, frame_times(self.run, count, window))

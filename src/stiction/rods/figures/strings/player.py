@@ -6,17 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.plot.player.movie import (
-    BLUE,
-    ORANGE,
-    RED,
-    Dots,
-    Lines,
-    Movie,
-    Reading,
-    View,
-)
-from stiction.plot.player.sampling import hermite, marks_of, unit_of
+from stiction.plot.player import movie as m
+from stiction.plot.player.sampling import hermite, run_movie
 from stiction.rods.figures.strings.data import STRINGS, StringData
 
 __all__ = ["movie_of"]
@@ -24,32 +15,25 @@ __all__ = ["movie_of"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_NODES = 101
-_COLOURS = {"u": BLUE, "v": ORANGE}
+_COLOURS = {"u": m.BLUE, "v": m.ORANGE}
 
 
-def movie_of(data: StringData, time: Floats) -> Movie:
+def movie_of(data: StringData, time: Floats) -> m.Movie:
     """Return the movie of both strings with frames at these times.
 
     Verified by: tests/unit/rods/figures/strings/test_player.py::test_frames_are_the_saved_waves
     """
     readings = [
-        Reading(word, "", hermite(time, data.time, data.contact(name), data.values(f"{s}_rate")))
+        m.Reading(word, "", hermite(time, data.time, data.contact(name), data.values(f"{s}_rate")))
         for word, name, s in (("s₁", "u", "s1"), ("s₂", "v", "s2"))
     ]
     plain = data.run.time_unit == "1"
-    return Movie(
-        title=f"{data.run.system_name}, {data.run.method_name}",
-        notes="dimensionless" if plain else "",
-        time=time,
-        unit=unit_of(data.run),
-        views=[_view(data, name, time) for name in STRINGS],
-        marks=marks_of(data.run),
-        readings=readings,
-        keys=[(BLUE, "u"), (ORANGE, "v"), (RED, "contact")],
-    )
+    views, notes = [_view(data, name, time) for name in STRINGS], "dimensionless" if plain else ""
+    keys = [(m.BLUE, "u"), (m.ORANGE, "v"), (m.RED, "contact")]
+    return run_movie(data.run, time, views, notes, readings=readings, keys=keys)
 
 
-def _view(data: StringData, name: str, time: Floats) -> View:
+def _view(data: StringData, name: str, time: Floats) -> m.View:
     x, length, wave = data.place(name), data.length(name), data.values(name)
     nodes = style.few(x.size, _MOST_NODES)
     moved = hermite(time, data.time, wave[:, nodes], data.values(f"{name}_t")[:, nodes])
@@ -65,12 +49,12 @@ def _view(data: StringData, name: str, time: Floats) -> View:
     high = np.array([_at(k, nodes_x, row) for k, row in zip(inside, moved, strict=True)])
     size = 1.15 * (style.largest(wave) or 1.0)
     layers = [
-        Lines(points, (0,), np.full((1, 1), _COLOURS[name]), width=2.0),
-        Dots(np.column_stack([inside, high])[:, None], np.full((1, 1), RED), 5.0, held=True),
+        m.Lines(points, (0,), np.full((1, 1), _COLOURS[name]), width=2.0),
+        m.Dots(np.column_stack([inside, high])[:, None], np.full((1, 1), m.RED), 5.0, held=True),
     ]
     low, top = np.array([0.0, -size]), np.array([length, size])
     axes = (f"place on {name}", f"displacement {name}")
-    return View(f"string {name}", layers, low, top, axes, equal=False, height=0.55)
+    return m.View(f"string {name}", layers, low, top, axes, equal=False, height=0.55)
 
 
 def _at(place: float, x: Floats, wave: Floats) -> float:

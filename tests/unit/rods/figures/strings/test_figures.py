@@ -298,7 +298,7 @@ def test_animation_has_every_frame(run, tmp_path):
     path = figures_of(run).animate(tmp_path / "strings.gif", seconds=0.6, fps=10.0)
     with Image.open(path) as film:
         assert film.n_frames == 6
-        assert film.size == (408, 360)
+        assert film.size == (840, 324)
     with pytest.raises(ModelError, match=r"\.gif, \.mp4, \.html"):
         figures_of(run).animate(tmp_path / "strings.avi")
     with pytest.raises(ModelError, match="seconds"):
