@@ -192,7 +192,7 @@ def jumped(v: float, z: Any, p: Any) -> float:
     return 0.0
 
 
-@kernel
+@kernel(allocates=True)
 def _row(p: Any) -> Vector:
     k, s = int(p[N_PARAMETER]), int(p[N_STATE])
     return carray(p, (HEADER + k + MATRIX * s + s * s,))
