@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Vector
-from stiction.numerics.jit import kernel, py_function
+from stiction.numerics.jit import kernel
 
 __all__ = [
     "DEPTH",
@@ -72,14 +72,7 @@ def tail_from_samples() -> Floats:
     return np.ascontiguousarray(np.linalg.inv(basis)[-2:])
 
 
-def _horner(c: Floats, count: int, s: float) -> float:
-    value, s = 0.0, float(s)
-    for one in reversed(c[:count].tolist()):
-        value = value * s + one
-    return value
-
-
-@kernel(plain=_horner)
+@kernel
 def horner(c: Floats, count: int, s: float) -> float:
     """Return c[0] + c[1] s + ... + c[count-1] s^(count-1)."""
     value = 0.0
@@ -132,16 +125,7 @@ def first_fall(b: Vector, work: Matrix) -> float:
     return low if width == 0.0 else _refine_bernstein(b, low, low + width, work[DEPTH + 1])
 
 
-def _first_root(c: Floats, count: int, work: Floats) -> float:
-    """Look at sizes before anything else: most polynomials have no root."""
-    first, *others = c[:count].tolist()
-    swing = 0.0
-    for one in others:
-        swing += abs(one)
-    return NONE if first > swing else py_function(first_root)(c, count, work)
-
-
-@kernel(plain=_first_root)
+@kernel
 def first_root(c: Floats, count: int, work: Floats) -> float:
     """Return the first s in (0, 1) where the polynomial falls to zero, or NONE.
 
@@ -249,22 +233,7 @@ def _refine_bernstein(b: Vector, low: float, high: float, work: Vector) -> float
     return s
 
 
-def _to_bernstein_at_once(c: Floats, count: int, b: Floats) -> None:
-    b[:count] = c[:count] / _binomials(count)
-    for j in range(1, count):
-        b[j:count] += b[j - 1 : count - 1]
-
-
-@functools.cache
-def _binomials(count: int) -> Floats:
-    made, binomial = [], 1.0
-    for j in range(count):
-        made.append(binomial)
-        binomial = binomial * (count - 1 - j) / (j + 1)
-    return np.array(made)
-
-
-@kernel(plain=_to_bernstein_at_once)
+@kernel
 def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
     degree = count - 1
     binomial = 1.0
@@ -276,16 +245,7 @@ def _to_bernstein(c: Floats, count: int, b: Floats) -> None:
             b[i] += b[i - 1]
 
 
-def _sign_changes_in_list(b: Floats, count: int) -> int:
-    changes, last = 0, 1.0
-    for one in b[:count].tolist():
-        if one * last < 0.0:
-            changes += 1
-            last = -last
-    return changes
-
-
-@kernel(plain=_sign_changes_in_list)
+@kernel
 def _sign_changes(b: Floats, count: int) -> int:
     changes = 0
     last = 1.0
@@ -296,14 +256,7 @@ def _sign_changes(b: Floats, count: int) -> int:
     return changes
 
 
-def _halve_at_once(b: Floats, left: Floats, count: int) -> None:
-    left[0] = b[0]
-    for level in range(1, count):
-        b[: count - level] = 0.5 * (b[: count - level] + b[1 : count - level + 1])
-        left[level] = b[0]
-
-
-@kernel(plain=_halve_at_once)
+@kernel
 def _halve(b: Floats, left: Floats, count: int) -> None:
     """Split by de Casteljau at the middle: the left half into `left`, the right stays in b."""
     left[0] = b[0]
@@ -313,13 +266,7 @@ def _halve(b: Floats, left: Floats, count: int) -> None:
         left[level] = b[0]
 
 
-def _refine_in_list(c: Floats, count: int, low: float, high: float) -> float:
-    """Do as `_refine` with numbers of Python, which are faster one by one."""
-    numbers = c[:count].tolist()
-    return py_function(_refine)(numbers, count, float(low), float(high))
-
-
-@kernel(plain=_refine_in_list)
+@kernel
 def _refine(c: Floats, count: int, low: float, high: float) -> float:
     """Return the one root in [low, high], positive at low: Newton kept inside a bracket."""
     s = 0.5 * (low + high)

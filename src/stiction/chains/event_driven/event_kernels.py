@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven import plain_steps
 from stiction.chains.event_driven.root_kernels import leading_zeros, slip_series
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import (
@@ -16,7 +15,7 @@ from stiction.chains.event_driven.state import (
 from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
 from stiction.chains.event_driven.touch_kernels import fall, is_clear, spread
 from stiction.numerics.event_localisation import NONE, first_root
-from stiction.numerics.jit import kernel, py_function
+from stiction.numerics.jit import kernel
 
 __all__ = ["first_events"]
 
@@ -30,18 +29,7 @@ _TOLD = 1e-9
 _LONG = 0.1
 
 
-def _only_where_needed(
-    p: Problem, state: State, s: Scratch, count: int, tau: float, t: float
-) -> tuple[float, float]:
-    """Search only where the size of the series does not exclude an event."""
-    found = s.active[:count]
-    s.root[found], s.touch[found], s.open[found] = np.inf, np.inf, np.inf
-    left = plain_steps.may_meet_an_event(p, state, s, count, tau)
-    search = py_function(first_events)
-    return search(p, state, s._replace(active=left), left.size, tau, t)
-
-
-@kernel(plain=_only_where_needed)
+@kernel
 def first_events(
     p: Problem, state: State, s: Scratch, count: int, tau: float, t: float
 ) -> tuple[float, float]:

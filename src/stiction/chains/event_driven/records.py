@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven import plain_records
 from stiction.chains.event_driven.series_kernels import energies, evaluate, load_at
 from stiction.chains.event_driven.state import (
     Events,
@@ -94,7 +93,7 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
         state.shown[i] = state.mode[i]
 
 
-@kernel(plain=plain_records.save_until)
+@kernel
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
@@ -122,7 +121,7 @@ def save_until(
         now.saved += 1
 
 
-@kernel(plain=plain_records.save_rest)
+@kernel
 def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
     """Fill the saving times that are left with the state of rest."""
     now = state.progress[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.plain_series import whole
 from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
 
@@ -17,31 +16,7 @@ Floats = npt.NDArray[np.float64]
 _NOISE = 1e-12
 
 
-def _leading_zeros_in_list(c: Floats, start: int, size: int, tau: float) -> int:
-    terms, largest, power, tau = c[:size].tolist(), 0.0, 1.0, float(tau)
-    for one in terms:
-        largest = max(largest, abs(one) * power)
-        power *= tau
-    power = _whole_power(tau, int(start))
-    for k in range(start, size):
-        if abs(terms[k]) * power > _NOISE * largest:
-            return k
-        power *= tau
-    return size
-
-
-def _whole_power(base: float, exponent: int) -> float:
-    """Return a power as compiled code makes it, by squaring."""
-    value = 1.0
-    while exponent > 0:
-        if exponent & 1:
-            value *= base
-        exponent >>= 1
-        base *= base
-    return value
-
-
-@kernel(plain=_leading_zeros_in_list)
+@kernel
 def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
     """Return the first index >= start whose term counts at tau; size when none does."""
     largest, power = 0.0, 1.0
@@ -56,15 +31,7 @@ def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
     return size
 
 
-def _slip_series_at_once(
-    x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
-) -> int:
-    poly[:order] = sign * rate * whole(1, order + 1) * x[1 : order + 1, i + 1]
-    poly[0] -= sign * belt
-    return order
-
-
-@kernel(plain=_slip_series_at_once)
+@kernel
 def slip_series(
     x: Floats, poly: Floats, i: int, sign: int, order: int, rate: float, belt: float
 ) -> int:
@@ -75,19 +42,7 @@ def slip_series(
     return order
 
 
-def _root_from_at_once(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
-    if start >= size:
-        return np.inf
-    powers = np.full(size - start, tau)
-    powers[0] = 1.0
-    poly[: size - start] = poly[start:size] * np.multiply.accumulate(powers)
-    if poly[0] <= 0.0:
-        return 0.0
-    root = first_root(poly, size - start, bernstein)
-    return np.inf if root == NONE else root * tau
-
-
-@kernel(plain=_root_from_at_once)
+@kernel
 def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float) -> float:
     """Return the first root in (0, tau] of `poly`, whose first `start` terms are zero."""
     if start >= size:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven import plain_series
+from stiction.chains.event_driven import numpy_series
 from stiction.chains.event_driven.state import Problem, Scratch
 from stiction.laws.law_kernels import law_value, share_term
 from stiction.numerics.callback import call
@@ -79,7 +79,7 @@ def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
             factor *= p.sine_frequency[j] / (p.rate * (k + 1))
 
 
-@kernel(plain=plain_series.expand)
+@kernel(plain=numpy_series.expand)
 def expand(
     p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
 ) -> None:
@@ -247,7 +247,7 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
     return p.rate * v - p.belt
 
 
-@kernel(plain=plain_series.evaluate)
+@kernel
 def evaluate(
     p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
@@ -311,7 +311,7 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
                 _link_power(x, s.viscous, i + 1, order, p.link_c[i + 1] * omega)
 
 
-@kernel(plain=plain_series.load_power)
+@kernel
 def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, order: int) -> None:
     """Add the work of the load on the mass in column c, of which it takes a share."""
     for j in range(order - 1):
@@ -321,7 +321,7 @@ def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, ord
             work[j + k] += share * load[j] * k * x[k, c] / (j + k)
 
 
-@kernel(plain=plain_series.link_power)
+@kernel
 def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float) -> None:
     """Add the heat of one damper; `factor` is its damping times the rate of tau."""
     if factor == 0.0:
@@ -334,7 +334,7 @@ def _link_power(x: Floats, viscous: Floats, link: int, order: int, factor: float
             viscous[j + k - 1] += one * k * (x[k, link + 1] - x[k, link]) / (j + k - 1)
 
 
-@kernel(plain=plain_series.friction_power)
+@kernel
 def _friction_power(
     x: Floats,
     mu: Floats,
@@ -366,7 +366,7 @@ def _friction_power(
         work[j + 1] -= one * belt / (j + 1)
 
 
-@kernel(plain=plain_series.energies)
+@kernel
 def energies(p: Problem, t: float, x: Floats, v: Floats) -> tuple[float, float]:
     """Return kinetic and stored energy [J] of the state x, v by (n + 2,)."""
     kinetic, stored = 0.0, 0.0

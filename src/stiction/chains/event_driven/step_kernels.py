@@ -14,7 +14,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven import plain_steps
 from stiction.chains.event_driven.event_kernels import first_events
 from stiction.chains.event_driven.records import (
     column,
@@ -239,7 +238,7 @@ def _find_piece(p: Problem, state: State, t: float) -> None:
         now.piece += 1
 
 
-@kernel(plain=plain_steps.active)
+@kernel
 def _active(p: Problem, state: State, s: Scratch) -> int:
     """List the masses whose motion or drive changes with time."""
     n = p.mass.size
@@ -323,7 +322,7 @@ def _lay_out(p: Problem, state: State, s: Scratch, t: float) -> int:
     return count
 
 
-@kernel(plain=plain_steps.start_series)
+@kernel
 def _start_series(p: Problem, state: State, s: Scratch, count: int) -> None:
     for c in range(p.mass.size + 2):
         s.x[0, c] = state.x[c]
@@ -422,7 +421,7 @@ def _reach_of_share(p: Problem, mode: Ints, s: Scratch, count: int, tau: float) 
     return tau
 
 
-@kernel(plain=plain_steps.norms)
+@kernel
 def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
     """Write the largest coefficient of each order."""
     for k in range(top + 1):
@@ -449,7 +448,7 @@ def note_given(now: Progress, gain: float) -> None:
     now.given -= gain
 
 
-@kernel(plain=plain_steps.heat_up)
+@kernel
 def _heat_up(state: State, s: Scratch, count: int, size: int, tau: float) -> None:
     """Add the friction heat of a step to every moving mass."""
     for a in range(count):

@@ -21,14 +21,7 @@ Floats = npt.NDArray[np.float64]
 _MOST = 8
 
 
-def _spread_at_once(c: Floats, start: int, size: int, tau: float) -> int:
-    powers = np.full(size - start, tau)
-    powers[:1] = 1.0
-    c[: size - start] = c[start:size] * np.multiply.accumulate(powers)
-    return size - start
-
-
-@kernel(plain=_spread_at_once)
+@kernel
 def spread(c: Floats, start: int, size: int, tau: float) -> int:
     """Write the terms from `start` on, over tau^start, in shares of a step; return how many."""
     power = 1.0
@@ -38,15 +31,7 @@ def spread(c: Floats, start: int, size: int, tau: float) -> int:
     return size - start
 
 
-def _is_clear_in_list(c: Floats, count: int) -> bool:
-    first, *others = c[:count].tolist()
-    swing = 0.0
-    for one in others:
-        swing += abs(one)
-    return bool(first > swing)
-
-
-@kernel(plain=_is_clear_in_list)
+@kernel
 def is_clear(c: Floats, count: int) -> bool:
     """Return whether the sizes of the terms alone keep a polynomial above zero on [0, 1]."""
     swing = 0.0

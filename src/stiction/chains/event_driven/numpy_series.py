@@ -1,0 +1,98 @@
+"""The series of a step by NumPy, over all masses at once, for runs without a compiler.
+
+Every number is made by the same operations in the same order as in `series_kernels.expand`, so
+that both give the same bits. The plain run of `burridge-knopoff` takes 6.5 s without it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.state import Problem, Scratch
+from stiction.laws.law_kernels import share_term, shares_at
+
+__all__ = ["expand"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Place = slice | Ints
+# the coefficients of a polynomial that stands for a fitted mu(v)
+FIT = 7
+
+
+def _place(active: Ints, count: int) -> Place:
+    """Return where the active masses stand in a row, as a slice if they are neighbours."""
+    if count > 0 and active[count - 1] - active[0] + 1 == count:
+        return slice(int(active[0]), int(active[0]) + count)
+    return active[:count].copy()
+
+
+def _shifted(place: Place, by: int) -> Place:
+    if isinstance(place, slice):
+        return slice(place.start + by, place.stop + by)
+    return place + by
+
+
+def expand(
+    p: Problem, t: float, active: Ints, count: int, mode: Ints, lead: Ints, s: Scratch
+) -> None:
+    """Fill the series of the active masses; see `series_kernels.expand`."""
+    if count == 0:
+        return
+    at = _place(active, count)
+    c, before, after = _shifted(at, 1), at, _shifted(at, 2)
+    omega, x, links = p.rate, s.x, _shifted(at, 1)
+    k_left, k_right, c_left, c_right = p.link_k[at], p.link_k[links], p.link_c[at], p.link_c[links]
+    share, plate_k, mass, low = p.share[at], p.plate_k[at], p.mass[at], p.mu_kinetic[at]
+    sign, drop = mode[at], p.mu_static[at] - low
+    moves, weight = sign != 0, sign * p.normal[at]
+    any_moves, zeros = bool(moves.any()), np.where(moves, lead[at], 0)
+    most = int(zeros.max())
+    place, rate = x[0], x[1]
+    for k in range(p.order - 1):
+        spin = omega * (k + 1)
+        scale = 1.0 / (omega * omega * (k + 1) * (k + 2))
+        plate = p.plate_speed * t if k == 0 else p.plate_speed / omega if k == 1 else 0.0
+        middle, swing = place[c], rate[c]
+        left = k_left * (middle - place[before])
+        right = k_right * (place[after] - middle)
+        left += c_left * spin * (swing - rate[before])
+        right += c_right * spin * (rate[after] - swing)
+        force = right - left + share * s.load[k] + plate_k * (plate - middle)
+        s.drive[k, at] = force
+        place, rate = rate, x[k + 2]
+        if not any_moves:
+            continue
+        if p.share_address != 0:
+            term: Floats | float = (low if k == 0 else 0.0) + drop * _share(
+                p, k, active[:count], mode, s
+            )
+        elif p.fitted:
+            term = s.mu[at, k] if k < FIT else 0.0
+        else:
+            term = low if k == 0 else 0.0
+        force -= weight * term
+        if k + 1 < most:
+            force[k + 1 < zeros] = 0.0
+        rate[c] = np.where(moves, force / mass * scale, rate[c])
+
+
+def _share(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
+    """Return coefficient k of the law's share of the active masses, 0 for those that stick."""
+    moving = active[mode[active] != 0]
+    together = shares_at(p.share_address) if k > 0 else None
+    sign = mode[moving]
+    if together is not None:
+        w = sign * (p.rate * s.x[1, moving + 1] - p.belt)
+        speeds, known = s.x[1 : k + 2, moving + 1], s.mu[moving, :k].T
+        s.mu[moving, k] = together(k, w, sign * p.rate, speeds, known, moving)
+    else:
+        for i in moving.tolist():
+            one = mode[i]
+            w = one * (p.rate * s.x[1, i + 1] - p.belt)
+            row = p.law_start + i * p.law_step
+            s.mu[i, k] = share_term(p.share_address, k, w, one * p.rate, s.x, s.mu, i, row)
+    found = np.zeros(active.size)
+    found[mode[active] != 0] = s.mu[moving, k]
+    return found
