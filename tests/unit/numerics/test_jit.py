@@ -178,3 +178,24 @@ def test_every_kernel_of_the_package_is_known_by_its_name():
         plain = one.py_func
         if plain.__module__.startswith("stiction.") and "<" not in plain.__qualname__:
             assert getattr(importlib.import_module(plain.__module__), plain.__qualname__) is one
+
+
+def test_no_kernel_that_counts_references_takes_parts_of_arrays():
+    """A kernel that borrows returns parts of arrays uncounted: one that counts would free them."""
+    import ast
+    import pathlib
+
+    lends, counts = set(), {}
+    for path in pathlib.Path(jit.__file__).parents[1].rglob("*.py"):
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(one, ast.FunctionDef):
+                continue
+            made = " ".join(ast.unparse(decorator) for decorator in one.decorator_list)
+            if "kernel" in made and "views=True" in made:
+                lends.add(one.name)
+            if "kernel" in made and "allocates=True" in made:
+                calls = (call.func for call in ast.walk(one) if isinstance(call, ast.Call))
+                counts[one.name] = {name.id for name in calls if isinstance(name, ast.Name)}
+    assert len(lends) > 10
+    assert len(counts) > 30
+    assert [name for name, called in counts.items() if called & lends] == []
