@@ -213,7 +213,7 @@ class KernelCache:
                 if found is not None:
                     self._name(found.library, signature)
                     return found
-        if getattr(self._library, "announced", False):
+        if getattr(self._library, "emits", False) and not clock.nested():
             name = self._function.__name__
             clock.announce(self._function.__module__, name, size_of(self._function))
         return None

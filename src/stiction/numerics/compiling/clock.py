@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = ["announce", "compiling", "hush", "silent", "spent"]
+__all__ = ["announce", "compiling", "hush", "nested", "silent", "spent"]
 
 # compiling an instruction of Python takes as long as this many turns of an empty loop
 _TURNS_PER_INSTRUCTION = 75_000
@@ -40,6 +40,11 @@ def compiling() -> Iterator[None]:
         _CLOCK.depth -= 1
         if _CLOCK.depth == 0:
             _CLOCK.spent += time.perf_counter() - begin
+
+
+def nested() -> bool:
+    """Return whether this is said within another compilation, which was announced as a whole."""
+    return _CLOCK.depth > 0
 
 
 def hush() -> None:

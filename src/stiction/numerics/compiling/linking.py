@@ -174,8 +174,6 @@ class OuterLibrary(codegen.JITCodeLibrary):
     """
 
     emits = True
-    # whether a word is said before it is compiled
-    announced = True
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
@@ -244,9 +242,6 @@ class ApartLibrary(OuterLibrary):
     ----------
     origin : as that of an inner kernel
     """
-
-    # the kernel that needs it was, with all below
-    announced = False
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
@@ -425,8 +420,7 @@ def c_function(function: Callable[..., object], kind: Any) -> Any:
     _allow_helpers(plain_function(function))
     made: Any = CFunc(function, kind, locals={}, options=options, pipeline_class=_OuterPipeline)
     made._cache = KernelCache(function, "C function", OuterLibrary)
-    with clock.compiling():
-        made.compile()
+    made.compile()
     return made
 
 

@@ -262,7 +262,7 @@ class MortarPass(CutPass):
             threshold, by_gap, _ = slide_threshold(forms.gap, traction, slope, span, c_t)
             (zeta,), (span,) = along(met.element, met.xi[None], self.partner.knots)
             if self.around:
-                # of a closed partner: without the leap where its coordinate begins anew
+                # of a closed partner: without the jump where its coordinate begins anew
                 (middle,), _ = along(found.element, found.xi.T, self.partner.knots)
                 zeta = middle[cell] + self._short(zeta - middle[cell])
             way = zeta - np.where(history.has_origin, history.origin[:, 0], 0.0)[cell]

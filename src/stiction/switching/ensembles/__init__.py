@@ -1,1 +1,1 @@
-"""Many starts of one flow in one call, on processors and graphics cards."""
+"""Many starts of one flow in one call, on all cores."""

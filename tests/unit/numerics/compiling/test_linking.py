@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 
+from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.linking import (
     ApartLibrary,
     InnerLibrary,
@@ -311,3 +312,22 @@ def test_symbols_of_structured_arrays_are_the_same_in_all_processes(tmp_path):
     ]
     assert "x_of" in names[0]
     assert names[0] == names[1]
+
+
+def test_what_python_calls_is_announced_and_nothing_below_it(monkeypatch, tmp_path):
+    """A kernel apart too, if Python is the one that calls it."""
+    monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path))
+    said = []
+    monkeypatch.setattr(clock, "announce", lambda module, name, size: said.append(name))
+
+    @kernel(apart=True)
+    def below(x):
+        return x + 1.0
+
+    @kernel(apart=True)
+    def above(x):
+        return 2.0 * below(x)
+
+    with running("compiled"):
+        assert above(3.0) == 8.0
+    assert said == ["above"]
