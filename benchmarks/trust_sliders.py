@@ -4,9 +4,10 @@ A half disc is pressed on a crest of a wavy block and dragged along it, with adh
 that acts under tension. The closest-point projection jumps from crest to crest, and most cells
 meet several elements of the partner. Twelve sliders vary radius, ratio of the meshes, pressure and
 which body owns the integral; twelve more are drawn by a seed, with units, frames and orders of the
-bodies. At the default `work_tolerance` the work integrals end at their bound of evaluations in most
-steps, so that ledgers close to 5e-8 to 6e-6; the campaign asks for 1e-5. `drag` with two distances
-closes a cycle.
+bodies. `drag` with two distances closes a cycle.
+
+The campaign asks for 1e-7, which 21 of the 24 miss: at the default `work_tolerance` the work
+integrals end at their bound of evaluations in most steps, and ledgers close to 5e-8 to 6e-6.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tally import Tally
 import stiction as st
 from stiction import solids as so
 
-WAVES, HIGH, LEDGER = 3, 0.25, 1e-5
+WAVES, HIGH, LEDGER = 3, 0.25, 1e-7
 
 
 @dataclass(frozen=True)

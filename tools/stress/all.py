@@ -69,7 +69,7 @@ ROWS = {
     "strict_python": Row(
         "python -X dev, -W error, 8 on an empty cache: 0 words", "presets=slip-wave processes=3"
     ),
-    "digest_cost": Row("digests of 100 MB: at most 10 % of a run", "rounds=3"),
+    "digest_cost": Row("digests of 100 MB: at most 2 % of a run", "rounds=3"),
     "bits": Row(
         "the same bits twice, in threads, in other units", "names=baseline", "names=baseline"
     ),
@@ -83,7 +83,7 @@ ROWS = {
     "trust_plates": Row("plates: bifurcation within 0.1 % of the exact load"),
     "trust_replay": Row("300 replays: honest runs held, all damage seen"),
     "trust_rods": Row("300 drops of rods: every overlap is reported"),
-    "trust_sliders": Row("24 sliders on waves: ledgers within 5e-6"),
+    "trust_sliders": Row("24 sliders on waves: ledgers within 1e-7"),
     "trust_snap": Row("snap-off: 2 % of continuation, ledger 1e-6"),
     "trust_switching": Row("10,000 grazing orbits: 0 wrong without a word"),
     "trust_theta": Row("1,000 chains and law: the error falls with the order"),

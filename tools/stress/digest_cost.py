@@ -19,7 +19,7 @@ import stiction as st
 from stiction.io import digests, store
 
 NAME, SETS = "detachment-wave", ["solve.save=58000"]
-ALLOWED = 0.1
+ALLOWED = 0.02
 
 
 def least(root: Path, rounds: int) -> tuple[float, float]:
