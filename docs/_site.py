@@ -29,9 +29,9 @@ _PARTS = ("tex-chtml.js", "input/tex/extensions/boldsymbol.js", "output/chtml/fo
 
 def write_movies() -> None:
     """Write docs/_made/movies: a page and a picture of each scenario of the first page."""
-    import stiction as st
     from PIL import Image
 
+    import stiction as st
     from stiction.plot.player.painter import frames
 
     folder = MADE / "movies"
