@@ -94,8 +94,6 @@ class Pardiso(LinearSolver):
     Parameters
     ----------
     threads : how many threads; None leaves it to MKL, at most the cores this process may use
-    precision : of the factors, "double" or "single"; single ones take half the memory, and
-        solutions are refined, or iterated upon by `KeptFactors`
 
     Notes
     -----
@@ -114,15 +112,9 @@ class Pardiso(LinearSolver):
     """
 
     threads: int | None = None
-    precision: str = "double"
 
     def __post_init__(self) -> None:
-        """Check the fields."""
-        if self.precision not in ("double", "single"):
-            why, hint = "factors are kept in one of both", "leave it out"
-            needs = "'double' or 'single'"
-            where = "Pardiso.precision"
-            raise ModelError(where, repr(self.precision), needs, why, hint)
+        """Check the field."""
         if self.threads is not None:
             why = "threads are counted"
             hint = "give 1 inside worker processes, or None"
@@ -139,7 +131,7 @@ class Pardiso(LinearSolver):
         """
         from stiction.numerics.direct.pardiso import PardisoWorkspace
 
-        return PardisoWorkspace(self.threads, single=self.precision == "single")
+        return PardisoWorkspace(self.threads)
 
 
 def _check_iterative(

@@ -23,8 +23,6 @@ SOLVERS = [
     pytest.param(Pardiso(threads=1), id="pardiso-1", marks=needs_mkl),
     pytest.param(Pardiso(threads=2), id="pardiso-2", marks=needs_mkl),
 ]
-SINGLE = Pardiso(threads=1, precision="single")
-SOLVERS.append(pytest.param(SINGLE, id="pardiso-single", marks=needs_mkl))
 both = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -390,22 +388,6 @@ def test_old_scaling_does_not_spoil_new_values():
         assert np.abs(matrix @ x - b).max() < 1e-10
 
 
-@needs_mkl
-@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
-def test_single_precision_knows_no_units(unit):
-    matrix = MATRICES["unsymmetric"]
-    b = np.random.default_rng(4).normal(size=(matrix.shape[0], 2)) * [1e-90, 1e90]
-    want = np.linalg.solve(matrix.toarray(), b)
-    with SINGLE.start() as workspace:
-        factors = workspace.factorise(matrix * unit)
-        assert factors.single
-        error = np.abs(factors.apply(b) * unit - want).max(axis=0) / np.abs(want).max(axis=0)
-        # single precision, and no less
-        assert (error > 1e-9).all()
-        assert (error < 1e-4).all()
-        assert np.abs(factors.solve(b) * unit / want - 1.0).max() < 1e-8
-
-
 # ---- descriptions
 
 
@@ -419,9 +401,6 @@ def test_descriptions_are_checked():
     for value in (0, -1, 1.5, True):
         with pytest.raises(ModelError, match="threads"):
             Pardiso(threads=value)
-    for word in ("half", 32, None):
-        with pytest.raises(ModelError, match="'double' or 'single'"):
-            Pardiso(precision=word)
 
 
 def test_missing_library_is_named(monkeypatch, tmp_path):

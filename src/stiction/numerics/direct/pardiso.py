@@ -1,8 +1,4 @@
-"""PARDISO of MKL, called through ctypes, with the analysis kept between matrices.
-
-Factors in single precision hold half the memory. They know nothing of units: the matrix is divided
-by its largest entry and each right-hand side by its own, so that nothing leaves their range.
-"""
+"""PARDISO of MKL, called through ctypes, with the analysis kept between matrices."""
 
 from __future__ import annotations
 
@@ -17,14 +13,12 @@ import weakref
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.direct.factors import (
-    BACKWARD_ERROR,
     Factors,
     Floats,
     Ints,
@@ -41,16 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PardisoFactors", "PardisoWorkspace", "library_path"]
 
-# of either precision
-Reals = npt.NDArray[np.floating[Any]]
-
 _NAME = re.compile(r"(lib)?mkl_rt([.\d]*)\.(so|dll|dylib)([.\d]*)")
 ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE, RELEASE = 11, 12, 22, 33, -1
 RELEASE_FACTORS = 0
 UNSYMMETRIC, SYMMETRIC = 11, -2
 # places in the list of settings, counted from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
-ORDER, SCALED, MATCHED, SINGLE, PARTS = 4, 10, 12, 27, 35
+ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
     0: 1,  # every setting is given here
     1: 3,  # nested dissection on all threads
@@ -60,8 +51,6 @@ _SETTINGS = {
     20: 1,  # pivots of one or two rows, symmetric matrices only
     34: 1,  # numbering from zero
 }
-# residual over |A| |x| + |b| of factors in single precision that are right
-_SINGLE_ERROR = 1e-5
 # unknowns from which on signs come from the symmetric part, which takes less time and memory
 _LARGE = 10_000
 
@@ -128,18 +117,9 @@ def _threads(library: ctypes.CDLL, wanted: int | None) -> Iterator[None]:
 class _Handle:
     """What PARDISO keeps for one pattern; freed with the object at the latest."""
 
-    def __init__(
-        self,
-        kind: int,
-        indptr: Ints,
-        indices: Ints,
-        threads: int | None,
-        *,
-        single: bool = False,
-    ) -> None:
+    def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
         self.library, self.threads, self.kind = _library(), threads, kind
         self.n, self.indptr, self.indices = indptr.size - 1, indptr, indices
-        self.single, self.scale = single, 1.0
         # whether scaling and matching suit values like the latest; counts matrices
         self.fits, self.generation = True, 0
         self.memory, self.settings = np.zeros(64, np.int64), np.zeros(64, np.int32)
@@ -147,7 +127,6 @@ class _Handle:
             self.settings[place] = value
         unsymmetric = kind == UNSYMMETRIC
         self.settings[9] = 13 if unsymmetric else 8  # replace pivots below 10 to the minus this
-        self.settings[SINGLE] = int(single)
         # Elimination in two levels is a third faster, but only safe with nested dissection:
         # with minimum degree and two threads MKL 2026.2 gave wrong solutions without a word.
         self.settings[TWO_LEVELS] = 10 if unsymmetric else 0
@@ -157,28 +136,12 @@ class _Handle:
         self._finalizer = weakref.finalize(self, _release, self.library, *arguments)
         self._finalizer.atexit = False
 
-    def numbers(self, data: Floats) -> Reals:
-        """Return the values of a matrix as this handle takes them; in single precision scaled."""
-        if not self.single:
-            return data
-        largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
-        self.scale = largest if largest > 0.0 else 1.0
-        return (data / self.scale).astype(np.float32)
-
-    def solved(self, data: Reals, b: Floats) -> Floats:
-        """Return what the factors make of right-hand sides, in double precision."""
-        if not self.single:
-            return self.run(SOLVE, data, b)
-        size = np.abs(b).max(axis=0)
-        size = np.where(size > 0.0, size, 1.0)
-        return self.run(SOLVE, data, b / size) * (size / self.scale)
-
-    def run(self, phase: int, data: Reals, b: Floats | None = None) -> Floats:
+    def run(self, phase: int, data: Floats, b: Floats | None = None) -> Floats:
         """Run one phase and return the solution, which is empty unless there is a `b`."""
         if not self._finalizer.alive:
             raise ModelError(_invalid("freed"))
         b = np.zeros((0, 1)) if b is None else b
-        right: Reals = np.asfortranarray(b, dtype=np.float32 if self.single else np.float64)
+        right = np.asfortranarray(b, dtype=np.float64)
         x = np.empty_like(right, order="F")
         columns = 1 if right.ndim == 1 else right.shape[1]
         with _threads(self.library, self.threads):
@@ -200,7 +163,7 @@ class _Handle:
             self.generation += 1
         if code != 0:
             raise _failure(code)
-        return np.asarray(x, dtype=np.float64)
+        return x
 
     def without(self, rows: Ints, data: Floats) -> Floats | None:
         """Eliminate all but some rows of a symmetric matrix, and return what that leaves, dense.
@@ -234,11 +197,11 @@ class _Handle:
         self._finalizer()
 
 
-_Matrix = tuple[Ints, Ints, int, Ints, Ints, Reals, Ints]
+_Matrix = tuple[Ints, Ints, int, Ints, Ints, Floats, Ints]
 
 
 def _call(
-    library: ctypes.CDLL, matrix: _Matrix, phase: int, system: tuple[int, Reals, Reals]
+    library: ctypes.CDLL, matrix: _Matrix, phase: int, system: tuple[int, Floats, Floats]
 ) -> int:
     memory, settings, kind, indptr, indices, data, order = matrix
     columns, right, x = system
@@ -271,7 +234,7 @@ def _release(library: ctypes.CDLL, *matrix: object) -> None:
     _call(library, matrix, RELEASE, (1, empty, empty))  # type: ignore[arg-type]
 
 
-def _pointer(array: Reals | Ints) -> ctypes.c_void_p:
+def _pointer(array: Floats | Ints) -> ctypes.c_void_p:
     return array.ctypes.data_as(ctypes.c_void_p)
 
 
@@ -319,10 +282,10 @@ def _invalid(how: str) -> str:
 class PardisoWorkspace(Workspace):
     """Workspace of PARDISO; holds the factors of one matrix at a time."""
 
-    def __init__(self, threads: int | None, *, single: bool = False) -> None:
+    def __init__(self, threads: int | None) -> None:
         super().__init__()
         _library()
-        self._threads, self._single = threads, single
+        self._threads = threads
         self.superlu = SuperLUWorkspace(0.01)
         self._general: _Handle | None = None
         self._symmetric: tuple[_Handle, Ints] | None = None
@@ -348,11 +311,10 @@ class PardisoWorkspace(Workspace):
         if self._general is not None:
             self._general.close()
             self._general = None
-        threads, single = self._threads, self._single
-        handle = _Handle(UNSYMMETRIC, pattern.indptr, pattern.indices, threads, single=single)
+        handle = _Handle(UNSYMMETRIC, pattern.indptr, pattern.indices, self._threads)
         handle.settings[TWO_LEVELS] = 10 if two_levels else 0
         self.analyses += 1
-        handle.run(ANALYSE, handle.numbers(data))
+        handle.run(ANALYSE, data)
         factors = self._run(handle, pattern, data)
         self._general = handle
         # its dissection halves the factors of SuperLU in space, which signs are taken from
@@ -361,11 +323,8 @@ class PardisoWorkspace(Workspace):
 
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
         self.factorisations += 1
-        numbers = handle.numbers(data)
-        handle.run(FACTORISE, numbers)
-        made = PardisoFactors(handle, pattern, data, self)
-        made.data = numbers
-        return made
+        handle.run(FACTORISE, data)
+        return PardisoFactors(handle, pattern, data, self)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         known = self._symmetric
@@ -478,8 +437,7 @@ class PardisoFactors(Factors):
         self.replaced = int(handle.settings[REPLACED])
         super().__init__(pattern.matrix(data), self.replaced)
         self.handle, self._generation = handle, handle.generation
-        self.data: Reals = data
-        self.single = handle.single
+        self.data = data
         self._pattern, self._workspace = pattern, workspace
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
@@ -490,7 +448,7 @@ class PardisoFactors(Factors):
 
     def apply(self, b: Floats) -> Floats:
         """Return the solution by the factors alone, neither refined nor checked."""
-        return self._held().solved(self.data, b)
+        return self._held().run(SOLVE, self.data, b)
 
     @cached_property
     def _of_superlu(self) -> Factors:
@@ -513,10 +471,6 @@ class PardisoFactors(Factors):
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """
         return self._of_superlu.log_det
-
-    def solves(self, limit: float = BACKWARD_ERROR) -> bool:
-        """Return whether a right-hand side at random comes out right, without refinement."""
-        return super().solves(max(limit, _SINGLE_ERROR) if self.single else limit)
 
     def inertia(self) -> tuple[int, int] | None:
         """Return the numbers of positive and negative pivots, None if that tells nothing."""

@@ -7,8 +7,7 @@ low rank, and a few products with it solve for A. Where they become many, A is f
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -100,11 +99,8 @@ class KeptFactorsWorkspace(Workspace):
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
-        exact: Any = direct
-        if getattr(direct, "precision", "double") == "single":
-            exact = dataclasses.replace(exact, precision="double")
-        self._direct: Workspace = direct.start()
-        self._aside: Workspace = exact.start()
+        # signs have a workspace of their own, so that they leave the cached factors valid
+        self._direct, self._aside = direct.start(), direct.start()
         self.kept: Factors | None = None
         # how often what was kept made room
         self.spared = 0
@@ -122,18 +118,6 @@ class KeptFactorsWorkspace(Workspace):
         self.kept = self._direct.factorise(matrix)
         self.factorisations, self.analyses = self._direct.factorisations, self._direct.analyses
         return self.kept
-
-    def in_double(self, matrix: csr_matrix, b: Floats) -> Floats:
-        """Return the solution by factors in double precision, where single ones will not do.
-
-        Raises
-        ------
-        LinearSolveError : if the matrix is singular to working precision.
-        """
-        self.make_room(matrix)
-        x = self._aside.factorise(matrix).solve(b)
-        self._aside.spare()
-        return x
 
     def make_room(self, matrix: csr_matrix) -> None:
         """Free what is kept, if it is large."""
@@ -191,11 +175,7 @@ class OnKeptFactors(Factors):
             x = self._iterated(home.kept, b)
             if x is not None:
                 return x
-        own = self._own or self.factorise()
-        if not own.single:
-            return own.apply(b)
-        x = self._iterated(own, b)
-        return home.in_double(self._matrix, b) if x is None else x
+        return (self._own or self.factorise()).apply(b)
 
     def _iterated(self, factors: Factors, b: Floats) -> Floats | None:
         """Return the solution by iteration on factors, None where it takes too many."""
@@ -219,7 +199,7 @@ class OnKeptFactors(Factors):
         """
         right = self._right(b)
         x = self.apply(right)
-        if self._own is not None and not self._own.single:
+        if self._own is not None:
             return self._own.solve(right)
         if not np.isfinite(x).all():
             raise singular("Factors.solve", "a solution that is not finite")
