@@ -156,11 +156,11 @@ def _threads() -> Iterator[Finding]:
 
 
 def _solvers() -> Iterator[Finding]:
-    from stiction.numerics.direct.pardiso import library_path
+    from stiction.numerics.direct.pardiso import installed
     from stiction.numerics.linear_solvers import Multigrid, Pardiso, SuperLU
 
     yield _solved("SuperLU", SuperLU)
-    if library_path() is None:
+    if not installed():
         advice = 'pip install "stiction[pardiso]" makes large solids faster (x86-64 only)'
         yield Finding("solvers", "PARDISO", NOTE, "not installed", advice)
     else:

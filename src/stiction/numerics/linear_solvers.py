@@ -127,7 +127,7 @@ class Pardiso(LinearSolver):
 
         Raises
         ------
-        ModelError : if the MKL library is not installed.
+        ModelError : if pypardiso or its MKL library is not installed.
         """
         from stiction.numerics.direct.pardiso import PardisoWorkspace
 
@@ -255,6 +255,6 @@ def fastest() -> LinearSolver:
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_fastest_takes_what_is_there
     """
-    from stiction.numerics.direct.pardiso import library_path
+    from stiction.numerics.direct.pardiso import installed
 
-    return SuperLU() if library_path() is None else Pardiso()
+    return Pardiso() if installed() else SuperLU()

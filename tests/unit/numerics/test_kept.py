@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import stiction as st
 from stiction.errors import ModelError
 from stiction.io.checkpoint_file import FileCheckpoint
-from stiction.numerics.direct.pardiso import library_path
+from stiction.numerics.direct.pardiso import installed
 from stiction.numerics.iterative import kept
 from stiction.numerics.iterative.kept import gmres
 from stiction.numerics.linear_solvers import (
@@ -132,7 +132,7 @@ def test_bad_input_is_refused(given, words):
 
 @pytest.mark.parametrize("direct", [SuperLU(), pytest.param(Pardiso(threads=1), id="pardiso")])
 def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
-    if isinstance(direct, Pardiso) and library_path() is None:
+    if isinstance(direct, Pardiso) and not installed():
         pytest.skip("MKL is not installed (pip install stiction[pardiso])")
     monkeypatch.setattr(kept, "_LARGE", 50)
     matrix, b = band(80, 0), np.ones(80)
@@ -149,7 +149,7 @@ def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
 
 @pytest.mark.parametrize("direct", [SuperLU(), pytest.param(Pardiso(threads=1), id="pardiso")])
 def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
-    if isinstance(direct, Pardiso) and library_path() is None:
+    if isinstance(direct, Pardiso) and not installed():
         pytest.skip("MKL is not installed (pip install stiction[pardiso])")
     n, b = 60, np.ones(60)
     # the smallest eigenvalue is one over the square of the number; 1e-8 of it remains
