@@ -63,8 +63,8 @@ def main() -> None:
     parser.add_argument("cells", type=int, nargs=3)
     given = parser.parse_args()
     Watched.at = given.at
-    single = SOLVERS["single"]
-    solver = Watching(worn=single.worn, direct=single.direct)
+    worn = SOLVERS["worn"]
+    solver = Watching(worn=worn.worn, direct=worn.direct)
     cap = CapSliding3D(cells=tuple(given.cells), normal_force=10.0)
     try:
         st.solve(

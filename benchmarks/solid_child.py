@@ -15,7 +15,6 @@ import numpy as np
 from memory_child import forget_peak, peak
 
 import stiction as st
-from stiction.numerics.direct.heap import keep_freed
 
 
 class Turned(Exception):
@@ -59,7 +58,6 @@ def marks(run):
 
 def main():
     question = json.load(sys.stdin)
-    keep_freed()
     st.solve(system(question, size="quick"), method(question), (0.0, question["warm"]))
     forget_peak()
     watch, answer = Watch(question["turn"]), {}

@@ -71,8 +71,8 @@ def pulls(record: Record, quick: bool) -> None:
 
 def slips(record: Record, quick: bool) -> None:
     """Add two equal spheres under shear, beside Cattaneo and Mindlin, up to 0.9 of full sliding."""
-    single = KeptFactors(worn=24, direct=Pardiso(threads=1, precision="single"))
-    solver = single if isinstance(fastest(), Pardiso) else None
+    worn = KeptFactors(worn=24, direct=Pardiso(threads=1))
+    solver = worn if isinstance(fastest(), Pardiso) else None
     for cells, law, size in SHEARED[: 1 if quick else None]:
         found = timed(mindlin, cells, law_over_approach=law, size=size, solver=solver)
         part = np.array(found["part"])

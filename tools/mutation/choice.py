@@ -21,7 +21,7 @@ __all__ = ["Argued", "argued", "candidates", "draw", "sample"]
 _LEAST_PER_PACKAGE = 8
 _SHARE_OF_LOOKS = 0.15
 # code that runs only where an extra is installed
-_EXTRAS = {"pardiso.py": "mkl"}
+_EXTRAS = {"pardiso.py": "pypardiso"}
 
 
 def candidates(tree: Tree) -> list[Mutant]:

@@ -18,7 +18,6 @@ from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
 from stiction.io.scenario.completion import scenarios, settings
-from stiction.numerics.direct.heap import say_ours
 
 __all__ = ["app", "main"]
 
@@ -56,7 +55,6 @@ def main() -> None:
     """Run the command line."""
     open_streams()
     end_at_once()
-    say_ours()
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
         warnings.simplefilter("ignore")

@@ -185,14 +185,14 @@ def threads() -> Iterator[Row]:
 
 def solvers() -> Iterator[Row]:
     """Report sparse solvers: each that is there solves a small system."""
-    from stiction.numerics.direct.pardiso import library_path
+    from stiction.numerics.direct.pardiso import installed
     from stiction.numerics.linear_solvers import Multigrid, Pardiso, SuperLU
 
     fast = 'pip install "stiction[pardiso]" makes large solids faster (x86-64 only)'
     large = 'pip install "stiction[amg]" for solids of more than 10^5 unknowns'
     for name, solver, there, advice in (
         ("SuperLU", SuperLU, True, ""),
-        ("PARDISO", Pardiso, library_path(), fast),
+        ("PARDISO", Pardiso, installed(), fast),
         ("multigrid", Multigrid, _version("pyamg"), large),
     ):
         tried = _tried(name, partial(_solved, solver), "install it again") if there else ()

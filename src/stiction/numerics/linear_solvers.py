@@ -94,8 +94,6 @@ class Pardiso(LinearSolver):
     Parameters
     ----------
     threads : how many threads; None leaves it to MKL, at most the cores this process may use
-    precision : of the factors, "double" or "single"; single ones take half the memory, and
-        solutions are refined, or iterated upon by `KeptFactors`
 
     Notes
     -----
@@ -114,15 +112,9 @@ class Pardiso(LinearSolver):
     """
 
     threads: int | None = None
-    precision: str = "double"
 
     def __post_init__(self) -> None:
-        """Check the fields."""
-        if self.precision not in ("double", "single"):
-            why, hint = "factors are kept in one of both", "leave it out"
-            needs = "'double' or 'single'"
-            where = "Pardiso.precision"
-            raise ModelError(where, repr(self.precision), needs, why, hint)
+        """Check the field."""
         if self.threads is not None:
             why = "threads are counted"
             hint = "give 1 inside worker processes, or None"
@@ -135,11 +127,11 @@ class Pardiso(LinearSolver):
 
         Raises
         ------
-        ModelError : if the MKL library is not installed.
+        ModelError : if pypardiso or its MKL library is not installed.
         """
         from stiction.numerics.direct.pardiso import PardisoWorkspace
 
-        return PardisoWorkspace(self.threads, single=self.precision == "single")
+        return PardisoWorkspace(self.threads)
 
 
 def _check_iterative(
@@ -263,6 +255,6 @@ def fastest() -> LinearSolver:
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_fastest_takes_what_is_there
     """
-    from stiction.numerics.direct.pardiso import library_path
+    from stiction.numerics.direct.pardiso import installed
 
-    return SuperLU() if library_path() is None else Pardiso()
+    return Pardiso() if installed() else SuperLU()

@@ -10,7 +10,7 @@ from stiction.numerics.direct.signs import parted, sign_of_parts
 from stiction.numerics.linear_solvers import Pardiso
 
 needs_mkl = pytest.mark.skipif(
-    pardiso.library_path() is None, reason="needs MKL: pip install stiction[pardiso]"
+    not pardiso.installed(), reason="needs MKL: pip install stiction[pardiso]"
 )
 
 

@@ -29,12 +29,8 @@ Ints = npt.NDArray[np.integer[Any]]
 
 # relative residual from which on a solution is refined, and how often
 REFINE_ABOVE, MOST_REFINEMENTS = 1e-10, 2
-# the same for factors in single precision, which know seven digits at most
-REFINE_SINGLE_ABOVE, MOST_OF_SINGLE = 1e-14, 6
 # largest residual over |A| |x| + |b| that counts as solved
 BACKWARD_ERROR = 1e-8
-# the same on factors in single precision: a refinement that converges ends far below
-BACKWARD_OF_SINGLE = 1e-13
 # |A| |x| / |b| from which on the matrix is singular to working precision: with clean
 # pivots, and with pivots that the solver had to replace by 1e-13 of the largest entry
 GROWTH, GROWTH_OF_REPLACED = 1e14, 1e11
@@ -309,10 +305,7 @@ class Factors(abc.ABC):
     Attributes
     ----------
     n : number of unknowns
-    single : whether they are kept in single precision, so that `apply` alone is no solution
     """
-
-    single = False
 
     def __init__(self, matrix: csr_matrix, replaced: int = 0) -> None:
         self.n = int(matrix.shape[0])
@@ -324,8 +317,6 @@ class Factors(abc.ABC):
 
     def solve(self, b: npt.ArrayLike) -> Floats:
         """Return x with A x = b, refined when the residual is above 1e-10 of b.
-
-        Factors in single precision refine it to 1e-14, as far as that goes.
 
         Parameters
         ----------
@@ -345,11 +336,10 @@ class Factors(abc.ABC):
         largest = _largest(right)
         x = self.apply(right)
         rest = right - self.times(x)
-        above = REFINE_SINGLE_ABOVE if self.single else REFINE_ABOVE
-        for _ in range(MOST_OF_SINGLE if self.single else MOST_REFINEMENTS):
+        for _ in range(MOST_REFINEMENTS):
             error = _largest(rest)
             # an infinite x is reported below; refining it would only make NaN of it
-            if not np.any(error > above * largest) or not np.isfinite(x).all():
+            if not np.any(error > REFINE_ABOVE * largest) or not np.isfinite(x).all():
                 break
             better = x + self.apply(rest)
             rest_of_better = right - self.times(better)
@@ -385,8 +375,7 @@ class Factors(abc.ABC):
         longest = self._size * _largest(x)
         self.check_size(x, right)
         sizes = longest + largest
-        limit = BACKWARD_OF_SINGLE if self.single else BACKWARD_ERROR
-        if np.any(_largest(rest) > limit * sizes):
+        if np.any(_largest(rest) > BACKWARD_ERROR * sizes):
             raise singular("Factors.solve", "a residual that refinement does not make small")
         if self.space is not None:
             errors = _largest(rest) / np.maximum(sizes, np.finfo(np.float64).tiny)
@@ -432,11 +421,11 @@ class Factors(abc.ABC):
     def log_det(self) -> float:
         """Natural logarithm of the size of the determinant."""
 
-    def solves(self, limit: float = BACKWARD_ERROR) -> bool:
+    def solves(self) -> bool:
         """Return whether a right-hand side at random comes out right, without refinement."""
         b, x, rest = self._probe()
         size = self._size * np.abs(x).max() + np.abs(b).max()
-        return bool(np.abs(rest).max() <= limit * size)
+        return bool(np.abs(rest).max() <= BACKWARD_ERROR * size)
 
     def tells_signs(self) -> bool:
         """Return whether the factors are accurate enough for the signs of all eigenvalues.

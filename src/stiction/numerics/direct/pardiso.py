@@ -1,30 +1,24 @@
-"""PARDISO of MKL, called through ctypes, with the analysis kept between matrices.
+"""PARDISO of MKL, called through pypardiso, with the analysis kept between matrices.
 
-Factors in single precision hold half the memory. They know nothing of units: the matrix is divided
-by its largest entry and each right-hand side by its own, so that nothing leaves their range.
+`PyPardisoSolver.factorize` analyses the pattern for every matrix, and `solve` compares the whole
+matrix with a copy. So phases are set here, and `_call_pardiso` runs them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import functools
-import importlib.metadata
+import copy
+import importlib.util
 import os
-import re
-import sys
 import weakref
 from collections.abc import Iterator
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from stiction.errors import ModelError, explain
 from stiction.numerics.direct.factors import (
-    BACKWARD_ERROR,
     Factors,
     Floats,
     Ints,
@@ -39,18 +33,13 @@ from stiction.numerics.direct.superlu import SuperLUWorkspace
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["PardisoFactors", "PardisoWorkspace", "library_path"]
+__all__ = ["PardisoFactors", "PardisoWorkspace", "installed"]
 
-# of either precision
-Reals = npt.NDArray[np.floating[Any]]
-
-_NAME = re.compile(r"(lib)?mkl_rt([.\d]*)\.(so|dll|dylib)([.\d]*)")
-ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE, RELEASE = 11, 12, 22, 33, -1
-RELEASE_FACTORS = 0
+ANALYSE, ANALYSE_AND_FACTORISE, FACTORISE, SOLVE = 11, 12, 22, 33
 UNSYMMETRIC, SYMMETRIC = 11, -2
 # places in the list of settings, counted from zero
 REPLACED, POSITIVE, NEGATIVE, TWO_LEVELS = 13, 21, 22, 23
-ORDER, SCALED, MATCHED, SINGLE, PARTS = 4, 10, 12, 27, 35
+ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
     0: 1,  # every setting is given here
     1: 3,  # nested dissection on all threads
@@ -58,10 +47,7 @@ _SETTINGS = {
     10: 1,  # scale rows and columns
     12: 1,  # bring large entries to the diagonal, needed where it holds zeros
     20: 1,  # pivots of one or two rows, symmetric matrices only
-    34: 1,  # numbering from zero
 }
-# residual over |A| |x| + |b| of factors in single precision that are right
-_SINGLE_ERROR = 1e-5
 # unknowns from which on signs come from the symmetric part, which takes less time and memory
 _LARGE = 10_000
 
@@ -69,47 +55,36 @@ _LARGE = 10_000
 # ---- the library
 
 
-def library_path() -> Path | None:
-    """Return where the MKL library is, None if it is not installed.
+def installed() -> bool:
+    """Return whether pypardiso is installed, which brings MKL.
 
     Verified by: tests/unit/numerics/test_linear_solvers.py::test_missing_library_is_named
     """
-    try:
-        files = importlib.metadata.files("mkl") or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    found = [Path(str(file.locate())) for file in files if _NAME.fullmatch(file.name)]
-    for folder in (Path(sys.prefix, "lib"), Path(sys.prefix, "Library", "bin")):
-        found += [path for path in sorted(folder.glob("*mkl_rt*")) if _NAME.fullmatch(path.name)]
-    return next((path.resolve() for path in found if path.is_file()), None)
+    return importlib.util.find_spec("pypardiso") is not None
 
 
-@functools.cache
-def _load(path: Path) -> ctypes.CDLL:
-    return ctypes.CDLL(str(path))
-
-
-def _library() -> ctypes.CDLL:
-    where, needs = "Pardiso", "the library mkl_rt with 32-bit integers"
-    path = library_path()
-    if path is None:
-        why = "PARDISO is part of MKL, which is not a dependency of the core"
-        hint = "pip install stiction[pardiso] (x86-64 only), or use SuperLU()"
-        raise ModelError(where, "no MKL library", needs, why, hint)
+def _library() -> Any:
+    """Return the solver of pypardiso, which found MKL when it was imported."""
+    where, needs = "Pardiso", "pypardiso and MKL with 32-bit integers"
     if "ILP64" in os.environ.get("MKL_INTERFACE_LAYER", ""):
         why = "MKL reads all integers with 64 bits when MKL_INTERFACE_LAYER says ILP64"
         hint = "unset MKL_INTERFACE_LAYER"
         raise ModelError(where, "MKL_INTERFACE_LAYER=ILP64", needs, why, hint)
     try:
-        return _load(path)
+        from pypardiso import ps
+    except ImportError as error:
+        why = "PARDISO is part of MKL, which is not a dependency of the core"
+        hint = "pip install stiction[pardiso] (x86-64 only), or use SuperLU()"
+        raise ModelError(where, str(error), needs, why, hint) from error
     except OSError as error:
         why = f"the system cannot load it: {error}"
         hint = "pip install --force-reinstall mkl, or use SuperLU()"
-        raise ModelError(where, path.name, needs, why, hint) from error
+        raise ModelError(where, "a damaged MKL library", needs, why, hint) from error
+    return ps
 
 
 @contextlib.contextmanager
-def _threads(library: ctypes.CDLL, wanted: int | None) -> Iterator[None]:
+def _threads(library: Any, wanted: int | None) -> Iterator[None]:
     """Let MKL use so many threads in this block, whatever others set before."""
     if wanted is None:
         affinity = getattr(os, "sched_getaffinity", None)
@@ -128,79 +103,46 @@ def _threads(library: ctypes.CDLL, wanted: int | None) -> Iterator[None]:
 class _Handle:
     """What PARDISO keeps for one pattern; freed with the object at the latest."""
 
-    def __init__(
-        self,
-        kind: int,
-        indptr: Ints,
-        indices: Ints,
-        threads: int | None,
-        *,
-        single: bool = False,
-    ) -> None:
-        self.library, self.threads, self.kind = _library(), threads, kind
+    def __init__(self, kind: int, indptr: Ints, indices: Ints, threads: int | None) -> None:
+        self.solver, self.threads = copy.copy(_library()), threads
         self.n, self.indptr, self.indices = indptr.size - 1, indptr, indices
-        self.single, self.scale = single, 1.0
         # whether scaling and matching suit values like the latest; counts matrices
         self.fits, self.generation = True, 0
-        self.memory, self.settings = np.zeros(64, np.int64), np.zeros(64, np.int32)
+        self.settings = np.zeros(64, np.int32)
         for place, value in _SETTINGS.items():
             self.settings[place] = value
         unsymmetric = kind == UNSYMMETRIC
         self.settings[9] = 13 if unsymmetric else 8  # replace pivots below 10 to the minus this
-        self.settings[SINGLE] = int(single)
         # Elimination in two levels is a third faster, but only safe with nested dissection:
         # with minimum degree and two threads MKL 2026.2 gave wrong solutions without a word.
         self.settings[TWO_LEVELS] = 10 if unsymmetric else 0
-        self.order = np.zeros(self.n, np.int32)
-        empty = np.zeros(1)
-        arguments = (self.memory, self.settings, kind, indptr, indices, empty, self.order)
-        self._finalizer = weakref.finalize(self, _release, self.library, *arguments)
+        # the order of elimination, numbered from one
+        self.perm = np.zeros(self.n, np.int32)
+        self.solver.mtype, self.solver.pt = kind, np.zeros(64, np.int64)
+        self.solver.iparm, self.solver.perm = self.settings, self.perm
+        self._finalizer = weakref.finalize(self, self.solver.free_memory, everything=True)
         self._finalizer.atexit = False
 
-    def numbers(self, data: Floats) -> Reals:
-        """Return the values of a matrix as this handle takes them; in single precision scaled."""
-        if not self.single:
-            return data
-        largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
-        self.scale = largest if largest > 0.0 else 1.0
-        return (data / self.scale).astype(np.float32)
-
-    def solved(self, data: Reals, b: Floats) -> Floats:
-        """Return what the factors make of right-hand sides, in double precision."""
-        if not self.single:
-            return self.run(SOLVE, data, b)
-        size = np.abs(b).max(axis=0)
-        size = np.where(size > 0.0, size, 1.0)
-        return self.run(SOLVE, data, b / size) * (size / self.scale)
-
-    def run(self, phase: int, data: Reals, b: Floats | None = None) -> Floats:
+    def run(self, phase: int, data: Floats, b: Floats | None = None) -> Floats:
         """Run one phase and return the solution, which is empty unless there is a `b`."""
         if not self._finalizer.alive:
             raise ModelError(_invalid("freed"))
-        b = np.zeros((0, 1)) if b is None else b
-        right: Reals = np.asfortranarray(b, dtype=np.float32 if self.single else np.float64)
-        x = np.empty_like(right, order="F")
-        columns = 1 if right.ndim == 1 else right.shape[1]
-        with _threads(self.library, self.threads):
-            code = _call(
-                self.library,
-                (
-                    self.memory,
-                    self.settings,
-                    self.kind,
-                    self.indptr,
-                    self.indices,
-                    data,
-                    self.order,
-                ),
-                phase,
-                (columns, right, x),
-            )
-        if phase == FACTORISE:
+        right = np.asfortranarray(np.zeros((0, 1)) if b is None else b, dtype=np.float64)
+        return self._call(phase, data, right)
+
+    def _call(self, phase: int, data: Floats, right: Floats) -> Floats:
+        from pypardiso.pardiso_wrapper import PyPardisoError
+        from scipy.sparse import csr_matrix
+
+        matrix = csr_matrix((data, self.indices, self.indptr), shape=(self.n, self.n))
+        self.solver.set_phase(phase)
+        if phase in (FACTORISE, ANALYSE_AND_FACTORISE):
             self.generation += 1
-        if code != 0:
-            raise _failure(code)
-        return np.asarray(x, dtype=np.float64)
+        try:
+            with _threads(self.solver.libmkl, self.threads):
+                return np.asarray(self.solver._call_pardiso(matrix, right))
+        except PyPardisoError as error:
+            raise _failure(error.value) from error
 
     def without(self, rows: Ints, data: Floats) -> Floats | None:
         """Eliminate all but some rows of a symmetric matrix, and return what that leaves, dense.
@@ -210,73 +152,25 @@ class _Handle:
         if self.generation == 0:
             for place, value in ((ORDER, 0), (SCALED, 0), (MATCHED, 0), (PARTS, 1)):
                 self.settings[place] = value
-            # here the library is told something, and tells nothing
-            self.order[:] = 0
-            self.order[rows] = 1
-        left = np.zeros((rows.size, rows.size))
-        matrix = (self.memory, self.settings, self.kind, self.indptr, self.indices, data)
+            # here the library reads which rows to leave
+            self.perm[:] = 0
+            self.perm[rows] = 1
         phase = FACTORISE if self.generation else ANALYSE_AND_FACTORISE
-        with _threads(self.library, self.threads):
-            code = _call(self.library, (*matrix, self.order), phase, (1, np.zeros(self.n), left))
-        self.generation += 1
+        try:
+            left = self._call(phase, data, np.zeros((rows.size, rows.size)))
+        except (LinearSolveError, MemoryError):
+            return None
         complete = self.settings[POSITIVE] + self.settings[NEGATIVE] == self.n - rows.size
-        return left if code == 0 and complete and self.settings[REPLACED] == 0 else None
+        return left if complete and self.settings[REPLACED] == 0 else None
 
     def drop(self) -> None:
         """Free the factors; what was found of the pattern stays, for the next matrix."""
         self.generation += 1
-        empty = np.zeros(1)
-        matrix = (self.memory, self.settings, self.kind, self.indptr, self.indices, empty)
-        _call(self.library, (*matrix, self.order), RELEASE_FACTORS, (1, empty, empty))
+        self.solver.free_memory()
 
     def close(self) -> None:
         """Free the memory that PARDISO holds."""
         self._finalizer()
-
-
-_Matrix = tuple[Ints, Ints, int, Ints, Ints, Reals, Ints]
-
-
-def _call(
-    library: ctypes.CDLL, matrix: _Matrix, phase: int, system: tuple[int, Reals, Reals]
-) -> int:
-    memory, settings, kind, indptr, indices, data, order = matrix
-    columns, right, x = system
-    code = ctypes.c_int32(0)
-    one, silent = _integer(1), _integer(0)
-    # pt, maxfct, mnum, mtype, phase, n, a, ia, ja, perm, nrhs, iparm, msglvl, b, x, error
-    library.pardiso(
-        _pointer(memory),
-        one,
-        one,
-        _integer(kind),
-        _integer(phase),
-        _integer(indptr.size - 1),
-        _pointer(data),
-        _pointer(indptr),
-        _pointer(indices),
-        _pointer(order),
-        _integer(columns),
-        _pointer(settings),
-        silent,
-        _pointer(right),
-        _pointer(x),
-        ctypes.byref(code),
-    )
-    return code.value
-
-
-def _release(library: ctypes.CDLL, *matrix: object) -> None:
-    empty = np.zeros(1)
-    _call(library, matrix, RELEASE, (1, empty, empty))  # type: ignore[arg-type]
-
-
-def _pointer(array: Reals | Ints) -> ctypes.c_void_p:
-    return array.ctypes.data_as(ctypes.c_void_p)
-
-
-def _integer(value: int) -> object:
-    return ctypes.byref(ctypes.c_int32(value))
 
 
 class _GaveUp(LinearSolveError):
@@ -319,10 +213,10 @@ def _invalid(how: str) -> str:
 class PardisoWorkspace(Workspace):
     """Workspace of PARDISO; holds the factors of one matrix at a time."""
 
-    def __init__(self, threads: int | None, *, single: bool = False) -> None:
+    def __init__(self, threads: int | None) -> None:
         super().__init__()
         _library()
-        self._threads, self._single = threads, single
+        self._threads = threads
         self.superlu = SuperLUWorkspace(0.01)
         self._general: _Handle | None = None
         self._symmetric: tuple[_Handle, Ints] | None = None
@@ -348,24 +242,20 @@ class PardisoWorkspace(Workspace):
         if self._general is not None:
             self._general.close()
             self._general = None
-        threads, single = self._threads, self._single
-        handle = _Handle(UNSYMMETRIC, pattern.indptr, pattern.indices, threads, single=single)
+        handle = _Handle(UNSYMMETRIC, pattern.indptr, pattern.indices, self._threads)
         handle.settings[TWO_LEVELS] = 10 if two_levels else 0
         self.analyses += 1
-        handle.run(ANALYSE, handle.numbers(data))
+        handle.run(ANALYSE, data)
         factors = self._run(handle, pattern, data)
         self._general = handle
         # its dissection halves the factors of SuperLU in space, which signs are taken from
-        self.superlu.order_by(pattern.matrix(data), handle.order)
+        self.superlu.order_by(pattern.matrix(data), handle.perm - 1)
         return factors
 
     def _run(self, handle: _Handle, pattern: Pattern, data: Floats) -> PardisoFactors:
         self.factorisations += 1
-        numbers = handle.numbers(data)
-        handle.run(FACTORISE, numbers)
-        made = PardisoFactors(handle, pattern, data, self)
-        made.data = numbers
-        return made
+        handle.run(FACTORISE, data)
+        return PardisoFactors(handle, pattern, data, self)
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
         known = self._symmetric
@@ -478,8 +368,7 @@ class PardisoFactors(Factors):
         self.replaced = int(handle.settings[REPLACED])
         super().__init__(pattern.matrix(data), self.replaced)
         self.handle, self._generation = handle, handle.generation
-        self.data: Reals = data
-        self.single = handle.single
+        self.data = data
         self._pattern, self._workspace = pattern, workspace
         self._signs = int(handle.settings[POSITIVE]), int(handle.settings[NEGATIVE])
 
@@ -490,7 +379,7 @@ class PardisoFactors(Factors):
 
     def apply(self, b: Floats) -> Floats:
         """Return the solution by the factors alone, neither refined nor checked."""
-        return self._held().solved(self.data, b)
+        return self._held().run(SOLVE, self.data, b)
 
     @cached_property
     def _of_superlu(self) -> Factors:
@@ -513,10 +402,6 @@ class PardisoFactors(Factors):
         Verified by: tests/unit/numerics/test_linear_solvers.py::test_determinant
         """
         return self._of_superlu.log_det
-
-    def solves(self, limit: float = BACKWARD_ERROR) -> bool:
-        """Return whether a right-hand side at random comes out right, without refinement."""
-        return super().solves(max(limit, _SINGLE_ERROR) if self.single else limit)
 
     def inertia(self) -> tuple[int, int] | None:
         """Return the numbers of positive and negative pivots, None if that tells nothing."""

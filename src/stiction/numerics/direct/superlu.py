@@ -16,7 +16,6 @@ from stiction.numerics.direct.factors import (
     Workspace,
     singular,
 )
-from stiction.numerics.direct.heap import keep_where_ours
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -53,7 +52,6 @@ class SuperLUWorkspace(Workspace):
         self._order: Ints | None = None
         self._ordered: _Ordered | None = None
         self._panel = _PANEL
-        keep_where_ours()
 
     def order_by(self, matrix: csr_matrix, order: Ints) -> None:
         """Take the order of elimination of another solver for matrices of this pattern.

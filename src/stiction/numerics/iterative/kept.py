@@ -7,8 +7,7 @@ low rank, and a few products with it solve for A. Where they become many, A is f
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -53,37 +52,26 @@ def gmres(
     Source: Saad, Schultz 1986; Saad 2003, Iterative methods for sparse linear systems, sect. 9.3.
     Verified by: tests/unit/numerics/test_kept.py::test_a_change_of_low_rank_takes_its_rank
     """
-    size = float(np.linalg.norm(b))
-    if size == 0.0:
-        return np.zeros_like(b), 0, True
-    base, ways = np.empty((most + 1, b.size)), np.empty((most, b.size))
-    base[0] = b / size
-    h = np.zeros((most + 1, most))
-    y: Floats = np.zeros(0)
-    left = 1.0
-    for k in range(most):
-        ways[k] = factors.apply(base[k])
-        new = matrix @ ways[k]
-        # twice is enough
-        for _ in range(2):
-            part = base[: k + 1] @ new
-            h[: k + 1, k] += part
-            new -= part @ base[: k + 1]
-        h[k + 1, k] = np.linalg.norm(new)
-        if not np.isfinite(h[: k + 2, k]).all():
-            return np.full_like(b, np.nan), k + 1, False
-        right = np.zeros(k + 2)
-        right[0] = 1.0
-        best = np.linalg.lstsq(h[: k + 2, : k + 1], right, rcond=None)[0]
-        y = np.asarray(best, dtype=np.float64)
-        left = float(np.linalg.norm(right - h[: k + 2, : k + 1] @ y))
-        if left <= tolerance or h[k + 1, k] == 0.0:
-            break
-        base[k + 1] = new / h[k + 1, k]
-    x = size * (y @ ways[: y.size])
-    # where the matrix is singular to working precision, rounding leaves more than what is watched
-    met = left <= tolerance and float(np.linalg.norm(b - matrix @ x)) <= _ROUNDED * tolerance * size
-    return x, int(y.size), met
+    from scipy.sparse.linalg import LinearOperator
+    from scipy.sparse.linalg import gmres as iterate
+
+    residuals: list[float] = []
+    product = LinearOperator(
+        matrix.shape, matvec=lambda v: matrix @ factors.apply(v), dtype=np.float64
+    )
+    y, _ = iterate(
+        product,
+        b,
+        rtol=tolerance,
+        restart=most,
+        maxiter=1,
+        callback=residuals.append,
+        callback_type="pr_norm",
+    )
+    x = factors.apply(np.asarray(y))
+    # where the matrix is singular to working precision, rounding leaves more than SciPy estimates
+    left = float(np.linalg.norm(b - matrix @ x))
+    return x, len(residuals), left <= _ROUNDED * tolerance * float(np.linalg.norm(b))
 
 
 class KeptFactorsWorkspace(Workspace):
@@ -100,11 +88,8 @@ class KeptFactorsWorkspace(Workspace):
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
-        exact: Any = direct
-        if getattr(direct, "precision", "double") == "single":
-            exact = dataclasses.replace(exact, precision="double")
-        self._direct: Workspace = direct.start()
-        self._aside: Workspace = exact.start()
+        # signs have a workspace of their own, so that they leave the cached factors valid
+        self._direct, self._aside = direct.start(), direct.start()
         self.kept: Factors | None = None
         # how often what was kept made room
         self.spared = 0
@@ -122,18 +107,6 @@ class KeptFactorsWorkspace(Workspace):
         self.kept = self._direct.factorise(matrix)
         self.factorisations, self.analyses = self._direct.factorisations, self._direct.analyses
         return self.kept
-
-    def in_double(self, matrix: csr_matrix, b: Floats) -> Floats:
-        """Return the solution by factors in double precision, where single ones will not do.
-
-        Raises
-        ------
-        LinearSolveError : if the matrix is singular to working precision.
-        """
-        self.make_room(matrix)
-        x = self._aside.factorise(matrix).solve(b)
-        self._aside.spare()
-        return x
 
     def make_room(self, matrix: csr_matrix) -> None:
         """Free what is kept, if it is large."""
@@ -191,11 +164,7 @@ class OnKeptFactors(Factors):
             x = self._iterated(home.kept, b)
             if x is not None:
                 return x
-        own = self._own or self.factorise()
-        if not own.single:
-            return own.apply(b)
-        x = self._iterated(own, b)
-        return home.in_double(self._matrix, b) if x is None else x
+        return (self._own or self.factorise()).apply(b)
 
     def _iterated(self, factors: Factors, b: Floats) -> Floats | None:
         """Return the solution by iteration on factors, None where it takes too many."""
@@ -219,7 +188,7 @@ class OnKeptFactors(Factors):
         """
         right = self._right(b)
         x = self.apply(right)
-        if self._own is not None and not self._own.single:
+        if self._own is not None:
             return self._own.solve(right)
         if not np.isfinite(x).all():
             raise singular("Factors.solve", "a solution that is not finite")

@@ -234,11 +234,7 @@ class MultigridFactors(Factors):
     def _iterate(self, b: Floats) -> Floats | None:
         from scipy.sparse.linalg import LinearOperator, gmres
 
-        space, count = self._space, [0]
-
-        def told(_: float) -> None:
-            count[0] += 1
-
+        space, residuals = self._space, list[float]()
         way = LinearOperator((self.n, self.n), matvec=self._precondition)
         x, info = gmres(
             self._matrix,
@@ -247,16 +243,17 @@ class MultigridFactors(Factors):
             restart=_RESTART,
             maxiter=-(-space.most // _RESTART),
             M=way,
-            callback=told,
+            callback=residuals.append,
             callback_type="pr_norm",
         )
-        space.iterations += count[0]
-        self.worst = max(self.worst, count[0])
+        count = len(residuals)
+        space.iterations += count
+        self.worst = max(self.worst, count)
         if info != 0 or not np.isfinite(x).all():
             return None
         if not space.fresh:
-            space.fresh = max(count[0], 1)
-        elif count[0] > _WORN * space.fresh + 5:
+            space.fresh = max(count, 1)
+        elif count > _WORN * space.fresh + 5:
             # still good for this one; the next matrix gets a new one
             space.hierarchy = None
         return np.asarray(x)

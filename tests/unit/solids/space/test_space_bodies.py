@@ -204,7 +204,7 @@ def test_a_mesh_beyond_the_memory_of_the_machine_is_refused(monkeypatch):
     breaks = np.linspace(0.0, 1.0, 601)
     assert SweptBody(breaks=breaks).layers == 600
     monkeypatch.setattr(space_model, "memory_of_machine", lambda: 1 << 30)
-    with pytest.raises(ModelError, match=r"about 1\.03 GiB.*\n.*1 GiB is the limit"):
+    with pytest.raises(ModelError, match=r"about 1\.22 GiB.*\n.*1 GiB is the limit"):
         SweptBody(breaks=breaks)
 
 
