@@ -62,7 +62,7 @@ def test_files_carry_it(partly, tmp_path):
 
 # ---- which checks of which systems
 
-LONG = st.Chain(mass=1.0, n=51, stiffness=20.0, law=st.Coulomb(0.2), load=st.Constant(1.0))
+LONG = st.Chain(mass=1.0, n=201, stiffness=20.0, law=st.Coulomb(0.2), load=st.Constant(1.0))
 SHORT = dataclasses.replace(LONG, n=3)
 STRINGS = st.rods.RollingStrings()
 BARE = st.rods.CosseratRod(
@@ -75,7 +75,7 @@ BARE = st.rods.CosseratRod(
 @pytest.mark.parametrize(
     ("system", "method", "t_end", "name", "why"),
     [
-        (LONG, st.EventDriven(), 0.1, "replay_agrees", "50 masses"),
+        (LONG, st.EventDriven(), 0.1, "replay_agrees", "200 masses"),
         (SHORT, st.chains.EventDriven(replay=False), 0.1, "replay_agrees", "replay=False"),
         (STRINGS, st.rods.Characteristics(0.1, check=False), 0.5, "converged", "check=False"),
         (st.Rods([BARE]), st.RollingLeapfrog(), 1e-3, "no_overlap", "without a radius"),
