@@ -74,7 +74,7 @@ def drive(
     with np.errstate(all="ignore"):
         run = solver.solve(system, request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _judged(run.told(cost, request.save, output))
+    run = _judged(run.completed(cost, request.save, output))
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
@@ -216,7 +216,7 @@ def _span(t_span: tuple[float, float]) -> tuple[float, float]:
             "solve.t_span",
             f"({t_start!r}, {t_end!r})",
             "a span of at least 1e-9 of the times themselves",
-            "floating point cannot tell the moments inside a shorter one apart.",
+            "floating point cannot distinguish the times within a shorter one.",
             "let the run start near t = 0.",
         )
     return t_start, t_end

@@ -256,7 +256,7 @@ class Run:
         checks, losses : lines of the audit and of determinism
         margin, unseen : smallest distance to a split of futures over the error, and what was not
             looked for; see `Determinism`
-        loss_units : unit of each number that is told of the place of a loss
+        loss_units : unit of each number that locates a loss
         rest : the other fields of `Run`
         """
         return cls(
@@ -277,7 +277,7 @@ class Run:
             **rest,
         )
 
-    def told(
+    def completed(
         self,
         provenance: Mapping[str, object],
         asked: npt.NDArray[np.float64] | None,

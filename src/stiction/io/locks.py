@@ -2,7 +2,7 @@
 
 What counts is the kernel's lock on the file, which ends with its process however that ends: a
 file that a killed process left is taken over by the next. Where the file system has no such
-locks the presence of the file counts, and who finds it is told to remove it.
+locks the presence of the file counts, and the message says to remove it.
 """
 
 from __future__ import annotations

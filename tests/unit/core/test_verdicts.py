@@ -9,7 +9,7 @@ import stiction as st
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism
 from stiction.core.summary import doubts
-from stiction.explore.told import told_of_run
+from stiction.explore.report import report_of_run
 from stiction.io.store import load, save
 from stiction.rods.section import GivenSection
 
@@ -23,7 +23,7 @@ def partly(run):
     return dataclasses.replace(run, audit=Audit(checks), determinism=Determinism())
 
 
-def test_what_is_not_checked_is_told(partly):
+def test_what_is_not_checked_is_reported(partly):
     audit = partly.audit
     assert audit.ok
     assert (audit.failed, audit.not_checked) == ((), (UNKNOWN,))
@@ -46,7 +46,7 @@ def test_failed_checks_stand_before_those_that_were_not_made(partly):
     names = ["friction_dissipates", "no_overlap", "ledger_closes"]
     assert [check.check for check in audit.by_verdict] == names
     assert repr(audit) == "<Audit: 1 held, FAILED: friction_dissipates, not checked: no_overlap>"
-    verdicts = told_of_run(dataclasses.replace(partly, audit=audit))["verdicts"]
+    verdicts = report_of_run(dataclasses.replace(partly, audit=audit))["verdicts"]
     assert verdicts[2] == ["audit", False, "failed: friction_dissipates; not checked: no_overlap"]
 
 
@@ -83,9 +83,9 @@ BARE = st.rods.CosseratRod(
 )
 def test_the_reason_is_given(system, method, t_end, name, why):
     run = st.solve(system, method, (0.0, t_end), save=2)
-    (told,) = [check for check in run.audit if check.check == name]
-    assert (told.ok, told.value, told.time) == (None, None, None)
-    assert why in told.note
+    (line,) = [check for check in run.audit if check.check == name]
+    assert (line.ok, line.value, line.time) == (None, None, None)
+    assert why in line.note
     assert run.audit.ok
 
 

@@ -68,10 +68,10 @@ def test_factors_are_kept_until_they_are_worn():
             assert factors.sign == sign
             assert factors.log_det == pytest.approx(log, rel=1e-12)
             assert workspace.factorisations == made
-        assert workspace.told()["linear_solutions"] == 5
+        assert workspace.report()["linear_solutions"] == 5
 
 
-def test_a_singular_matrix_is_told():
+def test_a_singular_matrix_is_reported():
     with KeptFactors(direct=SuperLU()).start() as workspace:
         singular = sp.csr_matrix(np.array([[1.0, 1.0], [1.0, 1.0]]))
         with pytest.raises(LinearSolveError):
@@ -148,7 +148,7 @@ def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
 
 
 @pytest.mark.parametrize("direct", [SuperLU(), pytest.param(Pardiso(threads=1), id="pardiso")])
-def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
+def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_reported(direct):
     if isinstance(direct, Pardiso) and not installed():
         pytest.skip("MKL is not installed (pip install stiction[pardiso])")
     n, b = 60, np.ones(60)
@@ -164,7 +164,7 @@ def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
             workspace.factorise(sp.csr_matrix(line - low * np.eye(n))).solve(b)
 
 
-def test_a_large_solution_of_a_singular_matrix_is_told():
+def test_a_large_solution_of_a_singular_matrix_is_reported():
     # kept factors of a regular matrix, and one after it that has none
     rng = np.random.default_rng(3)
     q, _ = np.linalg.qr(rng.normal(size=(40, 40)))

@@ -8,7 +8,7 @@ import sys
 
 __all__ = ["TAKEN", "kernel_lock"]
 
-# what a lock that somebody else holds is told by
+# message about a lock that another process holds
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 # on Windows nobody can read what is locked, so a byte far behind any text is
 _FAR = 1 << 30

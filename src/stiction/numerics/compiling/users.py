@@ -185,7 +185,7 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
 
 
 def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
-    """Return what the code and all it refers to are, for comparisons; None where nobody can tell.
+    """Return what the code and all it refers to are, for comparisons; None if unknown.
 
     Two functions with the same fingerprint compile to the same code.
 
@@ -276,7 +276,7 @@ def _first_line(error: BaseException | None) -> str:
         return "its code"
     skip = ("Failed in", "During:", "Invalid use", "There are", "- Of which", "Overload")
     lines = [line.strip(" \t>") for line in str(error).splitlines()]
-    told = [s for s in lines if s and not s.startswith(skip) and not s.startswith("File ")]
+    shown = [s for s in lines if s and not s.startswith(skip) and not s.startswith("File ")]
     places = [s for s in lines if s.startswith("File ") and ", line " in s]
     where = f" ({places[-1].rstrip(':')})" if places else ""
-    return (told[0].rstrip(".:") if told else type(error).__name__) + where
+    return (shown[0].rstrip(".:") if shown else type(error).__name__) + where

@@ -124,7 +124,7 @@ class KeptFactorsWorkspace(Workspace):
         """Return the logarithm of the size of a determinant; what is kept stays."""
         return self._aside.factorise(matrix).log_det
 
-    def told(self) -> dict[str, int | float]:
+    def report(self) -> dict[str, int | float]:
         """Return how many iterations and solutions there were."""
         return {"linear_iterations": self.iterations, "linear_solutions": self.solutions}
 
@@ -179,7 +179,7 @@ class OnKeptFactors(Factors):
         return x if met else None
 
     def solve(self, b: npt.ArrayLike) -> Floats:
-        """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
+        """Return x with A x = b to the tolerance of the workspace; an error if it is not finite.
 
         Raises
         ------

@@ -55,7 +55,7 @@ def test_an_error_without_words_has_a_line(monkeypatch):
 def test_a_kernel_that_could_not_be_kept_is_not_ready(monkeypatch):
     monkeypatch.setattr(beforehand, "_silent", lambda: None)
     monkeypatch.setattr(beforehand, "compile_line", lambda line: None)
-    monkeypatch.setattr(folders, "_told", {folders.CANNOT_KEEP: "No space left on device"})
+    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_KEEP: "No space left on device"})
     said = beforehand._compile_one("somewhere:f f8")
     assert said.startswith(folders.CANNOT_KEEP)
     assert "No space left" in said
