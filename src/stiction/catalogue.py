@@ -362,7 +362,7 @@ CATALOGUE: Mapping[str, Kind] = {
         {
             "SuperLU": "stiction.numerics.linear_solvers",
             "Pardiso": "stiction.numerics.linear_solvers",
-            "KeptFactors": "stiction.numerics.linear_solvers",
+            "CachedFactors": "stiction.numerics.linear_solvers",
             "Multigrid": "stiction.numerics.linear_solvers",
         },
         room="solids",

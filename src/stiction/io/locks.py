@@ -20,8 +20,8 @@ from pathlib import Path
 
 from stiction.core.files import regular
 from stiction.core.interrupts import uninterrupted
-from stiction.numerics.compiling.held import TAKEN as _TAKEN
-from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
+from stiction.numerics.compiling.file_lock import TAKEN as _TAKEN
+from stiction.numerics.compiling.file_lock import kernel_lock as _kernel_lock
 
 __all__ = ["Busy", "Lock", "held_for", "in_use", "mark_in_use", "take"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from stiction.cli import compile as command
-from stiction.numerics.compiling import beforehand
+from stiction.numerics.compiling import ahead_of_time
 
 
 def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
@@ -28,7 +28,7 @@ def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
 
     monkeypatch.setattr(command.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(command, "Bar", Told)
-    monkeypatch.setattr(beforehand, "compile_lines", kernels)
+    monkeypatch.setattr(ahead_of_time, "compile_lines", kernels)
     failed = command.compile_systems(["chains"])
     assert failed == len(command.systems()["chains"].read_text().splitlines())
     assert shown == [(0.2, "400 s left"), (0.75, "100 s left"), (1.0, "0 s left")]

@@ -18,7 +18,7 @@ from typing import IO
 
 from stiction._version import __version__
 from stiction.numerics.compiling import clock
-from stiction.numerics.compiling.held import TAKEN, kernel_lock
+from stiction.numerics.compiling.file_lock import TAKEN, kernel_lock
 
 __all__ = [
     "CANNOT_KEEP",

@@ -101,7 +101,7 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     ----------
     made : dispatchers by the id of their functions, shared by functions that go together
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_helpers_are_compiled_too
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_helpers_are_compiled_too
     """
     import numba
 
@@ -137,7 +137,7 @@ def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
     Compiled code keeps a tuple in registers and asks for memory for a list, which takes longer
     than a field of a few states.
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_a_list_that_is_returned
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_a_list_that_is_returned
     """
     if not isinstance(function, types.FunctionType):
         return function
@@ -189,7 +189,7 @@ def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
 
     Two functions with the same fingerprint compile to the same code.
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_fingerprints
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_fingerprints
     """
     parts: list[object] = []
     for plain in _reached(function):
@@ -241,7 +241,7 @@ def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None 
     ----------
     error : what Numba said, for what cannot be seen from outside
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_culprits_have_names
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_culprits_have_names
     """
     for part in parts:
         plain = _raising(part)

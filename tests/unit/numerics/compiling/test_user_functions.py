@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from stiction.numerics.compiling.users import (
+from stiction.numerics.compiling.user_functions import (
     compiled_user,
     culprit,
     fingerprint,
