@@ -1,4 +1,4 @@
-"""What a run is led by: its times, its method, the judgement of how it ended."""
+"""The driver of a run: its times, its method, and the verdict on how it ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time as clock
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,8 @@ _DEFAULT_BYTES = 256 << 20
 class System(Protocol):
     """Anything that can be solved."""
 
-    @property
-    def default_method(self) -> str:
-        """Name of the method used when none is given, a class in the room of the system."""
+    # name of the method used when none is given, a class in the namespace of the system
+    default_method: ClassVar[str]
 
     @property
     def state_size(self) -> int:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from stiction.plot.figures import Figures
+
 __all__ = [
     "RESERVED",
     "Checkpoint",
@@ -66,7 +68,7 @@ class Checkpoint(Protocol):
 class Output(Protocol):
     """What draws a run and writes it to a folder."""
 
-    def figures(self, run: Run) -> Any:
+    def figures(self, run: Run) -> Figures:
         """Return an object whose methods are the figures of the run."""
 
     def save(self, run: Run, path: Path, overwrite: bool) -> Path:
@@ -123,7 +125,7 @@ class Quantity:
     label : how the summary calls it; "" takes the name
     """
 
-    value: object
+    value: Any
     unit: str
     meaning: str = ""
     absent: str = ""
@@ -203,8 +205,8 @@ class Run:
     (True, 'solved')
     """
 
-    system: object | None
-    method: object | None
+    system: Any
+    method: Any
     system_name: str
     method_name: str
     status: Status
@@ -325,7 +327,7 @@ class Run:
         return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
 
     @property
-    def plot(self) -> Any:
+    def plot(self) -> Figures:
         """Figures of this run: `run.plot.energy()` and others; its `NAMES` lists them."""
         return self._output("plot").figures(self)
 

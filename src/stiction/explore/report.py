@@ -30,7 +30,8 @@ def report_of_run(run: Run) -> dict[str, Any]:
 
     Verified by: tests/unit/explore/test_report.py::test_a_run_is_reported
     """
-    page, why, names = "", "", ()
+    page, why = "", ""
+    names: tuple[str, ...] = ()
     try:
         figures = run.plot
         names = figures.NAMES
