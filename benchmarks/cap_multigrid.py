@@ -18,8 +18,8 @@ import numpy as np
 from solids_cap import SOLVERS
 
 import stiction as st
-from stiction.numerics.iterative.kept import KeptFactorsWorkspace
-from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso
+from stiction.numerics.iterative.cached import CachedFactorsWorkspace
+from stiction.numerics.linear_solvers import CachedFactors, Multigrid, Pardiso
 from stiction.solids import CapSliding3D
 
 
@@ -27,7 +27,7 @@ class Found(Exception):
     """The tangent, and what its unknowns stand for."""
 
 
-class Watched(KeptFactorsWorkspace):
+class Watched(CachedFactorsWorkspace):
     """Solves as ever, until the program time comes."""
 
     now, at, layout = 0.0, 1.0, None
@@ -43,7 +43,7 @@ class Watched(KeptFactorsWorkspace):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Watching(KeptFactors):
+class Watching(CachedFactors):
     """Kept factors whose workspace is watched."""
 
     def start(self):

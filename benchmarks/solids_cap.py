@@ -28,7 +28,7 @@ from memory_child import forget_peak, peak
 
 import stiction as st
 from stiction.io.checkpoint_file import FileCheckpoint
-from stiction.numerics.linear_solvers import KeptFactors, Multigrid, Pardiso, SuperLU
+from stiction.numerics.linear_solvers import CachedFactors, Multigrid, Pardiso, SuperLU
 from stiction.solids import CapSliding3D
 from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria import history
@@ -37,9 +37,9 @@ SOLVERS = {
     "pardiso": Pardiso(threads=1),
     "superlu": SuperLU(),
     "multigrid": Multigrid(),
-    "kept": KeptFactors(direct=Pardiso(threads=1)),
+    "kept": CachedFactors(direct=Pardiso(threads=1)),
     # a solution takes a sixtieth of the time of factors
-    "worn": KeptFactors(worn=24, direct=Pardiso(threads=1)),
+    "worn": CachedFactors(worn=24, direct=Pardiso(threads=1)),
 }
 KEPT = {"gap": k.GAP, "stretch": k.OWN_STRETCH, "weight": k.WEIGHT, "x": k.X, "z": k.Z}
 

@@ -20,7 +20,7 @@ from axisymmetric_oracle import pull_off as self_consistent
 from sphere_cases import hertz, mindlin, pull_off
 
 import stiction as st
-from stiction.numerics.linear_solvers import KeptFactors, Pardiso, fastest
+from stiction.numerics.linear_solvers import CachedFactors, Pardiso, fastest
 from stiction.solids import CapSliding3D
 
 # cells on the radius of contact
@@ -71,7 +71,7 @@ def pulls(record: Record, quick: bool) -> None:
 
 def slips(record: Record, quick: bool) -> None:
     """Add two equal spheres under shear, beside Cattaneo and Mindlin, up to 0.9 of full sliding."""
-    worn = KeptFactors(worn=24, direct=Pardiso(threads=1))
+    worn = CachedFactors(worn=24, direct=Pardiso(threads=1))
     solver = worn if isinstance(fastest(), Pardiso) else None
     for cells, law, size in SHEARED[: 1 if quick else None]:
         found = timed(mindlin, cells, law_over_approach=law, size=size, solver=solver)

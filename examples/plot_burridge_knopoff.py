@@ -15,6 +15,7 @@ Source: Burridge and Knopoff, Bull. Seism. Soc. Am. 57 (1967) 341.
 # ---------
 # No wall: the train hangs on the plate alone. Unequal starts break the symmetry.
 from dataclasses import replace
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,7 +44,8 @@ run.plot.onset()
 # %%
 # An event lasts from the first slip until all blocks stick again. Its size is the sum of the slips.
 moving = 0
-sizes, blocks, total, before = [], set(), 0.0, {}
+sizes, blocks, total = [], set(), 0.0
+before: dict[Any, Any] = {}
 for row in run.events.itertuples():
     if row.kind == "slip":
         moving += 1
@@ -61,7 +63,7 @@ print(f"{count.size} slip events; {np.sum(count == 1)} of one block, {np.sum(cou
 print(f"smallest {slip.min():.2e} m, largest {slip.max():.2e} m (sum over the blocks)")
 
 fig, ax = plt.subplots(figsize=(5.0, 3.0), layout="constrained")
-ax.hist(count, bins=np.arange(0.5, 11.0), color="#0072B2")
+ax.hist(count, bins=np.arange(0.5, 11.0).tolist(), color="#0072B2")
 ax.set(xlabel="blocks in an event", ylabel="number of events")
 
 # %%

@@ -53,6 +53,7 @@ assert found.certified
 for branch in found.branches:
     print(f"admissible at the start: {branch.kind:8s} {branch.velocity[0]:.10f} m/s")
 end = found.slide_end
+assert end is not None
 angle = np.linspace(0.0, 0.5 * np.pi, 400)
 x = end.x * np.sin(angle)
 speed = np.array([branches(chain, 0.25, [at]).of_kind("sliding")[0].velocity[0] for at in x[:-1]])

@@ -47,7 +47,8 @@ seeds = range(1, 21)
 dynamic = [
     st.solve(chain(s), t_span=(0.0, 75.0), save=2).quantities["onset_force"].value[0] for s in seeds
 ]
-closed = np.array([chain(s).critical_force()[0] for s in range(1, 2001)])
+slow = [chain(s).critical_force() for s in range(1, 2001)]
+closed = np.array([force[0] for force in slow if force is not None])
 
 # %%
 # Reading the result

@@ -19,6 +19,7 @@ rods in perfect friction contact", Phys. Rev. Lett. (2012), with contact laws be
 # A rubber rod of 4 cm thickness. Every node can touch the plane at the point below it.
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.colors import ListedColormap
 
 import stiction as st
 from stiction.exact.rolling_cylinder import incline_acceleration, slide_time, slip_heat
@@ -34,7 +35,7 @@ section = CircularSection(radius=0.02, young=1e6, density=1000.0)
 def rod(low, high, speed):
     """Return a straight free rod along y; its ends are `low` and `high` above the plane [m]."""
     line = Straight([0.0, -0.25, 0.02 + low], [0.0, 0.25, 0.02 + high])
-    motion = RigidMotion([speed, 0.0, 0.0])
+    motion = [RigidMotion([speed, 0.0, 0.0])]
     return CosseratRod(section, line, elements=12, left=Free(), right=Free(), motion=motion)
 
 
@@ -79,7 +80,7 @@ axes[1].axvline(slide_time(SPEED, MU), color="k", lw=1, ls=":")
 axes[1].set(xlabel="time [s]", ylabel="[m/s]")
 axes[1].legend()
 modes = fallen.data["contact_mode"].values
-colours = plt.matplotlib.colors.ListedColormap(["white", "tab:blue", "tab:red"])
+colours = ListedColormap(["white", "tab:blue", "tab:red"])
 axes[2].pcolormesh(fallen.time, np.arange(1, 14), modes.T, cmap=colours, vmin=0, vmax=2)
 axes[2].set(xlabel="time [s]", ylabel="node")
 

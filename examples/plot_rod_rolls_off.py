@@ -75,9 +75,9 @@ when = {kind: float(run.event_log.time[kinds.index(kind)]) for kind in ("end", "
 fig, ax = plt.subplots(figsize=(4.5, 3.0), layout="constrained")
 ax.plot(run.time, rolled, "k:", lw=1, label="2/3 g sin(slope)")
 ax.plot(run.time, place, label="contact")
-for (kind, time), side in zip(when.items(), ("right", "left"), strict=True):
-    ax.axvline(time, color="0.6", lw=1)
-    ax.text(time, 0.205, f" {kind} ", ha=side, fontsize=8)
+for (kind, moment), align in zip(when.items(), ("right", "left"), strict=True):
+    ax.axvline(moment, color="0.6", lw=1)
+    ax.text(moment, 0.205, f" {kind} ", ha=align, fontsize=8)
 ax.set(xlabel="time [s]", ylabel="place along the cylinder [m]", ylim=(0.195, 0.31))
 ax.legend()
 run.plot.scene(time=when["fall"] + 0.02, tubes=False, view=(15.0, -70.0))

@@ -43,8 +43,7 @@ def rod(k):
     half = 0.055 * np.array([np.cos(angle), np.sin(angle), 0.0])
     middle = np.array([0.005 * (-1) ** k, 0.008 * (k % 3 - 1), 0.014 + 0.027 * k])
     line = Straight((middle - half).tolist(), (middle + half).tolist())
-    free = {"left": Free(), "right": Free()}
-    return CosseratRod(section, line, elements=7, internal_damping=1e-3, **free)
+    return CosseratRod(section, line, elements=7, internal_damping=1e-3, left=Free(), right=Free())
 
 
 # %%
@@ -95,6 +94,6 @@ found = sorted({(int(a), int(b)) for a, b in pairs})
 print(f"{pressing.sum()} points press at the end, between bodies {found}; 5 is the floor")
 print(f"energy closes to {energy.imbalance_rel:.1e} of {energy.scale:.3f} J")
 assert run.audit.ok
-audit = {line.check: line.value for line in run.audit}
+audit = {line.check: line.value for line in run.audit if line.value is not None}
 assert audit["contacts_solved"] == 0.0
 assert audit["no_overlap"] < 1e-3

@@ -24,21 +24,26 @@ import numpy as np
 import stiction as st
 
 FORCE = 12.0
-start = {"x0": np.array([0.10, -0.05, 0.20]), "v0": np.array([0.0, 0.3, -0.2])}
+X0, V0 = np.array([0.10, -0.05, 0.20]), np.array([0.0, 0.3, -0.2])
 
 # %%
 # The law
 # -------
 law = st.ExponentialWeakening(mu_static=0.08, mu_kinetic=0.05, v_scale=0.2)
 chain = st.Chain(
-    mass=[1.0, 2.0, 1.5], stiffness=[20.0, 35.0, 15.0], load=st.Constant(FORCE), law=law, **start
+    mass=[1.0, 2.0, 1.5],
+    stiffness=[20.0, 35.0, 15.0],
+    load=st.Constant(FORCE),
+    law=law,
+    x0=X0,
+    v0=V0,
 )
 
 # %%
 # Method and solve
 # ----------------
 # The run, its mirror image, and the run in which only the force has changed its sign.
-mirrored = replace(chain, load=st.Constant(-FORCE), x0=-start["x0"], v0=-start["v0"])
+mirrored = replace(chain, load=st.Constant(-FORCE), x0=-X0, v0=-V0)
 only_force = replace(chain, load=st.Constant(-FORCE))
 runs = [st.solve(c, st.EventDriven(), t_span=(0.0, 15.0)) for c in (chain, mirrored, only_force)]
 

@@ -29,7 +29,9 @@ from stiction.exact import chains as exact
 def onset(mass, rate=1.0, damping=0.0, **other):
     """Return the run until 1.3 times the last critical force."""
     chain = st.Chain(mass=mass, stiffness=20.0, damping=damping, load=st.Ramp(rate), law=law)
-    until = 1.3 * chain.critical_force()[0] / rate
+    slow = chain.critical_force()
+    assert slow is not None
+    until = 1.3 * slow[0] / rate
     return st.solve(chain, st.EventDriven(**other), t_span=(0.0, until))
 
 
@@ -68,12 +70,12 @@ onset([1.0, 1.0, 1.0]).plot.onset()
 rates = np.array([1.0, 0.3, 0.1, 0.03, 0.01])
 fig, ax = plt.subplots(figsize=(7.0, 3.2), layout="constrained")
 for damping, style in ((0.0, "o--"), (2.0, "s-")):
-    gap = []
+    gaps = []
     for rate in rates:
         done = onset([1.0, 1.0, 1.0], rate, damping)
         force = np.array(done.quantities["onset_force"].value)
-        gap.append(force - np.array(done.quantities["critical_force"].value))
-    gap = np.array(gap)
+        gaps.append(force - np.array(done.quantities["critical_force"].value))
+    gap = np.array(gaps)
     for i, colour in ((1, "#D55E00"), (0, "#0072B2")):
         name = f"mass {i + 1}, damping {damping:g} N s/m"
         ax.loglog(rates, np.abs(gap[:, i]) + 1e-16, style, color=colour, label=name)

@@ -68,6 +68,7 @@ for name, run in runs.items():
 axes[0].axhline(adhesion.work_of_adhesion, color="k", lw=1, ls=":")
 axes[0].set(xlabel="displacement [L0]", ylabel="vertical force [E L0]")
 axes[0].legend()
+peeled = np.linspace(0.0, 40.0, 2)
 axes[1].plot(peeled, adhesion.work_of_adhesion * peeled, "k:", lw=1)
 axes[1].set(xlabel="peeled length [L0]", ylabel="energy spent [E L0²]")
 last = runs["EA"].data.isel(snapshot=-1)

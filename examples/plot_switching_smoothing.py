@@ -54,15 +54,16 @@ print(run.reason)
 # The smooth answers, for widths over three decades.
 widths = 10.0 ** -np.arange(2.0, 5.1, 0.25)
 before, after = np.linspace(0.05, 0.9, 50), np.linspace(arrival, END, 4001)
-early, late = [], []
+rows_early, rows_late = [], []
 for width in widths:
     answer = solve_ivp(
         smooth, (0.0, END), [0.0, 0.3, 0.1], "Radau", args=(width,), rtol=1e-9, atol=1e-12,
         dense_output=True,
     )  # fmt: skip
-    early.append(answer.sol(before))
-    late.append(answer.sol(after))
-early, late = np.array(early), np.array(late)
+    assert answer.sol is not None
+    rows_early.append(answer.sol(before))
+    rows_late.append(answer.sol(after))
+early, late = np.array(rows_early), np.array(rows_late)
 
 # %%
 # Reading the result

@@ -80,6 +80,8 @@ axes[0].set_ylabel("z [1]")
 # The wheel's numbers against the closed form, which has every derivative written out by hand.
 table = exact.Turntable(1.0, 1.0, 1e-3, 1e-3, 0.05, 0.1, -1.0, 1.0, wheel.gamma)
 known = exact.wheel_two_fold(table, 0.1859, -1.037)
+assert fold.J1 is not None
+assert fold.J2 is not None
 pairs = {"K++": (fold.Kpp, known.kpp), "K--": (fold.Kmm, known.kmm)}
 pairs |= {"J1": (fold.J1, known.j1), "J2": (fold.J2, known.j2), "v*": (fold.x[1], known.v)}
 for name, (found, wanted) in pairs.items():
@@ -91,10 +93,12 @@ assert not fold.deterministic
 # %%
 # The local model arrives when the closed form says, and its own two-fold is found with its own J.
 arrival = run.events["time"].to_numpy()[-1]
-wanted = exact.sliding_arrival(-1.2, -1.5, (0.1, 0.3))
-print(f"arrival {arrival:.15f}, closed form {wanted:.15f}")
-assert abs(arrival - wanted) < 1e-13
+expected = exact.sliding_arrival(-1.2, -1.5, (0.1, 0.3))
+print(f"arrival {arrival:.15f}, closed form {expected:.15f}")
+assert abs(arrival - expected) < 1e-13
 again = st.two_fold(local, guess=(0.1, -0.2, 0.3))
+assert again.J1 is not None
+assert again.J2 is not None
 assert np.allclose([again.J1, again.J2], [-1.2, -1.5], atol=1e-12)
 
 # %%

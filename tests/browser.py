@@ -59,8 +59,8 @@ class Browser:
         self._session = None
         targets = self.ask("Target.getTargets")["targetInfos"]
         page = next(t["targetId"] for t in targets if t["type"] == "page")
-        told = self.ask("Target.attachToTarget", targetId=page, flatten=True)
-        self._session = told["sessionId"]
+        answer = self.ask("Target.attachToTarget", targetId=page, flatten=True)
+        self._session = answer["sessionId"]
         for part in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{part}.enable")
 
@@ -95,9 +95,9 @@ class Browser:
                 return None
             self._text += os.read(self._from, 1 << 20)
         line, self._text = self._text.split(b"\0", 1)
-        told = json.loads(line)
-        self._note(told.get("method"), told.get("params", {}))
-        return told
+        answer = json.loads(line)
+        self._note(answer.get("method"), answer.get("params", {}))
+        return answer
 
     def _note(self, method, params):
         if method == "Runtime.exceptionThrown":
@@ -110,12 +110,12 @@ class Browser:
             self.requests.append(params["request"]["url"])
 
     def run(self, script):
-        told = self.ask(
+        answer = self.ask(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        if "exceptionDetails" in told:
-            raise RuntimeError(told["exceptionDetails"])
-        return told["result"].get("value")
+        if "exceptionDetails" in answer:
+            raise RuntimeError(answer["exceptionDetails"])
+        return answer["result"].get("value")
 
     def open(self, path: Path, *, reduced=False, dark=False, width=1000, ready=READY):
         """Open a page of the disk and wait until its player, or what `ready` says, is ready."""

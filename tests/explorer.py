@@ -89,9 +89,9 @@ class Tab:
         self.page.goto(address)
         self.page.wait_for_selector(".stage[data-shown]", timeout=60_000)
 
-    def _console(self, told):
-        if told.type in ("error", "warning"):
-            self.problems.append(told.text)
+    def _console(self, message):
+        if message.type in ("error", "warning"):
+            self.problems.append(message.text)
 
     def move(self, path, value):
         return self.page.evaluate(MOVED, [path, value])
@@ -117,12 +117,12 @@ class Tab:
 
 
 class Talk:
-    """A session with its process, and what it told."""
+    """A session with its process, and what it received."""
 
     def __init__(self, folder, command=None):
-        self.posted, self.told = queue.Queue(), []
+        self.posted, self.received = queue.Queue(), []
         self.hub = Hub(self.posted.put, command)
-        self.session = Session(WorkingFolder(folder), self.hub, self.told.append)
+        self.session = Session(WorkingFolder(folder), self.hub, self.received.append)
 
     def __enter__(self):
         return self
@@ -137,13 +137,13 @@ class Talk:
         """Return the next message of a kind, of those not yet given."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            for i, message in enumerate(self.told):
+            for i, message in enumerate(self.received):
                 if message["kind"] == kind:
-                    del self.told[: i + 1]
+                    del self.received[: i + 1]
                     return message
             with contextlib.suppress(queue.Empty):
                 self.posted.get(timeout=0.5)()
-        raise TimeoutError(kind, [message["kind"] for message in self.told])
+        raise TimeoutError(kind, [message["kind"] for message in self.received])
 
 
 def alive(pid):

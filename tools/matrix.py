@@ -160,7 +160,7 @@ def tried(name: str, part: bool) -> bool:
         tests = ("-p", "no:cacheprovider", "--speed", "quick", *PART)
     # an old library may call what has been deprecated below it since; users do not see that
     old = ("-W", "ignore::DeprecationWarning") if name.endswith("oldest") else ()
-    readme = (*old, "tests/examples/test_pages.py", "-k", "README or readme")
+    readme = (*old, "tests/examples/test_pages.py", "-k", "README or shown or dynamicist")
     bad = []
     with tempfile.TemporaryDirectory() as folder, log.open("w") as out:
         todo = [("stiction doctor", folder, ["-m", "stiction", "doctor"])]
@@ -181,8 +181,9 @@ def tried(name: str, part: bool) -> bool:
 
 
 def commands() -> Iterator[list[str]]:
-    """Return the commands of the program that README shows, and that end by themselves."""
-    text = (ROOT / "README.md").read_text("utf-8")
+    """Return the commands of README and of a first page, which end by themselves."""
+    pages = ("README.md", "docs/learn/dynamicist.md")
+    text = "\n".join((ROOT / page).read_text("utf-8") for page in pages)
     for line in re.findall(r"^(?:\$ |\.venv/bin/)stiction (.*)$", text, re.MULTILINE):
         yield shlex.split(line, comments=True)
 

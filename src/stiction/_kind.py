@@ -1,4 +1,4 @@
-"""What the catalogue tells of one kind of thing that users can name."""
+"""The record of the catalogue for one kind of object that users can name."""
 
 from __future__ import annotations
 

@@ -353,7 +353,7 @@ CATALOGUE: Mapping[str, Kind] = {
         },
     ),
     "Term": Kind("a term of a constraint", {"Term": "stiction.solids.constraints"}),
-    "Reaction": Kind("a reaction to be told", {"Reaction": "stiction.solids.conditions"}),
+    "Reaction": Kind("a reaction to be recorded", {"Reaction": "stiction.solids.conditions"}),
     "Motion": Kind(
         "how a value goes over time", {"Program": "stiction.solids.conditions"}, written=False
     ),
@@ -362,7 +362,7 @@ CATALOGUE: Mapping[str, Kind] = {
         {
             "SuperLU": "stiction.numerics.linear_solvers",
             "Pardiso": "stiction.numerics.linear_solvers",
-            "KeptFactors": "stiction.numerics.linear_solvers",
+            "CachedFactors": "stiction.numerics.linear_solvers",
             "Multigrid": "stiction.numerics.linear_solvers",
         },
         room="solids",

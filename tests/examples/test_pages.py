@@ -79,9 +79,12 @@ def steady(text: str) -> list[str]:
     return [line.rstrip() for line in closed.strip().splitlines() if not line.startswith("cost")]
 
 
+PRINTED = ("README.md", "docs/howto/other-masses.md", "docs/learn/dynamicist.md")
+
+
 def printed_runs() -> list[tuple[list[str], str]]:
-    """Return the commands of the README that are shown with their output, and the output."""
-    text = (ROOT / "README.md").read_text("utf-8")
+    """Return the commands that first pages show with their output, and the output."""
+    text = "\n".join((ROOT / page).read_text("utf-8") for page in PRINTED)
     # what goes to the screen beside the summary stands before it
     said = r"(?:(?:No kernels|`stiction).*\n)*"
     summary = r"((?:SOLVED|STOPPED)(?:.*\n)*?written to .*\n)"
@@ -90,7 +93,7 @@ def printed_runs() -> list[tuple[list[str], str]]:
 
 
 @pytest.mark.parametrize(("words", "output"), printed_runs(), ids=lambda v: str(v)[:30])
-def test_readme_shows_what_is_printed(words, output, tmp_path, monkeypatch):
+def test_shown_output_is_what_is_printed(words, output, tmp_path, monkeypatch):
     from stiction.cli.main import app
 
     monkeypatch.chdir(tmp_path)
@@ -99,7 +102,7 @@ def test_readme_shows_what_is_printed(words, output, tmp_path, monkeypatch):
     assert steady(result.output) == steady(output)
 
 
-def test_readme_shows_three_runs():
+def test_three_runs_are_shown():
     names = [words[1] for words, _ in printed_runs()]
     assert names == ["detachment-wave", "slip-wave", "wheel-slips-then-slides"]
 

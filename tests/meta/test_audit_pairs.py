@@ -58,7 +58,7 @@ def marked(sources) -> dict[tuple[str, str], list[str]]:
     return pairs
 
 
-def told(pairs: dict[tuple[str, str], list[str]], which: set[tuple[str, str]]) -> str:
+def report(pairs: dict[tuple[str, str], list[str]], which: set[tuple[str, str]]) -> str:
     return "\n".join(f"{s}, {c}: {'; '.join(pairs[s, c])}" for s, c in sorted(which))
 
 
@@ -88,13 +88,13 @@ def test_every_check_can_fail(package_sources):
 def test_every_check_fails_in_a_test(package_sources, test_sources):
     pairs = pairs_made(package_sources)
     missing = set(pairs) - set(marked(test_sources))
-    assert not missing, "never seen to fail, made at:\n" + told(pairs, missing)
+    assert not missing, "never seen to fail, made at:\n" + report(pairs, missing)
 
 
 def test_every_mark_names_a_check_that_exists(package_sources, test_sources):
     pairs = marked(test_sources)
     stale = set(pairs) - set(pairs_made(package_sources))
-    assert not stale, "made nowhere, marked at:\n" + told(pairs, stale)
+    assert not stale, "made nowhere, marked at:\n" + report(pairs, stale)
     wrong = [line for source in test_sources for line in marks_on(source)[1]]
     assert not wrong, "\n".join(wrong)
 

@@ -49,7 +49,7 @@ def test_the_part_is_there(matrix, root):
         assert not function or f"def {function}(" in text, name
 
 
-def test_commands_of_the_readme_are_run(matrix):
+def test_commands_of_first_pages_are_run(matrix):
     found = list(matrix["commands"]())
     runs = [words[1] for words in found if words[0] == "run"]
     assert {"detachment-wave", "slip-wave", "wheel-slips-then-slides"} <= set(runs)

@@ -140,3 +140,13 @@ def test_every_public_name_is_described(root):
         if not (shown or alone) or not inspect.getdoc(held):
             missing.append(f"{name} of {home}")
     assert not missing, "on no page of the API:\n" + "\n".join(missing)
+
+
+def test_names_of_the_glossary_exist(root):
+    text = (root / "docs" / "notation.md").read_text("utf-8")
+    names = sorted(set(re.findall(r"`(st(?:\.\w+)+)", text)))
+    assert len(names) > 30
+    for name in names:
+        found = importlib.import_module("stiction")
+        for part in name.split(".")[1:]:
+            found = getattr(found, part)

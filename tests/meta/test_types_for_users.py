@@ -1,5 +1,8 @@
-"""What mypy says: it knows every public name by the stubs, and no array is a number to it."""
+"""Type checkers: they know every public name, accept what pages show, and refuse wrong kinds."""
 
+import json
+import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -146,3 +149,53 @@ def test_mypy_refuses_what_is_no_number(answers):
     errors = [(n, text) for n, text in answers["kernels.py"] if text.startswith("error: ")]
     found = {number: text.rsplit("[", 1)[1].rstrip("]") for number, text in errors}
     assert found == wanted, answers["kernels.py"]
+
+
+# ---- pages and gallery
+
+# libraries of other machines, that a page names
+UNKNOWN = ("dask_jobqueue",)
+
+
+@pytest.fixture(scope="module")
+def shown(root, tmp_path_factory):
+    """A folder with the code of README, of each page of instructions, and of the gallery."""
+    folder = tmp_path_factory.mktemp("shown")
+    pages = [root / "README.md", *root.glob("docs/howto/*.md"), *root.glob("docs/learn/*.md")]
+    for page in pages:
+        blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+        name = re.sub(r"\W", "_", page.stem)
+        (folder / f"page_{name}.py").write_text("\n".join(blocks), encoding="utf-8")
+    for script in root.glob("examples/plot_*.py"):
+        shutil.copy(script, folder)
+    return folder
+
+
+def test_mypy_accepts_what_pages_show(shown):
+    # functions of a page need no annotations; all else is strict
+    options = ["--strict", "--allow-untyped-defs", "--allow-untyped-calls", "--config-file="]
+    command = [sys.executable, "-m", "mypy", *options, "--ignore-missing-imports"]
+    done = subprocess.run(
+        [*command, f"--cache-dir={shown / 'cache'}", "."],
+        capture_output=True,
+        text=True,
+        cwd=shown,
+        check=False,
+    )
+    if "No module named mypy" in done.stderr:
+        pytest.skip("mypy is not installed; it comes with the extra 'lint'")
+    assert done.returncode == 0, done.stdout
+
+
+def test_pyright_accepts_what_pages_show(shown):
+    pytest.importorskip("pyright", reason="it comes with the extra 'lint'")
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(
+        [*command, "."], capture_output=True, text=True, cwd=shown, check=False, timeout=300
+    )
+    wrong = [
+        f"{fault['file']}:{fault['range']['start']['line'] + 1}: {fault['message']}"
+        for fault in json.loads(done.stdout)["generalDiagnostics"]
+        if fault["severity"] == "error" and not any(name in fault["message"] for name in UNKNOWN)
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -131,9 +131,9 @@ def test_doctor_tells_faults(stiction, monkeypatch):
 
 
 def test_compile(stiction, monkeypatch):
-    from stiction.numerics.compiling import beforehand
+    from stiction.numerics.compiling import ahead_of_time
 
-    monkeypatch.setattr(beforehand, "compile_lines", lambda lines, report: {})
+    monkeypatch.setattr(ahead_of_time, "compile_lines", lambda lines, report: {})
     monkeypatch.setattr("stiction.cli.compile.mark_ready", lambda name: None)
     found = parsed(stiction("compile", "faults", "--json"))
     assert found["systems"] == ["faults"]

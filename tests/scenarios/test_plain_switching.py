@@ -163,7 +163,7 @@ def test_arithmetic_that_python_refuses(field):
     assert_same(compiled, plain)
 
 
-def test_an_error_is_told_in_both_modes():
+def test_an_error_is_reported_in_both_modes():
     def field(x):
         if x[1] > 0.5:
             raise LookupError("beyond the table")

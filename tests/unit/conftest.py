@@ -61,7 +61,8 @@ def march(chain, t_end, steps, every):
     history = ChainHistory(
         time, x, v, mode.astype(np.int8), friction, RawEvents(*raw), stop, energy, {"steps": steps}
     )
-    return build_run(chain, object(), Request(0.0, t_end, time), history).told({}, None, OUTPUT)
+    run = build_run(chain, object(), Request(0.0, t_end, time), history)
+    return run.completed({}, None, OUTPUT)
 
 
 @pytest.fixture(scope="session")
@@ -104,4 +105,4 @@ def huge():
     ones, none = np.ones(n, dtype=np.int64), np.zeros(n)
     raw = RawEvents(at, order, 0 * ones, ones, none, none, none, none)
     history = ChainHistory(time, x, v, mode, -0.5 * mode, raw, None, energy, {})
-    return build_run(chain, object(), Request(0.0, 1.0, time), history).told({}, None, OUTPUT)
+    return build_run(chain, object(), Request(0.0, 1.0, time), history).completed({}, None, OUTPUT)

@@ -42,7 +42,7 @@ _POLICY = Part(
     "leave it out: masses stick there.",
     "a policy, such as SlipAtTouch(...)",
 )
-_REPLAY = Flag("a replay is made or not; None makes one for at most 50 masses.", "leave it out.")
+_REPLAY = Flag("a replay is made or not; None makes one for at most 200 masses.", "leave it out.")
 _STEP = Positive("s", "time must go forward.", "for example 1e-3.")
 _STABLE_THETA = Finite(
     "",
@@ -85,7 +85,7 @@ class EventDriven(Method):
         4,000,000 / (n + 1), because a step costs as much as its masses
     policy : what to do where the future is not unique. None lets masses stick there
     replay : whether the chain is gone through a second time by another algorithm, for the line
-        `replay_agrees` of the audit; None does so for at most 50 masses
+        `replay_agrees` of the audit; None does so for at most 200 masses
 
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states

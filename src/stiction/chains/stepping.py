@@ -19,6 +19,7 @@ from stiction.errors import ModelError, SolveError
 if TYPE_CHECKING:
     from stiction.chains.event_driven.state import Saved
     from stiction.chains.methods import EventDriven
+    from stiction.core.method import SharedName
 
 __all__ = ["KINDS", "ChainStepper", "StepEvents"]
 
@@ -67,17 +68,21 @@ class ChainStepper:
     """
 
     def __init__(
-        self, chain: Chain, method: EventDriven, t_start: float = 0.0, span: float = 1.0
+        self,
+        chain: Chain,
+        method: EventDriven | SharedName,
+        t_start: float = 0.0,
+        span: float = 1.0,
     ) -> None:
         if not chain.law.sticks:
             why, try_ = "its steps go from event to event.", "take a law that sticks."
             needs = "a law with a set of forces at rest"
             raise ModelError("ChainStepper.law", repr(chain.law), needs, why, try_)
         found: Any = method_for(chain, method)
-        method = dataclasses.replace(found, replay=False)
-        refuse_chain(chain, method, t_start)
+        chosen = dataclasses.replace(found, replay=False)
+        refuse_chain(chain, chosen, t_start)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
-        self._solver = Solver(method, chain, self._request)
+        self._solver = Solver(chosen, chain, self._request)
         self._offset = self._solver.problem.piece_offset.copy()
         self._force = 0.0
         self._solver.ek.first_modes(self._solver.problem, self._solver.state)

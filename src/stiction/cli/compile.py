@@ -36,7 +36,7 @@ def compile_systems(names: Sequence[str], *, json: bool = False, quiet: bool = F
         needs = "a folder of yours that nobody else can write to"
         repair = "set STICTION_CACHE_DIR to such a folder."
         raise ModelError("compile", why_unusable(source), needs, why, repair)
-    from stiction.numerics.compiling.beforehand import compile_lines
+    from stiction.numerics.compiling.ahead_of_time import compile_lines
 
     lines = {
         line for name in names or known for line in known[name].read_text("utf-8").splitlines()

@@ -84,16 +84,16 @@ def guarded(command: C) -> C:
             if isinstance(error, KeyboardInterrupt) or times_heard() > before:
                 typer.echo("Interrupted.", err=True)
                 raise typer.Exit(exit_code()) from error
-            told = _told(error)
-            if not told:
+            message = _message(error)
+            if not message:
                 raise
-            typer.echo(told, err=True)
+            typer.echo(message, err=True)
             raise typer.Exit(BAD_INPUT) from error
 
     return inner  # type: ignore[return-value]
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Return what is said of an error that is no fault of ours, or nothing."""
     if isinstance(error, StictionError):
         return str(error)
@@ -235,8 +235,8 @@ def show(
     if is_study(found(folder)):
         show_study(folder, put_json if json else put, json=json, quiet=quiet)
     elif (fit := fit_in(folder)) is not None:
-        told = str(fit["screen"])
-        put_json(fit) if json else put(told.partition("\n")[0] if quiet else told)
+        message = str(fit["screen"])
+        put_json(fit) if json else put(message.partition("\n")[0] if quiet else message)
     else:
         show_run(folder, unverified=unverified, json=json, quiet=quiet)
 

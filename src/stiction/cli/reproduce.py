@@ -55,32 +55,32 @@ def reproduce(wanted: Wanted) -> int:
         got, needs = "--quick and --full", "one of them"
         raise ModelError("reproduce", got, needs, why, "leave out --full.")
     if wanted.paper != _ALL:
-        code, told = _paper(wanted)
+        code, result = _paper(wanted)
     else:
         if wanted.figure is not None:
             why = "a figure belongs to one paper."
             needs = "a paper, one of " + ", ".join(PAPERS)
             try_ = "leave the figure out for all figures of all papers."
             raise ModelError("PAPER", repr(_ALL), needs, why, try_)
-        code, told = 0, {"papers": []}
+        code, result = 0, {"papers": []}
         for paper in PAPERS:
             out = None if wanted.out is None else str(Path(wanted.out, paper))
             one, found = _paper(dataclasses.replace(wanted, paper=paper, out=out))
             code = max(code, one)
-            told["papers"].append(found)
+            result["papers"].append(found)
     if wanted.json:
-        put_json(told)
+        put_json(result)
     return code
 
 
 def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
-    """Make figures of one paper, and its report if they are all; return code and what is told."""
+    """Make figures of one paper, and its report if they are all; return code and result."""
     items = items_of(wanted.paper, full=wanted.full)
     keys = list(items) if wanted.figure is None else [key_of(wanted.figure, items)]
     root = Path(wanted.out or Path("out", f"reproduce-{wanted.paper}"))
     found = judged(wanted.paper)
     runs: dict[str, Run] = {}
-    told: dict[str, Any] = {"paper": wanted.paper, "items": []}
+    result: dict[str, Any] = {"paper": wanted.paper, "items": []}
     made, begin = [], time.perf_counter()
     say = partial(_say, silent=wanted.quiet or wanted.json)
     with ExitStack() as held, watched(partial(Bar, shown=not wanted.quiet)):
@@ -93,13 +93,13 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
                     runs[name] = solved(name)
                 if not (run := runs[name]).status.ok:
                     typer.echo(f"{name}: {run.reason}\nTry: {run.advice}", err=True)
-                    return 1, told
+                    return 1, result
             rows = write_item(key, item, runs, claims[key], figures=wanted.figures)
             verdict = found.item[key]
             pictures = sorted((root / key).glob(f"{key}*.png"))
             made.append(Made(key, item, rows, pictures))
             words = {"verdict": verdict.verdict, "because": verdict.because}
-            told["items"].append(
+            result["items"].append(
                 {"key": key, "folder": str(root / key), **words, **plain(item, rows)}
             )
             judgement = f"verdict: {verdict.verdict}: {verdict.because}"
@@ -107,11 +107,11 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
     if wanted.figure is None:
         versions = {k: v for k, v in provenance(time.perf_counter() - begin).items() if k in _TOLD}
         text = report(wanted.paper, found, made, versions, full=wanted.full)
-        told["report"] = str(root / "report.html")
+        result["report"] = str(root / "report.html")
         with written(root / "report.html") as path:
             path.write_text(text, encoding="utf-8")
         say(f"report: {root / 'report.html'}")
-    return 0, told
+    return 0, result
 
 
 _TOLD = (

@@ -102,7 +102,7 @@ def run_job(job: Job) -> int:
 def _run(job: Job, scenario: Scenario, claim: Claim) -> int:
     bare = dataclasses.replace(scenario, title="", paper="", figure="", note="")
     path, key = checkpoint_path(claim.path), write_scenario(bare)
-    checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, told=_say)
+    checkpoint = FileCheckpoint(path, key, resume=job.resume, every=job.every, warn=_say)
     if not job.resume and checkpoint.path.exists():
         _say("A checkpoint of an interrupted run is there; --resume would go on from it.")
     if job.resume and not checkpoint.path.exists():

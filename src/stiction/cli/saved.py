@@ -70,23 +70,23 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
 
     Verified by: tests/scenarios/test_verify.py::test_exit_codes
     """
-    told: list[dict[str, object]] = []
+    report: list[dict[str, object]] = []
 
-    def tell(kind: str, folder: object, code: int, line: str, **more: object) -> None:
-        told.append({"folder": str(folder), "kind": kind, "exit_code": code, **more})
+    def add(kind: str, folder: object, code: int, line: str, **more: object) -> None:
+        report.append({"folder": str(folder), "kind": kind, "exit_code": code, **more})
         if not json and (code or not quiet):
             put(line)
 
     for folder in folders:
         if is_study(folder):
-            tell("study", folder, *verified_study(folder))
+            add("study", folder, *verified_study(folder))
             continue
         for kind, path, verdict in examined(folder):
             if isinstance(verdict, Verdict):
-                tell(kind, path, verdict.code, str(verdict), wrong=verdict.wrong)
+                add(kind, path, verdict.code, str(verdict), wrong=verdict.wrong)
             else:
-                tell(kind, path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
+                add(kind, path, DAMAGED, str(verdict), wrong={str(path): "no saved run"})
     if json:
-        put_json(told)
-    codes = {found["exit_code"] for found in told}
+        put_json(report)
+    codes = {found["exit_code"] for found in report}
     return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), SOUND)

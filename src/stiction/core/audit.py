@@ -151,7 +151,7 @@ class Audit:
     def not_checked(self) -> tuple[Check, ...]:
         """The checks that were not made: nobody knows whether these assumptions held.
 
-        Verified by: tests/unit/core/test_verdicts.py::test_what_is_not_checked_is_told
+        Verified by: tests/unit/core/test_verdicts.py::test_what_is_not_checked_is_reported
         """
         return tuple(check for check in self.checks if check.ok is None)
 

@@ -176,8 +176,8 @@ def check_arrays(
             continue
         if fault := form.fault(np.asarray(kept[name]), known):
             lengths = [f"{n} = {known[n]}" for n in form.shape if n in known]
-            told = f" ({', '.join(lengths)})" if lengths else ""
-            raise refused(name, fault, f"{form}{told}")
+            given = f" ({', '.join(lengths)})" if lengths else ""
+            raise refused(name, fault, f"{form}{given}")
     for name in kept:
         if name not in forms:
             raise refused(name, "an array that is not known", "the arrays of this method alone")

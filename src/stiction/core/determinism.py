@@ -52,7 +52,7 @@ class Determinism:
     def words(self) -> str:
         """What no loss means: that the future was unique, or that none was found.
 
-        Verified by: tests/unit/core/test_summary.py::test_what_was_not_looked_for_is_told
+        Verified by: tests/unit/core/test_summary.py::test_what_was_not_looked_for_is_reported
         """
         if self.unseen:
             return f"no loss was found; {self.unseen}"

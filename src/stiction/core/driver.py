@@ -1,4 +1,4 @@
-"""What a run is led by: its times, its method, the judgement of how it ended."""
+"""The driver of a run: its times, its method, and the verdict on how it ended."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 import math
 import time as clock
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +33,8 @@ _DEFAULT_BYTES = 256 << 20
 class System(Protocol):
     """Anything that can be solved."""
 
-    @property
-    def default_method(self) -> str:
-        """Name of the method used when none is given, a class in the room of the system."""
+    # name of the method used when none is given, a class in the namespace of the system
+    default_method: ClassVar[str]
 
     @property
     def state_size(self) -> int:
@@ -74,7 +73,7 @@ def drive(
     with np.errstate(all="ignore"):
         run = solver.solve(system, request)
     cost = provenance(clock.perf_counter() - begin, spent() - compiling)
-    run = _judged(run.told(cost, request.save, output))
+    run = _judged(run.completed(cost, request.save, output))
     if throw and not run.status.ok:
         raise SolveError(_message(run, t_end), run)
     return run
@@ -216,7 +215,7 @@ def _span(t_span: tuple[float, float]) -> tuple[float, float]:
             "solve.t_span",
             f"({t_start!r}, {t_end!r})",
             "a span of at least 1e-9 of the times themselves",
-            "floating point cannot tell the moments inside a shorter one apart.",
+            "floating point cannot distinguish the times within a shorter one.",
             "let the run start near t = 0.",
         )
     return t_start, t_end

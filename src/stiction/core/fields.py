@@ -43,7 +43,7 @@ Floats = npt.NDArray[np.float64]
 
 _TRY = "leave it out for the default."
 _UNBOUNDED = (None, None, None, None)
-# so many numbers are told in an error
+# most numbers that an error shows
 _FEW = 9
 # components in words, by how many there are
 _WRITTEN = {2: "[x, y]", 3: "[x, y, z]"}
@@ -114,17 +114,17 @@ class Finite:
         texts = {"why": self.why, "try_": self.try_}
         if "{" in self.why + self.try_:
             texts = {name: text.format(owner) for name, text in texts.items()}
-        told = {"rule": self.sign, "unit": self.unit, **texts}
+        options = {"rule": self.sign, "unit": self.unit, **texts}
         scalar = shape_of(value) == ()
         # one number stands for all only where the type says so
         if not self.per or (scalar and _allows_float(hint)):
-            one = number(where, value, **told)
+            one = number(where, value, **options)
             self._check_bounds(where, one, texts)
             return one
         size = None if scalar else self.size or owner.lengths.get(self.per)
         if not (size or self.fewest) and shape_of(value) == (0,):
             return ()
-        array = numbers(where, value, size=size, per=self.per, **told)
+        array = numbers(where, value, size=size, per=self.per, **options)
         self._check_list(where, array, texts)
         for bound in (array.min(), array.max()):
             self._check_bounds(where, float(bound), texts)
@@ -238,13 +238,13 @@ class Count:
 
     def clean(self, where: str, value: Any, owner: Any, hint: Any) -> int | tuple[int, ...]:
         """Return an int, or a tuple of ints."""
-        told = {"why": self.why, "try_": self.try_}
+        options = {"why": self.why, "try_": self.try_}
         limits = {"least": self.least, "most": self.most}
         if not self.size:
-            return whole(where, value, **limits, each=self.each, **told)  # type: ignore[arg-type]
+            return whole(where, value, **limits, each=self.each, **options)  # type: ignore[arg-type]
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != self.size:
-            raise ModelError(where, repr(value), f"{self.size} whole numbers", **told)
-        found = tuple(whole(where, one, **limits, **told) for one in value)  # type: ignore[arg-type]
+            raise ModelError(where, repr(value), f"{self.size} whole numbers", **options)
+        found = tuple(whole(where, one, **limits, **options) for one in value)  # type: ignore[arg-type]
         fits(where, math.prod(found), self.each, self.try_)
         return found
 

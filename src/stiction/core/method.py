@@ -143,7 +143,7 @@ class StopThere(BranchPolicy):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StayOnPath(BranchPolicy):
-    """Go on along the path, stable or not; the default. The other one is told.
+    """Continue along the path, stable or not; the default. The other branch is reported.
 
     Examples
     --------

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from stiction.plot.figures import Figures
+
 __all__ = [
     "RESERVED",
     "Checkpoint",
@@ -66,7 +68,7 @@ class Checkpoint(Protocol):
 class Output(Protocol):
     """What draws a run and writes it to a folder."""
 
-    def figures(self, run: Run) -> Any:
+    def figures(self, run: Run) -> Figures:
         """Return an object whose methods are the figures of the run."""
 
     def save(self, run: Run, path: Path, overwrite: bool) -> Path:
@@ -123,7 +125,7 @@ class Quantity:
     label : how the summary calls it; "" takes the name
     """
 
-    value: object
+    value: Any
     unit: str
     meaning: str = ""
     absent: str = ""
@@ -203,8 +205,8 @@ class Run:
     (True, 'solved')
     """
 
-    system: object | None
-    method: object | None
+    system: Any
+    method: Any
     system_name: str
     method_name: str
     status: Status
@@ -256,7 +258,7 @@ class Run:
         checks, losses : lines of the audit and of determinism
         margin, unseen : smallest distance to a split of futures over the error, and what was not
             looked for; see `Determinism`
-        loss_units : unit of each number that is told of the place of a loss
+        loss_units : unit of each number that locates a loss
         rest : the other fields of `Run`
         """
         return cls(
@@ -277,7 +279,7 @@ class Run:
             **rest,
         )
 
-    def told(
+    def completed(
         self,
         provenance: Mapping[str, object],
         asked: npt.NDArray[np.float64] | None,
@@ -325,7 +327,7 @@ class Run:
         return advice_in(rooms.pop() if len(rooms) == 1 else "", self.status)
 
     @property
-    def plot(self) -> Any:
+    def plot(self) -> Figures:
         """Figures of this run: `run.plot.energy()` and others; its `NAMES` lists them."""
         return self._output("plot").figures(self)
 

@@ -371,9 +371,9 @@ def _cost(run: Run) -> list[str]:
         for name, value in run.stats.items()
         if value or name in ("events", "steps")
     ]
-    told = run.provenance
-    # runs of earlier versions tell the wall time alone
-    solving, compiling = told.get("solve_s", told.get("wall_s")), told.get("compile_s")
+    given = run.provenance
+    # runs of earlier versions record the wall time alone
+    solving, compiling = given.get("solve_s", given.get("wall_s")), given.get("compile_s")
     spent = [f"{_short(solving, 3)} s"] if isinstance(solving, int | float) else []
     if isinstance(compiling, int | float) and compiling >= 0.1:
         spent = [*spent[:1], f"and {_short(compiling, 3)} s to compile"]

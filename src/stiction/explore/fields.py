@@ -63,15 +63,15 @@ def fields_of(table: Table, text: str = "") -> list[Field]:
     Parameters
     ----------
     table : the scenario as plain values
-    text : its file, whose comments tell units
+    text : its file, whose comments give units
 
     Verified by: tests/unit/explore/test_fields.py::test_every_number_has_a_range_about_it
     """
-    told, rules = comments(text), dict(_rules(table))
+    notes, rules = comments(text), dict(_rules(table))
     found = []
     for path, value in _numbers({key: table.get(key) for key in _ROOTS}, ""):
         whole = path.partition("[")[0]
-        words = told.get(path, told.get(whole, ""))
+        words = notes.get(path, notes.get(whole, ""))
         found.append(_field(path, value, words, rules.get(whole)))
     return found[:_MOST_FIELDS]
 
@@ -108,7 +108,7 @@ def _numbers(value: object, path: str) -> Iterator[tuple[str, float | int]]:
             yield path, value
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            # a key that is no name could not be told from a path
+            # a key that is no name would look like a path
             if re.fullmatch(r"[A-Za-z_]\w*", str(key)):
                 yield from _numbers(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and len(value) <= _MOST_ENTRIES:
@@ -163,14 +163,14 @@ def comments(text: str) -> dict[str, str]:
 
     Verified by: tests/unit/explore/test_fields.py::test_comments_tell_units
     """
-    table, told = "", {}
+    table, notes = "", {}
     for line in text.splitlines():
         stripped = line.strip()
         if head := _HEAD.match(stripped):
             table = head[1]
         elif found := _LINE.match(stripped):
-            told[f"{table}.{found[1]}" if table else found[1]] = found[3].strip()[:80]
-    return told
+            notes[f"{table}.{found[1]}" if table else found[1]] = found[3].strip()[:80]
+    return notes
 
 
 def value_of(field: Field, value: object) -> float | int:

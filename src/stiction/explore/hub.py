@@ -23,7 +23,7 @@ _MOST_ENDS = 3
 WORKER = [sys.executable, "-P", "-m", "stiction.explore.worker"]
 
 Post = Callable[[Callable[[], None]], None]
-Told = Callable[[Mapping[str, Any]], None]
+Receive = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(eq=False)
@@ -34,12 +34,12 @@ class Job:
     ----------
     owner : the page that asks
     asked : what the worker reads, less its number
-    told : takes progress, and at last what came out or an error
+    message : receives progress, then the result or an error
     """
 
     owner: str
     asked: Mapping[str, Any]
-    told: Told
+    message: Receive
     number: int = 0
     stopped: bool = False
 
@@ -54,7 +54,7 @@ class Hub:
     post : calls a function soon, in the thread of the hub
     command : of the worker; the default is our own
 
-    Verified by: tests/unit/explore/test_session.py::test_a_killed_worker_is_told_and_survived
+    Verified by: tests/unit/explore/test_session.py::test_a_killed_worker_is_reported_and_survived
     """
 
     def __init__(self, post: Post, command: list[str] | None = None) -> None:
@@ -101,7 +101,7 @@ class Hub:
         """Stop what a page asked for, and forget what it waits for."""
         for late in [job for job in self._waiting if job.owner == owner]:
             self._waiting.remove(late)
-            late.told({"error": "Stopped.", "stopped": True})
+            late.message({"error": "Stopped.", "stopped": True})
         job = self._now
         if job is None or job.owner != owner or job.stopped:
             return
@@ -133,12 +133,12 @@ class Hub:
         self._now.number = self._number
         self._send({**self._now.asked, "owner": self._now.owner, "id": self._number})
 
-    def _send(self, told: Mapping[str, Any]) -> None:
+    def _send(self, message: Mapping[str, Any]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        # whoever reads no more has ended, which the reading thread tells
+        # a process that no longer reads has ended; the reading thread reports it
         with contextlib.suppress(OSError, ValueError):
-            self._process.stdin.write(json.dumps(told).encode() + b"\n")
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
             self._process.stdin.flush()
 
     def _kill(self, number: int) -> None:
@@ -150,27 +150,27 @@ class Hub:
         assert process.stdout is not None
         with contextlib.suppress(ValueError, OSError):
             for line in process.stdout:
-                told = json.loads(line)
-                self._post(lambda told=told: self._heard(told))  # type: ignore[misc]
+                message = json.loads(line)
+                self._post(lambda message=message: self._heard(message))  # type: ignore[misc]
         code = process.wait()
         _close(process)
         if not self._closed:
             self._post(lambda: self._ended(process, code))
 
-    def _heard(self, told: Mapping[str, Any]) -> None:
+    def _heard(self, message: Mapping[str, Any]) -> None:
         job = self._now
-        if job is None or told["id"] != job.number:
+        if job is None or message["id"] != job.number:
             return
-        if "progress" not in told:
+        if "progress" not in message:
             self._now = None
             self._ends = 0
             if self._timer is not None:
                 self._timer.cancel()
-        job.told(told)
+        job.message(message)
         self._next()
 
     def _ended(self, process: subprocess.Popen[bytes], code: int) -> None:
-        """Tell whoever waits that the process is gone, and start another."""
+        """Report to the waiting page that the process has ended, and start another."""
         if process is not self._process:
             return
         self._process = None
@@ -178,10 +178,10 @@ class Hub:
         self._ends += 1
         if job is not None and job.stopped:
             self._ends = 0
-            job.told({"error": "Stopped.", "stopped": True})
+            job.message({"error": "Stopped.", "stopped": True})
         elif job is not None:
             how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            job.told({"error": _ENDED.format(how)})
+            job.message({"error": _ENDED.format(how)})
         if self._ends < _MOST_ENDS and not self._closed:
             self.start()
         self._next()
@@ -197,6 +197,6 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 _ENDED = (
     "The process that solved ended {}; another one is started.\n"
     "Why: it was killed, by somebody or for want of memory, or it met a fault of the program, "
-    "which the terminal tells then.\n"
+    "which the terminal then shows.\n"
     "Try: press Run again; if it ends again, make the run smaller, or try it by `stiction run`."
 )

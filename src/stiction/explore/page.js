@@ -23,7 +23,7 @@ function short(value) {
 }
 
 export function render({ model }) {
-  const say = (told) => model.send_msg(told);
+  const say = (message) => model.send_msg(message);
   const inputs = new Map();
   let names = 0, busy = false, live = false, frame = null, coming = null, timers = new Map();
   let sent = 0, waiting = null;
@@ -109,54 +109,54 @@ export function render({ model }) {
     }, FRAME_MS) };
   }
 
-  function field(told) {
-    const box = made("input", { type: "text", inputMode: "decimal", id: id("b"), value: short(told.value) });
+  function field(message) {
+    const box = made("input", { type: "text", inputMode: "decimal", id: id("b"), value: short(message.value) });
     const slider = made("input", { type: "range", id: id("r") });
     const wrong = made("div", { className: "wrong", id: id("w") });
-    const name = told.path.replace(/^\w+\./, "");
-    const log = (value) => told.powers ? Math.log10(value) : value;
-    slider.min = log(told.low);
-    slider.max = log(told.high);
-    slider.step = told.step;
-    if (!told.whole) { slider.step = "any"; }
-    slider.value = log(told.value);
+    const name = message.path.replace(/^\w+\./, "");
+    const log = (value) => message.powers ? Math.log10(value) : value;
+    slider.min = log(message.low);
+    slider.max = log(message.high);
+    slider.step = message.step;
+    if (!message.whole) { slider.step = "any"; }
+    slider.value = log(message.value);
     slider.setAttribute("aria-label", `${name}, slider`);
     box.setAttribute("aria-describedby", wrong.id);
     const aloud = (value) => slider.setAttribute("aria-valuetext", short(value));
-    aloud(told.value);
+    aloud(message.value);
     slider.addEventListener("input", () => {
       let value = Number(slider.value);
-      if (told.powers) { value = 10 ** (Math.round(value / told.step) * told.step); }
-      else if (!told.whole) { value = Math.round(value / told.step) * told.step; }
+      if (message.powers) { value = 10 ** (Math.round(value / message.step) * message.step); }
+      else if (!message.whole) { value = Math.round(value / message.step) * message.step; }
       value = Number(value.toPrecision(6));
-      value = Math.min(Math.max(value, told.low), told.high);
+      value = Math.min(Math.max(value, message.low), message.high);
       box.value = short(value);
       aloud(value);
-      clear(told.path);
-      set(told.path, value);
+      clear(message.path);
+      set(message.path, value);
     });
     slider.addEventListener("keydown", (event) => {
       // a step by a key is the step of the slider, which the browser does not know
       const sign = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (!sign || told.whole) { return; }
+      if (!sign || message.whole) { return; }
       event.preventDefault();
-      slider.value = Number(slider.value) + sign * told.step;
+      slider.value = Number(slider.value) + sign * message.step;
       slider.dispatchEvent(new Event("input"));
     });
     box.addEventListener("input", () => {
-      clearTimeout(timers.get(told.path));
-      timers.set(told.path, setTimeout(() => typed(), TYPED_MS));
+      clearTimeout(timers.get(message.path));
+      timers.set(message.path, setTimeout(() => typed(), TYPED_MS));
     });
-    box.addEventListener("change", () => { clearTimeout(timers.get(told.path)); typed(); });
+    box.addEventListener("change", () => { clearTimeout(timers.get(message.path)); typed(); });
     function typed() {
       const text = box.value.trim(), value = Number(text);
-      clear(told.path);
+      clear(message.path);
       if (text !== "" && Number.isFinite(value)) { slider.value = log(value); aloud(value); }
       // what is no number is sent too: the answer says what is wrong with it
-      set(told.path, text !== "" && Number.isFinite(value) ? value : text);
+      set(message.path, text !== "" && Number.isFinite(value) ? value : text);
     }
-    inputs.set(told.path, { box, slider, wrong });
-    const words = made("span", { className: "soft", textContent: told.words ? ` ${told.words}` : "" });
+    inputs.set(message.path, { box, slider, wrong });
+    const words = made("span", { className: "soft", textContent: message.words ? ` ${message.words}` : "" });
     return made("div", { className: "field" },
       made("label", { htmlFor: box.id }, name, words), made("div", { className: "pair" }, slider, box), wrong);
   }
@@ -203,18 +203,18 @@ export function render({ model }) {
     stage.append(next);
   }
 
-  function table(told) {
-    const head = made("tr", {}, ...told.head.map((text) => made("th", { scope: "col", textContent: text })));
-    const rows = told.rows.map((row) => made("tr", {}, ...row.map((text) => made("td", { textContent: text }))));
+  function table(message) {
+    const head = made("tr", {}, ...message.head.map((text) => made("th", { scope: "col", textContent: text })));
+    const rows = message.rows.map((row) => made("tr", {}, ...row.map((text) => made("td", { textContent: text }))));
     const inside = made("div", { className: "wide", tabIndex: 0, role: "region" },
       made("table", {}, made("thead", {}, head), made("tbody", {}, ...rows)));
-    inside.setAttribute("aria-label", told.title);
-    const words = told.rows.length ? [inside] : [made("p", { className: "soft", textContent: "none" })];
-    if (told.note) { words.push(made("p", { className: "soft", textContent: told.note })); }
-    const wanted = opened.has(told.title.replace(/ \(.*/, ""));
-    const node = made("details", { open: wanted }, made("summary", { textContent: told.title }), ...words);
+    inside.setAttribute("aria-label", message.title);
+    const words = message.rows.length ? [inside] : [made("p", { className: "soft", textContent: "none" })];
+    if (message.note) { words.push(made("p", { className: "soft", textContent: message.note })); }
+    const wanted = opened.has(message.title.replace(/ \(.*/, ""));
+    const node = made("details", { open: wanted }, made("summary", { textContent: message.title }), ...words);
     node.addEventListener("toggle", () => {
-      const key = told.title.replace(/ \(.*/, "");
+      const key = message.title.replace(/ \(.*/, "");
       if (node.open) { opened.add(key); } else { opened.delete(key); }
     });
     return node;
@@ -229,41 +229,41 @@ export function render({ model }) {
     if (now) { note.textContent = ""; }
   }
 
-  // ---- what is told
+  // ---- messages of the server
 
   const heard = {
-    catalogue(told) {
+    catalogue(message) {
       const groups = new Map();
-      for (const one of told.scenarios) {
+      for (const one of message.scenarios) {
         if (!groups.has(one.system)) { groups.set(one.system, made("optgroup", { label: one.system })); }
         groups.get(one.system).append(made("option", { value: one.name, textContent: one.name, title: one.title }));
       }
       chooser.replaceChildren(...groups.values());
-      folder.textContent = `working folder: ${told.folder}`;
+      folder.textContent = `working folder: ${message.folder}`;
     },
-    folder(told) {
+    folder(message) {
       const before = opener.value;
-      const none = made("option", { value: "", textContent: told.places.length ? "choose" : "nothing saved yet" });
-      opener.replaceChildren(none, ...told.places.map((one) =>
+      const none = made("option", { value: "", textContent: message.places.length ? "choose" : "nothing saved yet" });
+      opener.replaceChildren(none, ...message.places.map((one) =>
         made("option", { value: one.name, textContent: `${one.kind}: ${one.name}` })));
-      opener.value = told.places.some((one) => one.name === before) ? before : "";
+      opener.value = message.places.some((one) => one.name === before) ? before : "";
     },
-    scenario(told) {
-      const known = [...chooser.options].some((one) => one.value === told.name);
-      if (known) { chooser.value = told.name; } else { chooser.selectedIndex = -1; }
+    scenario(message) {
+      const known = [...chooser.options].some((one) => one.value === message.name);
+      if (known) { chooser.value = message.name; } else { chooser.selectedIndex = -1; }
       inputs.clear();
       idle(true);
       waiting = null;
       fault.replaceChildren();
       kept.textContent = "";
-      const source = [told.paper, told.figure].filter((text) => text).join(", ");
+      const source = [message.paper, message.figure].filter((text) => text).join(", ");
       about.replaceChildren(
-        made("p", {}, made("strong", { textContent: told.title || told.name })),
-        made("p", { className: "soft", textContent: [told.system, source].filter((text) => text).join(" · ") }),
-        ...(told.note ? [made("details", {}, made("summary", { textContent: "note" }),
-          made("p", { textContent: told.note }))] : []));
+        made("p", {}, made("strong", { textContent: message.title || message.name })),
+        made("p", { className: "soft", textContent: [message.system, source].filter((text) => text).join(" · ") }),
+        ...(message.note ? [made("details", {}, made("summary", { textContent: "note" }),
+          made("p", { textContent: message.note }))] : []));
       const groups = new Map();
-      for (const one of told.fields) {
+      for (const one of message.fields) {
         const root = one.path.split(".")[0];
         if (!groups.has(root)) {
           groups.set(root, made("fieldset", {}, made("legend", { textContent: GROUPS[root] || root })));
@@ -271,69 +271,69 @@ export function render({ model }) {
         groups.get(root).append(field(one));
       }
       fields.replaceChildren(...groups.values());
-      main.dataset.scenario = told.name;
+      main.dataset.scenario = message.name;
     },
-    estimate(told) {
-      const words = told.live ? "runs as you move" : told.too_large ? "too large for a page" : "press Run";
-      guess.textContent = `${told.text}: ${words}`;
-      guess.classList.toggle("bad", told.too_large);
-      live = told.live;
+    estimate(message) {
+      const words = message.live ? "runs as you move" : message.too_large ? "too large for a page" : "press Run";
+      guess.textContent = `${message.text}: ${words}`;
+      guess.classList.toggle("bad", message.too_large);
+      live = message.live;
     },
-    begins(told) {
+    begins(message) {
       idle(false);
       fault.replaceChildren();
       bar.removeAttribute("value");
-      bar.classList.toggle("quiet", told.live && live);
-      note.textContent = told.live && live ? "" : "running";
+      bar.classList.toggle("quiet", message.live && live);
+      note.textContent = message.live && live ? "" : "running";
     },
-    progress(told) {
-      bar.value = told.part;
-      note.textContent = `${Math.round(100 * told.part)} %, ${told.note}`;
+    progress(message) {
+      bar.value = message.part;
+      note.textContent = `${Math.round(100 * message.part)} %, ${message.note}`;
     },
-    result(told) {
+    result(message) {
       idle(true);
       fault.replaceChildren();
-      verdicts.replaceChildren(...told.verdicts.map(([name, good, text]) =>
+      verdicts.replaceChildren(...message.verdicts.map(([name, good, text]) =>
         made("li", { className: good ? "good" : "bad" }, made("strong", { textContent: `${good ? "✓" : "✗"} ${name}` }),
           ` ${text}`)));
-      film(told.page, told.why);
-      tables.replaceChildren(...told.tables.map(table));
-      summary.textContent = told.screen;
+      film(message.page, message.why);
+      tables.replaceChildren(...message.tables.map(table));
+      summary.textContent = message.screen;
       const before = figures.value;
-      figures.replaceChildren(made("option", { value: "", textContent: told.figures.length ? "none" : "no figures" }),
-        ...told.figures.map((name) => made("option", { value: name, textContent: name.replaceAll("_", " ") })));
-      figures.value = told.figures.includes(before) ? before : "";
+      figures.replaceChildren(made("option", { value: "", textContent: message.figures.length ? "none" : "no figures" }),
+        ...message.figures.map((name) => made("option", { value: name, textContent: name.replaceAll("_", " ") })));
+      figures.value = message.figures.includes(before) ? before : "";
       if (!figures.value) { picture.replaceChildren(); }
       picture.classList.toggle("stale", Boolean(figures.value));
       main.dataset.results = String(Number(main.dataset.results || 0) + 1);
     },
-    figure(told) {
-      const bytes = new TextEncoder().encode(told.svg);
+    figure(message) {
+      const bytes = new TextEncoder().encode(message.svg);
       let text = "";
       for (let k = 0; k < bytes.length; k += 8192) { text += String.fromCharCode(...bytes.subarray(k, k + 8192)); }
       picture.classList.remove("stale");
-      picture.replaceChildren(made("img", { alt: `figure: ${told.name.replaceAll("_", " ")}`,
+      picture.replaceChildren(made("img", { alt: `figure: ${message.name.replaceAll("_", " ")}`,
         src: `data:image/svg+xml;base64,${btoa(text)}` }));
     },
-    saved(told) {
+    saved(message) {
       fault.replaceChildren();
-      kept.textContent = `saved as ${told.name}; stiction run ${told.name} runs it again`;
+      kept.textContent = `saved as ${message.name}; stiction run ${message.name} runs it again`;
       replace.checked = false;
     },
-    error(told) {
-      if (told.about === "run" || told.about === "open") { idle(true); }
-      const found = inputs.get(told.field);
+    error(message) {
+      if (message.about === "run" || message.about === "open") { idle(true); }
+      const found = inputs.get(message.field);
       if (found) {
-        found.wrong.textContent = told.text.split("\n")[0];
+        found.wrong.textContent = message.text.split("\n")[0];
         found.box.setAttribute("aria-invalid", "true");
       }
-      lines(fault, told.text);
+      lines(fault, message.text);
     },
   };
 
   model.on("msg:custom", (event) => {
-    const told = event.data ?? event;
-    if (Object.hasOwn(heard, told.kind)) { heard[told.kind](told); }
+    const message = event.data ?? event;
+    if (Object.hasOwn(heard, message.kind)) { heard[message.kind](message); }
   });
   window.addEventListener("message", (event) => {
     const found = /^player ready (\d{1,5})$/.exec(String(event.data));

@@ -52,13 +52,13 @@ def make() -> Parts:
         _stylesheets: ClassVar[list[str]] = [_own("page.css")]
 
     class Headers(OutputTransform):  # type: ignore[misc]
-        def __init__(self, told: Mapping[str, str], request: Any) -> None:
-            self._told = told
+        def __init__(self, fields: Mapping[str, str], request: Any) -> None:
+            self._fields = fields
 
         def transform_first_chunk(
             self, status_code: int, headers: Any, chunk: bytes, finishing: bool
         ) -> tuple[int, Any, bytes]:
-            for name, value in self._told.items():
+            for name, value in self._fields.items():
                 headers[name] = value
             return status_code, headers, chunk
 

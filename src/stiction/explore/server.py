@@ -53,7 +53,7 @@ class Server:
         self._folder = folder
         # code of the run is loaded while Panel and the browser start
         table = parse(built_in()[FIRST].read_text(encoding="utf-8"), FIRST)
-        self.hub.ask(Job("", {"do": "run", "table": table}, lambda told: None))
+        self.hub.ask(Job("", {"do": "run", "table": table}, lambda message: None))
         from bokeh.server.server import BaseServer
         from bokeh.server.util import bind_sockets
         from panel.io.application import build_applications
@@ -116,11 +116,11 @@ class Server:
         document = pn.state.curdoc
         document.template = HEAD
 
-        def tell(message: dict[str, Any]) -> None:
+        def send(message: dict[str, Any]) -> None:
             # messages come from the worker too, outside of any request
             document.add_next_tick_callback(lambda: page._send_msg(message))
 
-        session = Session(self._folder, self.hub, tell)
+        session = Session(self._folder, self.hub, send)
         page.on_msg(lambda event: session.hear(event.data))
         pn.state.on_session_destroyed(lambda context: session.close())
         return page

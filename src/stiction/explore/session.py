@@ -1,4 +1,4 @@
-"""One page: what it may ask for, and what it is told. No server is needed for it.
+"""One page: the requests that it may make, and the messages that it receives. It needs no server.
 
 Whatever a page sends is taken for written by a stranger: names are looked up, numbers checked,
 paths kept within the working folder.
@@ -24,7 +24,7 @@ __all__ = ["FIRST", "Session"]
 FIRST = "slip-wave"
 _MOST_KNOWN = 8
 
-Tell = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any]], None]
 
 
 class Session:
@@ -34,13 +34,13 @@ class Session:
     ----------
     folder : what it may read and write
     hub : what solves
-    tell : takes messages for the page
+    send : takes messages for the page
 
     Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
     """
 
-    def __init__(self, folder: WorkingFolder, hub: Hub, tell: Tell) -> None:
-        self._folder, self._hub, self._tell = folder, hub, tell
+    def __init__(self, folder: WorkingFolder, hub: Hub, send: Send) -> None:
+        self._folder, self._hub, self._send = folder, hub, send
         self.owner = uuid.uuid4().hex
         self._table: Table = {}
         self._name = ""
@@ -51,54 +51,54 @@ class Session:
         self._again = False
         self._serial = 0
 
-    def hear(self, told: object) -> None:
-        """Do what a page asks; what is wrong with it is told to the page."""
+    def hear(self, message: object) -> None:
+        """Answer a request of the page; a fault goes back to the page as a message."""
         known: dict[str, Callable[[Mapping[str, Any]], None]] = {
             "hello": self._hello,
             "choose": self._choose,
             "set": self._set,
-            "run": lambda told: self._run(live=False),
-            "stop": lambda told: self._hub.stop(self.owner),
+            "run": lambda message: self._run(live=False),
+            "stop": lambda message: self._hub.stop(self.owner),
             "save": self._save,
             "open": self._open,
             "figure": self._figure,
-            "folder": lambda told: self._listing(),
+            "folder": lambda message: self._listing(),
         }
-        asked: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+        asked: Mapping[str, Any] = message if isinstance(message, Mapping) else {}
         what = asked.get("do")
         if not all(map(_encodable, asked.values())):
             text = "The page sent letters that UTF-8 cannot encode."
-            self._tell({"kind": "error", "text": text})
+            self._send({"kind": "error", "text": text})
             return
         if not isinstance(what, str) or what not in known:
             text = f"The page asked for {what!r:.40}, which is unknown."
-            self._tell({"kind": "error", "text": text})
+            self._send({"kind": "error", "text": text})
             return
         try:
             known[what](asked)
         except StictionError as error:
             field = str(asked.get("path", ""))[:200] if what == "set" else ""
-            self._tell({"kind": "error", "text": str(error), "field": field, "about": what})
+            self._send({"kind": "error", "text": str(error), "field": field, "about": what})
 
     def close(self) -> None:
         """Stop what runs for this page."""
-        self._tell = lambda message: None
+        self._send = lambda message: None
         self._hub.stop(self.owner)
 
     # ---- what there is
 
-    def _hello(self, told: Mapping[str, Any]) -> None:
+    def _hello(self, message: Mapping[str, Any]) -> None:
         every = [dataclasses.asdict(entry) for entry in entries()]
-        self._tell({"kind": "catalogue", "scenarios": every, "folder": self._folder.root.name})
+        self._send({"kind": "catalogue", "scenarios": every, "folder": self._folder.root.name})
         self._listing()
         self._choose({"name": FIRST})
 
     def _listing(self) -> None:
         places = [dataclasses.asdict(place) for place in self._folder.listed()]
-        self._tell({"kind": "folder", "places": places})
+        self._send({"kind": "folder", "places": places})
 
-    def _choose(self, told: Mapping[str, Any]) -> None:
-        name, known = told.get("name"), built_in()
+    def _choose(self, message: Mapping[str, Any]) -> None:
+        name, known = message.get("name"), built_in()
         if not isinstance(name, str) or name not in known:
             why = "the list names them."
             needs = "the name of a built-in scenario"
@@ -122,7 +122,7 @@ class Session:
         self._table, self._name, self._values = table, name, {}
         self._fields = {field.path: field for field in fields_of(table, text)}
         self._measured = []
-        self._tell(
+        self._send(
             {
                 "kind": "scenario",
                 "name": name,
@@ -131,18 +131,18 @@ class Session:
                 "fields": [dataclasses.asdict(field) for field in self._fields.values()],
             }
         )
-        self._tell_estimate()
+        self._send_estimate()
 
     # ---- numbers
 
-    def _set(self, told: Mapping[str, Any]) -> None:
-        path = told.get("path")
+    def _set(self, message: Mapping[str, Any]) -> None:
+        path = message.get("path")
         if not isinstance(path, str) or path not in self._fields:
             needs, why = "the path of a number of this scenario", "others cannot be set here."
             raise ScenarioError("field", f"{path!r:.60}", needs, why, "choose it again.")
-        self._values[path] = value_of(self._fields[path], told.get("value"))
-        self._tell_estimate()
-        if told.get("live") is True and self._estimate().live:
+        self._values[path] = value_of(self._fields[path], message.get("value"))
+        self._send_estimate()
+        if message.get("live") is True and self._estimate().live:
             self._run(live=True)
 
     def _changed(self) -> Table:
@@ -151,9 +151,9 @@ class Session:
     def _estimate(self) -> Estimate:
         return estimate(self._changed(), [*self._measured, *known_of(self._name)])
 
-    def _tell_estimate(self) -> None:
+    def _send_estimate(self) -> None:
         found = self._estimate()
-        self._tell(
+        self._send(
             {
                 "kind": "estimate",
                 "text": str(found),
@@ -176,18 +176,18 @@ class Session:
         self._running, self._again = True, False
         self._serial += 1
         serial = self._serial
-        self._tell({"kind": "begins", "live": live})
+        self._send({"kind": "begins", "live": live})
 
-        def told(answer: Mapping[str, Any]) -> None:
+        def message(answer: Mapping[str, Any]) -> None:
             self._answered(answer, table, serial)
 
-        self._hub.ask(Job(self.owner, {"do": "run", "table": table}, told))
+        self._hub.ask(Job(self.owner, {"do": "run", "table": table}, message))
 
     def _answered(self, answer: Mapping[str, Any], table: Table, serial: int) -> None:
         if serial != self._serial:
             return
         if "progress" in answer:
-            self._tell({"kind": "progress", "part": answer["progress"], "note": answer["note"]})
+            self._send({"kind": "progress", "part": answer["progress"], "note": answer["note"]})
             return
         self._running = False
         again, self._again = self._again, False
@@ -195,23 +195,23 @@ class Session:
             seconds, fixed = float(answer["done"]["seconds"]), float(answer["done"]["fixed"])
             self._measured.insert(0, Known(table, seconds, measured=True, fixed=fixed))
             del self._measured[_MOST_KNOWN:]
-            self._tell({**answer["done"], "kind": "result", "of": answer["done"]["kind"]})
-            self._tell_estimate()
+            self._send({**answer["done"], "kind": "result", "of": answer["done"]["kind"]})
+            self._send_estimate()
         else:
             stopped = bool(answer.get("stopped"))
-            self._tell(
+            self._send(
                 {"kind": "error", "text": answer["error"], "about": "run", "stopped": stopped}
             )
         if again and not answer.get("stopped"):
             try:
                 self._run(live=True)
             except StictionError as error:
-                self._tell({"kind": "error", "text": str(error), "about": "run"})
+                self._send({"kind": "error", "text": str(error), "about": "run"})
 
     # ---- files
 
-    def _save(self, told: Mapping[str, Any]) -> None:
-        name, overwrite = told.get("name"), told.get("overwrite") is True
+    def _save(self, message: Mapping[str, Any]) -> None:
+        name, overwrite = message.get("name"), message.get("overwrite") is True
 
         def written(answer: Mapping[str, Any]) -> None:
             if "progress" in answer:
@@ -221,16 +221,16 @@ class Session:
                     raise ScenarioError(answer["error"])
                 path = self._folder.write(name, answer["done"]["text"], overwrite=overwrite)
             except StictionError as error:
-                self._tell({"kind": "error", "text": str(error), "about": "save"})
+                self._send({"kind": "error", "text": str(error), "about": "save"})
                 return
             shown = path.relative_to(self._folder.root).as_posix()
-            self._tell({"kind": "saved", "name": shown})
+            self._send({"kind": "saved", "name": shown})
             self._listing()
 
         self._hub.ask(Job(self.owner, {"do": "write", "table": self._changed()}, written))
 
-    def _open(self, told: Mapping[str, Any]) -> None:
-        name = told.get("name")
+    def _open(self, message: Mapping[str, Any]) -> None:
+        name = message.get("name")
         path = self._folder.found(name)
         if path.is_file():
             self._take(path.name, self._folder.text_of(name))
@@ -245,26 +245,26 @@ class Session:
             if "progress" in answer:
                 return
             if "error" in answer:
-                self._tell({"kind": "error", "text": answer["error"], "about": "open"})
+                self._send({"kind": "error", "text": answer["error"], "about": "open"})
                 return
             done = dict(answer["done"])
             text = done.pop("scenario", "")
             if text and not text.startswith("# This scenario cannot"):
                 self._take(str(name), text)
-            self._tell({**done, "kind": "result", "of": kind, "name": str(name)})
+            self._send({**done, "kind": "result", "of": kind, "name": str(name)})
 
-        self._tell({"kind": "begins", "live": False})
+        self._send({"kind": "begins", "live": False})
         asked = {"do": f"{kind}-folder", "path": str(path)}
         self._hub.ask(Job(self.owner, asked, loaded))
 
-    def _figure(self, told: Mapping[str, Any]) -> None:
-        name = str(told.get("name", ""))[:60]
+    def _figure(self, message: Mapping[str, Any]) -> None:
+        name = str(message.get("name", ""))[:60]
 
         def drawn(answer: Mapping[str, Any]) -> None:
             if "error" in answer:
-                self._tell({"kind": "error", "text": answer["error"], "about": "figure"})
+                self._send({"kind": "error", "text": answer["error"], "about": "figure"})
             elif "done" in answer:
-                self._tell({"kind": "figure", "name": name, "svg": answer["done"]["figure"]})
+                self._send({"kind": "figure", "name": name, "svg": answer["done"]["figure"]})
 
         self._hub.ask(Job(self.owner, {"do": "figure", "name": name}, drawn))
 

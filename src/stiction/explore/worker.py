@@ -22,7 +22,7 @@ import numpy as np
 from stiction.core.method import default_method, name_of
 from stiction.core.run import Run
 from stiction.errors import ModelError, Status, StictionError, explain
-from stiction.explore.told import told_of_run, told_of_study
+from stiction.explore.report import report_of_run, report_of_study
 from stiction.io.scenario import Scenario, scenario_text, write_scenario
 from stiction.io.scenario.reader import scenario_of
 from stiction.io.store import load
@@ -47,7 +47,7 @@ class Worker:
 
     Parameters
     ----------
-    answer : takes what is told: `id`, and `progress` with `note`, `done`, or `error`
+    answer : takes what is message: `id`, and `progress` with `note`, `done`, or `error`
 
     Verified by: tests/unit/explore/test_session.py::test_from_a_slider_to_a_picture
     """
@@ -84,17 +84,17 @@ class Worker:
             run = load(Path(asked["path"]))
             self._keep(str(asked.get("owner", "")), run)
             text = "" if run.system is None or run.method is None else _text(run)
-            return {**told_of_run(run), "scenario": text}
+            return {**report_of_run(run), "scenario": text}
         if what == "study-folder":
             from stiction.studies import Study
 
-            return told_of_study(Study(asked["path"]))
+            return report_of_study(Study(asked["path"]))
         if what == "figure":
             return {"figure": self._figure(str(asked.get("owner", "")), str(asked["name"]))}
         raise AssertionError(what)
 
     def _timed(self, scenario: Scenario, number: int, owner: str) -> dict[str, Any]:
-        """Return what a run is told as, with what solving (`seconds`) and the rest (`fixed`) take.
+        """Return the report of a run, with the times of solving (`seconds`) and all else (`fixed`).
 
         Both without loading code, where a run is short.
         """
@@ -102,7 +102,7 @@ class Worker:
             begin = time.perf_counter()
             run = self._solved(scenario, number)
             solved = time.perf_counter()
-            told = told_of_run(run)
+            message = report_of_run(run)
             end = time.perf_counter()
             kind = f"{run.system_name} by {run.method_name}"
             # kernels are compiled once, and the first of its kind loads code besides
@@ -113,7 +113,7 @@ class Worker:
             self._met.add(kind)
         self._met.add(kind)
         self._keep(owner, run)
-        return {**told, "seconds": max(solved - begin, 0.0), "fixed": end - solved}
+        return {**message, "seconds": max(solved - begin, 0.0), "fixed": end - solved}
 
     def _keep(self, owner: str, run: Run) -> None:
         self._kept.pop(owner, None)
@@ -221,8 +221,8 @@ def main() -> None:
 def _teller(out: IO[bytes]) -> Answer:
     lock = threading.Lock()
 
-    def answer(told: dict[str, Any]) -> None:
-        line = json.dumps(told).encode() + b"\n"
+    def answer(message: dict[str, Any]) -> None:
+        line = json.dumps(message).encode() + b"\n"
         try:
             with lock:
                 out.write(line)
@@ -235,11 +235,11 @@ def _teller(out: IO[bytes]) -> Answer:
 
 def _listen(worker: Worker, asked: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in sys.stdin:
-        told = json.loads(line)
-        if told["do"] == "stop":
-            worker.stopped.add(int(told["id"]))
+        message = json.loads(line)
+        if message["do"] == "stop":
+            worker.stopped.add(int(message["id"]))
         else:
-            asked.put(told)
+            asked.put(message)
     # the parent is gone, whatever is being solved
     os._exit(0)
 

@@ -52,8 +52,9 @@ def export_command(
     path = export_fmu(made, out or Path("out") / f"{Path(scenario).stem}.fmu")
     names = list(parameters_of(made))
     if json:
-        told = {"file": str(path), "fmi": "3.0", "masses": made.system.n_mass, "parameters": names}
-        typer.echo(writer.dumps(told, indent=2))
+        masses = made.system.n_mass
+        report = {"file": str(path), "fmi": "3.0", "masses": masses, "parameters": names}
+        typer.echo(writer.dumps(report, indent=2))
     elif not quiet:
         typer.echo(f"{path}: FMI 3.0 co-simulation, {made.system.n_mass} masses")
         typer.echo(f"parameters  {', '.join(names)}")

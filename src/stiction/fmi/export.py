@@ -129,5 +129,5 @@ def _check(scenario: Scenario) -> None:
         why, try_ = "each mass is four variables by name.", "export a shorter chain."
         raise ModelError("export_fmu.system", got, needs, why, try_)
     start, end = scenario.t_span
-    # what the method refuses is told now, not where the unit runs
+    # the method refuses bad input here, not where the unit runs
     ChainStepper(system, method, start, end - start)

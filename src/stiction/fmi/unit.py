@@ -1,4 +1,4 @@
-"""What a unit holds while another program runs it: a chain that goes on when it is told.
+"""State of a unit that another program runs: a chain that advances on request.
 
 It is mixed into the class `Fmi3Slave` of PythonFMU3, which stands in the unit itself; nothing of
 that package is imported before a unit runs.
@@ -68,7 +68,7 @@ class ChainUnit:
         self._runs = True
 
     def do_step(self, current_time: float, step_size: float) -> Any:
-        """Go on by one step; a failure is logged, and told as an error."""
+        """Advance by one step; a failure is logged and returned as an error."""
         from pythonfmu3.enums import Fmi3Status
         from pythonfmu3.fmi3slave import Fmi3StepResult
 

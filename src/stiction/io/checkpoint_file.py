@@ -42,11 +42,11 @@ class FileCheckpoint:
     Parameters
     ----------
     path : the file
-    scenario : text that tells problems apart; a checkpoint of another one is refused
+    scenario : text that identifies the problem; a checkpoint of another one is refused
     resume : whether `load` gives back what is there
     every : wall time between two saves [s]
-    told : is told, once, that the file cannot be written, and the run goes on; without it that
-        is an error
+    warn : receives one message if the file cannot be written, and the run continues; without it
+        a write that fails is an error
 
     Verified by: tests/unit/io/test_checkpoint_file.py::test_state_survives
     """
@@ -58,9 +58,9 @@ class FileCheckpoint:
         *,
         resume: bool = False,
         every: float = EVERY,
-        told: Callable[[str], None] | None = None,
+        warn: Callable[[str], None] | None = None,
     ) -> None:
-        self.path, self.resume, self.every, self._told = path, resume, every, told
+        self.path, self.resume, self.every, self._warn = path, resume, every, warn
         self._failed = False
         digest = hashlib.sha256(f"{__version__}\n{scenario}".encode()).hexdigest()
         self._key = np.array(digest)
@@ -75,7 +75,7 @@ class FileCheckpoint:
 
         Raises
         ------
-        StoreError : if the file cannot be written and nobody is to be told.
+        StoreError : if the file cannot be written and `warn` is not given.
         """
         if bad := [name for name, value in state.items() if np.asarray(value).dtype.hasobject]:
             raise ValueError(f"{', '.join(bad)}: objects would have to be pickled")
@@ -94,12 +94,12 @@ class FileCheckpoint:
         except OSError as error:
             got, needs = error.strerror or str(error), "a file that can be written"
             why = "a long run leaves its state there, so that it can go on after a kill."
-            if self._told is None:
+            if self._warn is None:
                 try_ = "make room on the disk; --resume goes on from the last checkpoint."
                 raise StoreError(str(self.path), got, needs, why, try_) from error
             if not self._failed:
                 try_ = "make room meanwhile: the run goes on, and tries again."
-                self._told(explain(str(self.path), got, needs, why, try_))
+                self._warn(explain(str(self.path), got, needs, why, try_))
             self._failed = True
         self._last = clock.monotonic()
 

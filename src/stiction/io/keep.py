@@ -1,4 +1,4 @@
-"""A solved run is not lost: it is put where it belongs, or elsewhere, and the user is told."""
+"""Save a solved run where it belongs, or else where there is room, and say where."""
 
 from __future__ import annotations
 
@@ -101,21 +101,21 @@ def keep(
 def _elsewhere(
     run: Run, claim: Claim, checkpoint: FileCheckpoint, scenario: str, error: BaseException
 ) -> str:
-    """Save `run` wherever there is room, and return what to tell."""
-    told = str(error)
+    """Save `run` wherever there is room, and return the message."""
+    text = str(error)
     if not isinstance(error, StoreError):
         needs, why = "room for the file of the arrays", "a file is built in memory."
-        told = explain(str(claim.path), "too little memory", needs, why, "")
-    told = told.partition("\nTry: ")[0]
+        text = explain(str(claim.path), "too little memory", needs, why, "")
+    text = text.partition("\nTry: ")[0]
     for folder in _refuges(claim.path):
         with contextlib.suppress(OSError, MemoryError):
             save(run, folder, scenario=scenario)
             _remove(checkpoint)
-            return f"{told}\nTry: the run is complete, in {folder}; move it where it belongs."
+            return f"{text}\nTry: the run is complete, in {folder}; move it where it belongs."
     left = "nothing of this run could be kept anywhere"
     if checkpoint.path.exists():
         left = "its last checkpoint is kept: add --resume to go on from there"
-    return f"{told}\nTry: make room and run it again; {left}."
+    return f"{text}\nTry: make room and run it again; {left}."
 
 
 def _refuges(path: Path) -> Iterator[Path]:

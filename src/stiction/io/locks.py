@@ -2,7 +2,7 @@
 
 What counts is the kernel's lock on the file, which ends with its process however that ends: a
 file that a killed process left is taken over by the next. Where the file system has no such
-locks the presence of the file counts, and who finds it is told to remove it.
+locks the presence of the file counts, and the message says to remove it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from stiction.core.files import regular
 from stiction.core.interrupts import uninterrupted
-from stiction.numerics.compiling.held import TAKEN as _TAKEN
-from stiction.numerics.compiling.held import kernel_lock as _kernel_lock
+from stiction.numerics.compiling.file_lock import TAKEN as _TAKEN
+from stiction.numerics.compiling.file_lock import kernel_lock as _kernel_lock
 
 __all__ = ["Busy", "Lock", "held_for", "in_use", "mark_in_use", "take"]
 

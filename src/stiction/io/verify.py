@@ -90,7 +90,7 @@ def examine(folder: Path, mark: str = MARK) -> Verdict:
     ------
     StoreError : if there is no such file.
 
-    Verified by: tests/unit/io/test_digests.py::test_every_damage_is_told
+    Verified by: tests/unit/io/test_digests.py::test_every_damage_is_reported
     """
     if not regular(folder / mark):
         got = f"no {mark}" if folder.is_dir() else "no such folder"

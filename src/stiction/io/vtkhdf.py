@@ -30,7 +30,7 @@ _VERSION = (2, 0)
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Points and cells, what is told of them, and when.
+    """Points and cells, their data arrays, and the times.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _bodies(run: Run) -> _Grid:
 
 
 def _lines(run: Run) -> _Grid:
-    def told(part: str) -> dict[str, npt.NDArray[Any]]:
+    def arrays_of(part: str) -> dict[str, npt.NDArray[Any]]:
         return {
             name: np.asarray(variable.values, dtype=np.float64)
             for name, variable in run.variables.items()
@@ -137,7 +137,7 @@ def _lines(run: Run) -> _Grid:
     places = np.asarray(run.variables["position"].values, dtype=np.float64)
     # numbers of nodes begin with 1
     cells = np.asarray(run.variables["nodes_of_element"].values, dtype=np.int64) - 1
-    return _Grid(np.asarray(run.time), places, cells, told("node"), told("element"))
+    return _Grid(np.asarray(run.time), places, cells, arrays_of("node"), arrays_of("element"))
 
 
 def _put(group: Any, name: str, values: npt.NDArray[Any], moving: tuple[int, ...]) -> None:

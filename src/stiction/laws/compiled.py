@@ -172,7 +172,7 @@ class CompiledLaw:
         try:
             return self._shares(k, v, factor, w, e, [row[at] for row in self._parameters])
         except Exception as error:  # noqa: BLE001
-            # whatever a user's formula raises is told by `check`; no compiled code stands between
+            # `check` reports what a user's formula raises; no compiled code stands between
             self._error = error
             return np.full(at.size, np.nan)
 

@@ -40,7 +40,7 @@ Floats = npt.NDArray[np.float64]
 # a formula is plain arithmetic on v, z[j] and p[k]: compiled, these are numbers behind pointers;
 # called from Python, arrays over contacts. So it is written once and typed by neither.
 Formula = Callable[..., Any]
-# what may happen to a contact: a formula `jump` is told by the place in this list
+# events of a contact: a formula `jump` receives the index in this list
 EVENTS = ("stick", "slip", "reverse")
 
 
@@ -299,7 +299,7 @@ class ForceLaw(Friction):
     and the like, whose signs change where one of `switches` does; a method freezes these signs
     as `sides` within a step and ends the step where one changes. At rest friction can hold a
     load only as far as its states do, so a contact may creep under a load that stick would carry:
-    how far is told by the run.
+    the run reports how far.
 
     `formulas` holds what a law with stick has instead: the coefficient of steady slip, and the one
     at which a contact breaks away. Methods for laws with stick refuse these laws.

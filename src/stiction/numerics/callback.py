@@ -25,7 +25,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.numerics.arrays import Integers, Matrix, Table, Vector
 from stiction.numerics.c_arithmetic import as_compiled
-from stiction.numerics.compiling.users import (
+from stiction.numerics.compiling.user_functions import (
     compiled_user,
     culprit,
     may_raise,

@@ -65,7 +65,7 @@ def bernstein_from_samples() -> Floats:
 def tail_from_samples() -> Floats:
     """Return (2, NODES): the last two Chebyshev coefficients from the samples.
 
-    They tell whether the samples resolve the function: those of a smooth function on a
+    They show whether the samples resolve the function: those of a smooth function on a
     short enough step are tiny.
     """
     basis = np.polynomial.chebyshev.chebvander(2.0 * nodes() - 1.0, NODES - 1)

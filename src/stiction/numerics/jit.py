@@ -191,8 +191,8 @@ def _given_mode() -> Mode | None:
     """Return what the user's environment asks for."""
     given = os.environ.get(_VARIABLE, "").strip().lower()
     if given not in ("", "auto", "compiled", "plain"):
-        told = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is left aside."
-        warnings.warn(told, stacklevel=2)
+        shown = f"{_VARIABLE}={given}: expected auto, compiled or plain; it is left aside."
+        warnings.warn(shown, stacklevel=2)
     if given in ("compiled", "plain"):
         return cast(Mode, given)
     return "plain" if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else None

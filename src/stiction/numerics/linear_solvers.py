@@ -21,8 +21,8 @@ from stiction.numerics.checks import Record, number, whole
 from stiction.numerics.direct.factors import Factors, LinearSolveError, Workspace
 
 __all__ = [
+    "CachedFactors",
     "Factors",
-    "KeptFactors",
     "LinearSolveError",
     "LinearSolver",
     "Multigrid",
@@ -202,7 +202,7 @@ class Multigrid(LinearSolver):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KeptFactors(LinearSolver):
+class CachedFactors(LinearSolver):
     """GMRES on the factors of an earlier matrix, which are made anew where they are worn.
 
     Parameters
@@ -219,12 +219,12 @@ class KeptFactors(LinearSolver):
     checkpoint has other factors at hand.
 
     Source: Saad, Schultz 1986 (GMRES); Dembo, Eisenstat, Steihaug 1982 (inexact Newton).
-    Verified by: tests/unit/numerics/test_kept.py::test_paths_are_the_same
+    Verified by: tests/unit/numerics/test_cached.py::test_paths_are_the_same
 
     Examples
     --------
     >>> import stiction as st
-    >>> st.solids.Quasistatic(solver=st.solids.KeptFactors(tolerance=1e-4)).solver.worn
+    >>> st.solids.Quasistatic(solver=st.solids.CachedFactors(tolerance=1e-4)).solver.worn
     12
     """
 
@@ -237,17 +237,17 @@ class KeptFactors(LinearSolver):
         """Check the fields."""
         _check_iterative(self, self.tolerance, self.direct, "1e-6", "its factors are kept")
         for name in ("max_iterations", "worn"):
-            where, why = f"KeptFactors.{name}", "iterations are counted"
+            where, why = f"CachedFactors.{name}", "iterations are counted"
             count = getattr(self, name)
             value = whole(where, count, least=1, most=1000, why=why, try_="leave it out")
             object.__setattr__(self, name, value)
 
     def start(self) -> Workspace:
         """Return the workspace of one run."""
-        from stiction.numerics.iterative.kept import KeptFactorsWorkspace
+        from stiction.numerics.iterative.cached import CachedFactorsWorkspace
 
         direct = self.direct if self.direct is not None else fastest()
-        return KeptFactorsWorkspace(self.tolerance, self.max_iterations, self.worn, direct)
+        return CachedFactorsWorkspace(self.tolerance, self.max_iterations, self.worn, direct)
 
 
 def fastest() -> LinearSolver:

@@ -15,7 +15,7 @@ __all__ = ["LOST", "Item", "Row", "Runs", "Watch", "text", "watch", "watched"]
 LOST = "lost in the text"
 
 Runs = Mapping[str, Run]
-# gives, for the title of a solve, what is told the fraction done and a short note
+# gives, for the title of a solve, a function that receives the fraction done and a short note
 Watch = Callable[[str], contextlib.AbstractContextManager[Callable[[float, str], None]]]
 
 

@@ -33,8 +33,8 @@ class PaperFigure(Figure):
         width = round(96 * self.get_figwidth())
         said = f' title="{html.escape(self.remark)}"' if self.remark else ""
         pairs = [(ax.get_ylabel(), ax.get_xlabel()) for ax in self.axes]
-        told = dict.fromkeys(f"{y} against {x}" for y, x in pairs if x and y)
-        alt = html.escape("; ".join(told) or "a figure")
+        given = dict.fromkeys(f"{y} against {x}" for y, x in pairs if x and y)
+        alt = html.escape("; ".join(given) or "a figure")
         return f'<img width="{width}" alt="{alt}"{said} src="data:image/png;base64,{data}">'
 
 

@@ -12,10 +12,10 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from stiction.catalogue import CATALOGUE, room_of
 from stiction.core.run import Run
@@ -112,8 +112,8 @@ class Figures(Animated):
             "draw the figures: " + ", ".join(self.NAMES) + ".",
         )
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Say which figures there are when an unknown one is asked for."""
+    def __getattr__(self, name: str) -> Callable[..., PaperFigure]:
+        """Refuse an unknown name and list the known ones; to a type checker each is a figure."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(unknown_figure(name, self.NAMES, self.run.system_name))

@@ -64,7 +64,7 @@ DIMENSIONLESS_TIME = "time (dimensionless)"
 REST = "#eeeeee"  # shading of the times at which all masses are at rest
 MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
-MOST_POINTS = 2000  # of one line; more cannot be told apart on a page
+MOST_POINTS = 2000  # of one line; more cannot be distinguished on a page
 MOST_PIXELS = 1600  # of one side of an image
 
 _YEAR = 365.25 * 86400.0
@@ -146,7 +146,7 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
-    Times of more than ten years are told in years of 365.25 days.
+    Times of more than ten years are given in years of 365.25 days.
 
     The data stay in SI units: only the tick labels are scaled. Call it when the limits are
     set or all is drawn.

@@ -3,7 +3,7 @@
 from stiction.core.method import FollowBranch as FollowBranch
 from stiction.core.method import StayOnPath as StayOnPath
 from stiction.core.method import StopThere as StopThere
-from stiction.numerics.linear_solvers import KeptFactors as KeptFactors
+from stiction.numerics.linear_solvers import CachedFactors as CachedFactors
 from stiction.numerics.linear_solvers import Multigrid as Multigrid
 from stiction.numerics.linear_solvers import Pardiso as Pardiso
 from stiction.numerics.linear_solvers import SuperLU as SuperLU

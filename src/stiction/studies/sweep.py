@@ -19,7 +19,7 @@ from stiction.core.method import default_method
 from stiction.errors import ScenarioError, StoreError
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.numerics.checks import Record, whole
-from stiction.numerics.compiling.users import fingerprint
+from stiction.numerics.compiling.user_functions import fingerprint
 from stiction.numerics.jit import mode
 from stiction.studies.designs import Design, Grid, columns
 from stiction.studies.engines import in_processes, most_workers, on_dask

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError, PlainFunctionWarning
 from stiction.numerics.callback import ArrayCallback, Taken
 from stiction.numerics.checks import number, numbers
-from stiction.numerics.compiling.users import fingerprint
+from stiction.numerics.compiling.user_functions import fingerprint
 from stiction.numerics.jit import mode
 
 __all__ = ["CLOCK", "UserFunctions", "checked_parameters", "taken_by", "values_of"]

@@ -3,18 +3,18 @@
 import pytest
 
 from stiction.cli import compile as command
-from stiction.numerics.compiling import beforehand
+from stiction.numerics.compiling import ahead_of_time
 
 
 def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
-    clock, told = [1000.0], []
+    clock, shown = [1000.0], []
 
     class Told:
         def __init__(self, what, *, shown=True):
             self.what = what
 
         def __enter__(self):
-            return lambda share, words: told.append((share, words))
+            return lambda share, words: shown.append((share, words))
 
         def __exit__(self, *_):
             return False
@@ -28,10 +28,10 @@ def test_the_time_that_is_left_is_that_of_the_share_that_is_left(monkeypatch):
 
     monkeypatch.setattr(command.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(command, "Bar", Told)
-    monkeypatch.setattr(beforehand, "compile_lines", kernels)
+    monkeypatch.setattr(ahead_of_time, "compile_lines", kernels)
     failed = command.compile_systems(["chains"])
     assert failed == len(command.systems()["chains"].read_text().splitlines())
-    assert told == [(0.2, "400 s left"), (0.75, "100 s left"), (1.0, "0 s left")]
+    assert shown == [(0.2, "400 s left"), (0.75, "100 s left"), (1.0, "0 s left")]
 
 
 def test_systems_that_do_not_exist_are_refused():

@@ -36,10 +36,10 @@ def counting(upto, ends_badly=False):
 
 
 def test_pauses_report_and_keep():
-    told, kept = [], Kept()
-    assert run_to_end(counting(4), lambda done, note: told.append((done, note)), kept) == 4
+    shown, kept = [], Kept()
+    assert run_to_end(counting(4), lambda done, note: shown.append((done, note)), kept) == 4
     steps = [(0.25, "1 steps"), (0.5, "2 steps"), (0.75, "3 steps"), (1.0, "4 steps")]
-    assert told == [*steps, (1.0, "over")]
+    assert shown == [*steps, (1.0, "over")]
     assert [state["place"][0] for state in kept.states] == [2.0, 4.0]
     # a pause that cannot be gone on from is not asked about
     assert kept.asked == 4

@@ -81,7 +81,7 @@ def test_heat_of_contacts_adds_up():
 
 
 @pytest.mark.parametrize("unit", ["J", "J/m", "1"])
-def test_every_column_is_told_in_the_unit_of_energy(unit):
+def test_every_column_is_reported_in_the_unit_of_energy(unit):
     table = ledger().table("s", unit)
     names = {*SIGNS, "imbalance", "friction_heat_each"}
     assert set(table.data_vars) == names
@@ -92,7 +92,7 @@ def test_every_column_is_told_in_the_unit_of_energy(unit):
 BLOCK = {"mass": [2.0], "stiffness": 50.0, "x0": [0.2], "law": st.Coulomb(0.1)}
 
 
-def test_heat_of_a_block_is_told_in_joules_with_the_rest():
+def test_heat_of_a_block_is_reported_in_joules_with_the_rest():
     # 1.962 N over 0.49368 m; let go with 1 J in the spring
     run = st.solve(st.Chain(**BLOCK), t_span=(0.0, 3.0), save=31)
     for name in ("friction_heat", "friction_heat_each", "stored", "imbalance"):
@@ -185,7 +185,7 @@ def test_one_loss_is_enough():
     assert Determinism((Loss(1.0, "two_fold"),)).status == "lost"
 
 
-def test_a_loss_is_told_with_its_time_and_kind():
+def test_a_loss_is_reported_with_its_time_and_kind():
     # the sliding orbit of the normal form arrives at -(1, 1) A^-1 (z, y) = 1.1375
     scenario = st.read_scenario("normal-form")
     run = st.solve(scenario.system, scenario.method, (0.0, 2.0), save=5, throw=False)

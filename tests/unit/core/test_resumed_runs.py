@@ -39,7 +39,7 @@ def bits(run):
         **{name: c.tobytes() for name, c in run.energy.columns().items()},
         "moments": run.event_log.time.tobytes(),
         "kinds": tuple(run.event_log.kind),
-        "told": repr((run.status, run.reason, run.t_end, list(run.audit), run.determinism)),
+        "verdict": repr((run.status, run.reason, run.t_end, list(run.audit), run.determinism)),
         "quantities": repr({name: q.value for name, q in run.quantities.items()}),
         "stats": dict(run.stats),
     }

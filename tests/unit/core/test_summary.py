@@ -29,7 +29,7 @@ def test_says_what_matters(run):
     assert "0.25 s; steps 17, solves per step 1.0625" in text
 
 
-def test_compiling_and_solving_are_told_apart(run):
+def test_compiling_and_solving_are_distinguished(run):
     clocks = {"wall_s": 8.25, "compile_s": 8.0, "solve_s": 0.25}
     text = str(dataclasses.replace(run, provenance={**run.provenance, **clocks}))
     assert "cost         0.25 s and 8 s to compile; steps 17" in text
@@ -112,10 +112,10 @@ def test_notebooks_show_what_is_folded(run, make_run):
     assert "<script" not in hostile._repr_html_()
 
 
-def test_what_was_not_looked_for_is_told(run, tmp_path):
+def test_what_was_not_looked_for_is_reported(run, tmp_path):
     unseen = "splits of a kind were not looked for"
-    told = dataclasses.replace(run, determinism=Determinism((), unseen=unseen))
-    assert f"determinism  no loss was found; {unseen}" in str(told)
-    assert told.determinism.status == "deterministic"
-    save(told, tmp_path / "run")
+    shown = dataclasses.replace(run, determinism=Determinism((), unseen=unseen))
+    assert f"determinism  no loss was found; {unseen}" in str(shown)
+    assert shown.determinism.status == "deterministic"
+    save(shown, tmp_path / "run")
     assert load(tmp_path / "run").determinism.unseen == unseen

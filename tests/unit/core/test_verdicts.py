@@ -9,7 +9,7 @@ import stiction as st
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism
 from stiction.core.summary import doubts
-from stiction.explore.told import told_of_run
+from stiction.explore.report import report_of_run
 from stiction.io.store import load, save
 from stiction.rods.section import GivenSection
 
@@ -23,7 +23,7 @@ def partly(run):
     return dataclasses.replace(run, audit=Audit(checks), determinism=Determinism())
 
 
-def test_what_is_not_checked_is_told(partly):
+def test_what_is_not_checked_is_reported(partly):
     audit = partly.audit
     assert audit.ok
     assert (audit.failed, audit.not_checked) == ((), (UNKNOWN,))
@@ -46,7 +46,7 @@ def test_failed_checks_stand_before_those_that_were_not_made(partly):
     names = ["friction_dissipates", "no_overlap", "ledger_closes"]
     assert [check.check for check in audit.by_verdict] == names
     assert repr(audit) == "<Audit: 1 held, FAILED: friction_dissipates, not checked: no_overlap>"
-    verdicts = told_of_run(dataclasses.replace(partly, audit=audit))["verdicts"]
+    verdicts = report_of_run(dataclasses.replace(partly, audit=audit))["verdicts"]
     assert verdicts[2] == ["audit", False, "failed: friction_dissipates; not checked: no_overlap"]
 
 
@@ -62,7 +62,7 @@ def test_files_carry_it(partly, tmp_path):
 
 # ---- which checks of which systems
 
-LONG = st.Chain(mass=1.0, n=51, stiffness=20.0, law=st.Coulomb(0.2), load=st.Constant(1.0))
+LONG = st.Chain(mass=1.0, n=201, stiffness=20.0, law=st.Coulomb(0.2), load=st.Constant(1.0))
 SHORT = dataclasses.replace(LONG, n=3)
 STRINGS = st.rods.RollingStrings()
 BARE = st.rods.CosseratRod(
@@ -75,7 +75,7 @@ BARE = st.rods.CosseratRod(
 @pytest.mark.parametrize(
     ("system", "method", "t_end", "name", "why"),
     [
-        (LONG, st.EventDriven(), 0.1, "replay_agrees", "50 masses"),
+        (LONG, st.EventDriven(), 0.1, "replay_agrees", "200 masses"),
         (SHORT, st.chains.EventDriven(replay=False), 0.1, "replay_agrees", "replay=False"),
         (STRINGS, st.rods.Characteristics(0.1, check=False), 0.5, "converged", "check=False"),
         (st.Rods([BARE]), st.RollingLeapfrog(), 1e-3, "no_overlap", "without a radius"),
@@ -83,9 +83,9 @@ BARE = st.rods.CosseratRod(
 )
 def test_the_reason_is_given(system, method, t_end, name, why):
     run = st.solve(system, method, (0.0, t_end), save=2)
-    (told,) = [check for check in run.audit if check.check == name]
-    assert (told.ok, told.value, told.time) == (None, None, None)
-    assert why in told.note
+    (line,) = [check for check in run.audit if check.check == name]
+    assert (line.ok, line.value, line.time) == (None, None, None)
+    assert why in line.note
     assert run.audit.ok
 
 

@@ -152,7 +152,7 @@ def test_folders_that_cannot_be_written_are_faults(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(("value", "state"), [("two", FAULT), ("0", FAULT), ("100000", NOTE)])
-def test_threads_that_make_no_sense_are_told(monkeypatch, value, state):
+def test_threads_that_make_no_sense_are_reported(monkeypatch, value, state):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     found = named(found_by(checks.threads), "OMP_NUM_THREADS")
     assert found.state == state

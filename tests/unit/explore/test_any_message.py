@@ -61,9 +61,9 @@ def test_a_session_survives_any_message(inner, messages):
     with Talk(inner, deaf) as talk:
         for message in messages:
             talk.session.hear(message)
-        assert all(isinstance(told["kind"], str) for told in talk.told)
-        assert all("root:" not in str(told) for told in talk.told)
+        assert all(isinstance(message["kind"], str) for message in talk.received)
+        assert all("root:" not in str(message) for message in talk.received)
         # half of a surrogate pair could not be sent
-        assert all(json.dumps(told, ensure_ascii=False).encode() for told in talk.told)
+        assert all(json.dumps(message, ensure_ascii=False).encode() for message in talk.received)
     assert [path.name for path in inner.parent.iterdir()] == ["work"]
     assert list(inner.iterdir()) == []

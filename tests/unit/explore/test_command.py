@@ -22,7 +22,7 @@ def test_it_says_what_to_install(monkeypatch, tmp_path):
     assert 'pip install "stiction[explore]"' in answer.stderr
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_folder_that_is_not_there_is_reported(tmp_path):
     pytest.importorskip("panel", reason='no Panel: pip install "stiction[explore]"')
     answer = runner().invoke(app, ["explore", "--folder", str(tmp_path / "nowhere")])
     assert answer.exit_code == 2

@@ -1,4 +1,4 @@
-"""How long runs take: told before, and refused where it is too long."""
+"""How long runs take: message before, and refused where it is too long."""
 
 import copy
 import tomllib
@@ -21,11 +21,11 @@ def took(changed, base, s=1.0):
 
 @pytest.mark.parametrize("name", built_in())
 def test_a_scenario_as_it_is_takes_what_was_measured(name):
-    told = estimate(table(name), known_of(name))
-    assert told.seconds == pytest.approx(max(0.02, seconds()[name] - 0.7))
-    assert not told.too_large
+    message = estimate(table(name), known_of(name))
+    assert message.seconds == pytest.approx(max(0.02, seconds()[name] - 0.7))
+    assert not message.too_large
     # nothing was measured on this machine
-    assert not told.live
+    assert not message.live
 
 
 def test_work_grows_with_what_makes_it():
@@ -43,10 +43,10 @@ def test_the_last_measured_run_counts():
     wave = table()
     other = with_values(wave, {"solve.t_end": 16.0})
     known = [Known(other, 0.3, measured=True), Known(wave, 99.0, measured=True), *known_of("")]
-    told = estimate(wave, known)
-    assert told.seconds == pytest.approx(0.15)
-    assert told.live
-    assert str(told) == "about 0.1 s"
+    message = estimate(wave, known)
+    assert message.seconds == pytest.approx(0.15)
+    assert message.live
+    assert str(message) == "about 0.1 s"
 
 
 def test_what_telling_takes_does_not_grow():
@@ -64,7 +64,7 @@ def test_small_measured_runs_are_live():
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "told"),
+    ("name", "change", "message"),
     [
         ("slip-wave", {"solve.t_end": 1e9}, "days"),
         ("theta-one", {"method.step": 1e-9}, "days"),
@@ -74,16 +74,16 @@ def test_small_measured_runs_are_live():
         ("string-periodic", {"solve.save": 10**9}, "GiB of saved states"),
     ],
 )
-def test_oversized_runs_are_refused(name, change, told):
+def test_oversized_runs_are_refused(name, change, message):
     found = estimate(with_values(table(name), change), known_of(name))
     assert found.too_large
     with pytest.raises(
-        ModelError, match=rf"run: got a run of about .*{told}.*\n.*\n.*stiction run"
+        ModelError, match=rf"run: got a run of about .*{message}.*\n.*\n.*stiction run"
     ):
         found.check()
 
 
-def test_what_was_never_timed_is_told_and_bounded():
+def test_what_was_never_timed_is_reported_and_bounded():
     own = copy.deepcopy(table("detachment-wave"))
     own["method"]["type"] = "Another"
     found = estimate(own, known_of(""))
@@ -108,5 +108,5 @@ def test_what_was_never_timed_is_told_and_bounded():
     ],
 )
 def test_odd_tables_have_an_estimate_too(odd):
-    told = estimate(odd, known_of(""))
-    assert isinstance(str(told), str)
+    message = estimate(odd, known_of(""))
+    assert isinstance(str(message), str)

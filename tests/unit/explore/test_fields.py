@@ -64,9 +64,9 @@ def test_ranges_know_what_a_number_means():
 
 
 def test_comments_tell_units():
-    told = comments(WAVE)
-    assert told["system.stiffness"] == "N/m, every spring"
-    assert told["solve.t_end"] == "s"
+    message = comments(WAVE)
+    assert message["system.stiffness"] == "N/m, every spring"
+    assert message["solve.t_end"] == "s"
     found = fields()
     assert found["system.mass[2]"].words == "kg"
     assert found["system.law.mu"].words == ""

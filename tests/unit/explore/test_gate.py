@@ -97,10 +97,10 @@ def test_tokens_are_random_and_long():
 
 
 def test_the_policy_names_no_other_host():
-    told = policy(5006)
-    rules = dict(rule.split(" ", 1) for rule in told["Content-Security-Policy"].split("; "))
+    message = policy(5006)
+    rules = dict(rule.split(" ", 1) for rule in message["Content-Security-Policy"].split("; "))
     assert rules["default-src"] == rules["form-action"] == rules["base-uri"] == "'none'"
-    hosts = re.findall(r"\w+://[\w.:]+", told["Content-Security-Policy"])
+    hosts = re.findall(r"\w+://[\w.:]+", message["Content-Security-Policy"])
     assert set(hosts) == {"ws://127.0.0.1:5006", "ws://localhost:5006"}
-    assert not re.search(r"\*|https?:", told["Content-Security-Policy"])
-    assert told["Referrer-Policy"] == "no-referrer"
+    assert not re.search(r"\*|https?:", message["Content-Security-Policy"])
+    assert message["Referrer-Policy"] == "no-referrer"

@@ -219,7 +219,7 @@ def test_hostile_words_stay_words(tab):
     assert tab.problems == []
 
 
-def test_a_killed_worker_is_told(tab, served):
+def test_a_killed_worker_is_reported(tab, served):
     psutil = pytest.importorskip("psutil")
     process = psutil.Process(served[1].pid)
     count = tab.results()

@@ -42,14 +42,14 @@ def asked(address, path=None, method="GET", host=None, **headers):
 def upgraded(address, **headers):
     """Return the status of a websocket that is asked for."""
     key = base64.b64encode(b"k" * 16).decode()
-    told = {
+    message = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec_WebSocket_Key": key,
         "Sec_WebSocket_Version": "13",
         "Sec_WebSocket_Protocol": "bokeh, token",
     }
-    return asked(address, urlsplit(address).path + "ws", **told, **headers)[0]
+    return asked(address, urlsplit(address).path + "ws", **message, **headers)[0]
 
 
 def test_the_page_is_served_with_a_policy(address):
@@ -75,7 +75,7 @@ def test_strangers_are_refused(address):
     assert asked(address, host=f"localhost:{port}")[0] == 200
 
 
-def test_nothing_is_told_without_the_token(address):
+def test_nothing_is_answered_without_the_token(address):
     own = urlsplit(address).path
     wrong = f"/{'x' * 43}/"
     paths = ["/", "/ws", "/favicon.ico", "/static/js/bokeh.min.js", wrong, own.upper(), "/metadata"]
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_it_with_its_worker(tmp_path):
         assert not any(alive(child.pid) for child in children)
 
 
-def test_a_taken_port_is_told(tmp_path, address):
+def test_a_taken_port_is_reported(tmp_path, address):
     import subprocess
     import sys
 

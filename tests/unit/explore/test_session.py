@@ -102,18 +102,18 @@ def test_unknown_requests_are_refused(talk, asked):
     assert talk.hub.pid is None
 
 
-def test_bad_values_are_told_at_their_field(wave):
+def test_bad_values_are_reported_at_their_field(wave):
     wave.say("set", path="system.law.mu", value="much", live=True)
-    told = wave.until("error")
-    assert told["field"] == "system.law.mu"
-    assert told["text"].startswith("system.law.mu: got 'much'; needs a finite number")
-    # a number that the system refuses is told when it runs
+    message = wave.until("error")
+    assert message["field"] == "system.law.mu"
+    assert message["text"].startswith("system.law.mu: got 'much'; needs a finite number")
+    # a number that the system refuses is message when it runs
     wave.say("set", path="system.law.mu", value=-1.0, live=False)
     wave.say("run")
-    told = wave.until("error")
-    assert told["about"] == "run"
-    assert "mu" in told["text"]
-    assert "Try:" in told["text"]
+    message = wave.until("error")
+    assert message["about"] == "run"
+    assert "mu" in message["text"]
+    assert "Try:" in message["text"]
     wave.say("set", path="system.law.mu", value=0.2, live=False)
     wave.say("run")
     assert wave.until("result")["sound"]
@@ -121,23 +121,23 @@ def test_bad_values_are_told_at_their_field(wave):
 
 def test_oversized_runs_are_refused_with_their_estimate(wave):
     wave.say("set", path="solve.t_end", value=1e12, live=True)
-    told = wave.until("estimate")
-    assert told["too_large"]
-    assert "days" in told["text"]
+    message = wave.until("estimate")
+    assert message["too_large"]
+    assert "days" in message["text"]
     wave.say("run")
     assert "days" in wave.until("error")["text"]
     assert not wave.hub.busy
 
 
-def test_a_killed_worker_is_told_and_survived(wave):
+def test_a_killed_worker_is_reported_and_survived(wave):
     pid = wave.hub.pid
     wave.say("choose", name="strip-peeling")
     wave.say("run")
     wave.until("begins")
     os.kill(pid, signal.SIGKILL)
-    told = wave.until("error")
-    assert "ended by signal 9" in told["text"]
-    assert "Try: press Run again" in told["text"]
+    message = wave.until("error")
+    assert "ended by signal 9" in message["text"]
+    assert "Try: press Run again" in message["text"]
     wave.say("choose", name="slip-wave")
     assert wave.until("result")["sound"]
     assert wave.hub.pid != pid
@@ -147,8 +147,8 @@ def test_a_run_is_stopped(wave):
     long(wave)
     begin = time.monotonic()
     wave.say("stop")
-    told = wave.until("error")
-    assert told["stopped"]
+    message = wave.until("error")
+    assert message["stopped"]
     assert time.monotonic() - begin < 10.0
     wave.say("choose", name="slip-wave")
     assert wave.until("result")["sound"]
@@ -204,15 +204,15 @@ def test_a_closed_hub_leaves_no_process(tmp_path):
     assert not alive(pid)
 
 
-def test_a_closed_page_is_told_nothing_and_stops(wave):
+def test_a_closed_page_receives_nothing_and_stops(wave):
     long(wave)
-    wave.told.clear()
+    wave.received.clear()
     wave.session.close()
     end = time.monotonic() + 20.0
     while wave.hub.busy and time.monotonic() < end:
         wave.posted.get(timeout=5.0)()
     assert not wave.hub.busy
-    assert wave.told == []
+    assert wave.received == []
 
 
 # ---- files
@@ -241,8 +241,8 @@ def test_a_saved_file_runs_again_to_the_same_numbers(wave, tmp_path):
     wave.say("save", name="mine.toml", overwrite=True)
     wave.until("saved")
     wave.say("open", name="mine.toml")
-    told = wave.until("scenario")
-    assert {f["path"]: f["value"] for f in told["fields"]}["system.mass[1]"] == 2.5
+    message = wave.until("scenario")
+    assert {f["path"]: f["value"] for f in message["fields"]}["system.mass[1]"] == 2.5
 
 
 @pytest.mark.parametrize("name", built_in())
@@ -274,9 +274,9 @@ def test_no_path_leads_outside(talk, tmp_path, do, name):
     talk.say("choose", name="stick-set")
     talk.until("scenario")
     talk.say(do, name=name)
-    told = talk.until("error")
-    assert told["about"] == do
-    assert "secret = " not in str(told)
+    message = talk.until("error")
+    assert message["about"] == do
+    assert "secret = " not in str(message)
     assert not (tmp_path.parent / "mine.toml").exists()
 
 
@@ -293,13 +293,13 @@ def test_saved_runs_and_studies_are_loaded(talk, tmp_path):
     talk.say("open", name="wave")
     fields = {f["path"]: f["value"] for f in talk.until("scenario")["fields"]}
     assert fields["system.law.mu"] == 0.2
-    told = talk.until("result")
-    assert (told["of"], told["name"], told["sound"]) == ("run", "wave", True)
+    message = talk.until("result")
+    assert (message["of"], message["name"], message["sound"]) == ("run", "wave", True)
     talk.say("open", name="study")
-    told = talk.until("result")
-    assert told["of"] == "study"
-    assert told["verdicts"] == [["members", True, "3 of 3 members are done"]]
-    assert "default-src 'none'" in told["page"]
+    message = talk.until("result")
+    assert message["of"] == "study"
+    assert message["verdicts"] == [["members", True, "3 of 3 members are done"]]
+    assert "default-src 'none'" in message["page"]
     # a run that was changed since is refused, as everywhere
     (tmp_path / "wave" / "events.csv").write_text("x", encoding="utf-8")
     talk.say("open", name="wave")
@@ -308,8 +308,8 @@ def test_saved_runs_and_studies_are_loaded(talk, tmp_path):
 
 def test_figures_are_drawn_of_the_last_run(wave):
     wave.say("figure", name="onset")
-    told = wave.until("figure")
-    assert told["svg"].startswith("<?xml")
+    message = wave.until("figure")
+    assert message["svg"].startswith("<?xml")
     for name in ("nothing", "__class__", "default"):
         wave.say("figure", name=name)
         assert wave.until("error")["text"].startswith("figure: got")
@@ -327,7 +327,7 @@ def test_hostile_names_stay_words(talk, tmp_path):
     assert "<img" not in page
 
 
-def test_files_that_are_no_scenario_are_told(talk, tmp_path):
+def test_files_that_are_no_scenario_are_reported(talk, tmp_path):
     for name, text in {"a.toml": "x = [", "b.toml": "x = 1", "c.toml": "[system]\nn = 3"}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         talk.say("open", name=name)
@@ -345,8 +345,8 @@ def test_compiling_is_no_part_of_what_a_run_will_take(monkeypatch):
 
     def solved(scenario, number):
         time.sleep(0.4)
-        return run.told({**run.provenance, "compile_s": 0.3}, None, None)
+        return run.completed({**run.provenance, "compile_s": 0.3}, None, None)
 
     monkeypatch.setattr(worker, "_solved", solved)
-    told = worker._timed(read_scenario("slip-wave"), 1, "")
-    assert 0.05 < told["seconds"] < 0.3
+    message = worker._timed(read_scenario("slip-wave"), 1, "")
+    assert 0.05 < message["seconds"] < 0.3

@@ -119,7 +119,7 @@ def test_a_unit_says_what_it_holds(unit):
     assert root.find("DefaultExperiment").get("stopTime") == str(scenario.t_end)
 
 
-def test_bad_parameters_and_steps_are_told(unit):
+def test_bad_parameters_and_steps_are_reported(unit):
     scenario, path = unit("slip-wave")
     with pytest.raises(fmpy().fmi1.FMICallException):
         simulated(path, scenario, start_values={"law.mu": -1.0})

@@ -100,14 +100,14 @@ def test_removed_after_success(path):
 
 
 def test_a_full_disk_does_not_end_the_run(path, tmp_path):
-    told = []
-    checkpoint = FileCheckpoint(path, "problem", resume=True, told=told.append)
+    warn = []
+    checkpoint = FileCheckpoint(path, "problem", resume=True, warn=warn.append)
     checkpoint.save(STATE)
     path.parent.rename(tmp_path / "elsewhere")
     path.parent.write_text("")
     for _ in range(2):
         checkpoint.save({"x": np.zeros(2)})
-    (text,) = told
+    (text,) = warn
     assert all(word in text for word in ("got", "needs", "Why:", "Try: make room meanwhile"))
     path.parent.unlink()
     (tmp_path / "elsewhere").rename(path.parent)

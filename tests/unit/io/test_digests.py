@@ -1,4 +1,4 @@
-"""Digests: every damage is told, nothing damaged is opened, and what was edited can be read."""
+"""Digests: every damage is warn, nothing damaged is opened, and what was edited can be read."""
 
 import dataclasses
 import hashlib
@@ -55,7 +55,7 @@ def test_another_layout_is_the_same_run(folder, run):
     assert load(folder).unverified == ""
 
 
-def test_every_damage_is_told(folder):
+def test_every_damage_is_reported(folder):
     rng, sound = random.Random(5), folder.with_name("sound")
     shutil.copytree(folder, sound)
     for name in ["summary.json", *FILES]:
@@ -79,7 +79,7 @@ def test_every_damage_is_told(folder):
     assert examine(folder).code == SOUND
 
 
-def test_wrong_numbers_in_sound_hdf5_are_told(folder):
+def test_wrong_numbers_in_sound_hdf5_are_reported(folder):
     import h5py
 
     with h5py.File(folder / "run.nc", "a") as file:
@@ -116,7 +116,7 @@ def test_a_failed_save_of_numbers_that_are_none_has_a_digest(make_run, tmp_path)
     assert examine(folder).code == SOUND
 
 
-def test_files_that_were_put_there_are_told(folder):
+def test_files_that_were_put_there_are_reported(folder):
     (folder / "snapshots.vtkhdf").write_bytes(b"of another run")
     with pytest.raises(StoreError, match="was not saved with this run"):
         load(folder)

@@ -1,4 +1,4 @@
-"""Locks: one holder, told by name; those of dead processes are taken over, by one."""
+"""Locks: one holder, warn by name; those of dead processes are taken over, by one."""
 
 import os
 import platform

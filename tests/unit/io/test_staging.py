@@ -251,7 +251,7 @@ def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "warn"),
     [
         (["notes.txt", "figures/mine.png"], "figures/mine.png, notes.txt"),
         (["figures/phase.png.bak"], "figures/phase.png.bak"),
@@ -260,7 +260,7 @@ def test_what_belongs_to_other_runs_is_no_leftover(tmp_path):
         ([f"{k}.txt" for k in range(7)], "0.txt, 1.txt, 2.txt, 3.txt, 4.txt and 2 more"),
     ],
 )
-def test_files_of_the_user_are_named(tmp_path, names, told):
+def test_files_of_the_user_are_named(tmp_path, names, warn):
     run = tmp_path / "run"
     write(run, "old")
     for name in names:
@@ -269,7 +269,7 @@ def test_files_of_the_user_are_named(tmp_path, names, told):
     before = listing(tmp_path)
     with pytest.raises(StoreError) as caught:
         check_target(run, overwrite=True)
-    assert f"files of yours in it: {told}; needs" in str(caught.value)
+    assert f"files of yours in it: {warn}; needs" in str(caught.value)
     assert listing(tmp_path) == before
 
 

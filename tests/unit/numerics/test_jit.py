@@ -158,7 +158,7 @@ def test_the_environment_chooses(variables, wanted):
     assert done.stdout.strip() == wanted, done.stderr
 
 
-def test_a_word_that_is_no_mode_is_told():
+def test_a_word_that_is_no_mode_is_reported():
     code = "from stiction.numerics.jit import GIVEN; print(GIVEN)"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -66,8 +66,8 @@ def test_solution_is_the_direct_one(nu):
         assert np.abs(x - exact).max() <= 1e-7 * np.abs(exact).max()
     assert space.fallbacks == 0
     assert space.analyses == 1  # the hierarchy lasts while the pattern does
-    assert set(space.told()) == {"linear_iterations", "solver_bytes", "linear_fallbacks"}
-    assert space.told()["solver_bytes"] > 0
+    assert set(space.report()) == {"linear_iterations", "solver_bytes", "linear_fallbacks"}
+    assert space.report()["solver_bytes"] > 0
 
 
 @needs_pyamg
@@ -82,7 +82,7 @@ def test_where_iteration_fails_factors_help():
     x = space.factorise(shifted).solve(b)
     assert np.abs(shifted @ x - b).max() <= 1e-8 * np.abs(b).max()
     assert space.fallbacks >= 1
-    assert space.told()["linear_fallbacks"] == space.fallbacks
+    assert space.report()["linear_fallbacks"] == space.fallbacks
 
 
 @needs_pyamg
@@ -101,7 +101,7 @@ def test_small_matrices_are_factorised():
     b = np.ones(matrix.shape[0])
     exact = SuperLU().start().factorise(matrix).solve(b)
     assert np.array_equal(space.factorise(matrix).solve(b), exact)
-    assert space.told() == {}
+    assert space.report() == {}
     assert space.backward <= 1e-12
 
 

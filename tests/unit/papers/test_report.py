@@ -67,7 +67,7 @@ def test_the_page_stands_alone(tmp_path, name):
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
-def test_verdicts_are_told(tmp_path, verdict):
+def test_verdicts_are_reported(tmp_path, verdict):
     text = page_of(tmp_path, verdict=verdict)
     # in the counts, at the figure and at the statement
     assert len(re.findall(rf"<span class='badge \w+'>\S+ {verdict}</span>", text)) == 3

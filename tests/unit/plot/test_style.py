@@ -42,7 +42,7 @@ def test_prefixes_scale_labels_not_data(largest, unit, label, factor):
         assert float(text.replace("−", "-")) == pytest.approx(at / factor, abs=1e-9)
 
 
-def test_long_times_are_told_in_years():
+def test_long_times_are_reported_in_years():
     year = 365.25 * 86400.0
     ax = axes_with([0.0, 600.0 * year])
     ax.set_ylim(0.0, 600.0 * year)

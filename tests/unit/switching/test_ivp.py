@@ -127,7 +127,7 @@ def test_scipy_steps_to_and_fro_where_it_slides():
     assert theirs.nfev > 20 * ours.run.stats["steps"]
 
 
-def test_lost_determinism_is_told():
+def test_lost_determinism_is_reported():
     # both sides push away from the surface, and the start is on it
     found = st.solve_ivp(
         lambda t, y, sides: np.array([sides[0]]), [0, 1], [0.0], surfaces=lambda t, y: y[0]

@@ -33,7 +33,7 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 # a run of more masses is replayed on request only
-MOST_MASSES = 50
+MOST_MASSES = 200
 # longest way between states, in units of the fastest rate: what both algorithms take at once
 _FAR, _NEAR = 4.0, 0.5
 _LIMIT = 1e-8

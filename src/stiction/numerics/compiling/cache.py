@@ -43,7 +43,7 @@ from stiction.numerics.compiling.folders import (
     folder_for,
     folders_to_read,
     is_safe,
-    tell,
+    report_once,
     why_unusable,
 )
 
@@ -164,7 +164,7 @@ class KernelCache:
         folder = folder_for(source)
         if folder is None:
             text = "no folder can keep compiled kernels; they are compiled again in every process"
-            tell(text, why_unusable(source))
+            report_once(text, why_unusable(source))
         return folder
 
     @property
@@ -180,7 +180,7 @@ class KernelCache:
 
     @property
     def _suffix(self) -> str:
-        # what is linked into others tells itself apart: a package brings none of it
+        # linked libraries have names of their own: a package brings none of them
         return _SUFFIX if getattr(self._library, "emits", True) else _INNER
 
     @property
@@ -226,13 +226,13 @@ class KernelCache:
         head = len(_MARK) + 32
         body = memoryview(data)[head:]
         if not data.startswith(_MARK) or _checksum(path.name, body) != data[len(_MARK) : head]:
-            tell("a damaged kernel is compiled again", path.name)
+            report_once("a damaged kernel is compiled again", path.name)
             return None
         try:
             found = self._rebuilt(target, pickle.loads(body))
         except Exception as error:  # noqa: BLE001
             # whatever hinders it, compiling is the way out
-            tell("a kernel cannot be loaded and is compiled again", f"{path.name}: {error}")
+            report_once("a kernel cannot be loaded and is compiled again", f"{path.name}: {error}")
             return None
         with contextlib.suppress(OSError):
             # what is used stays: the oldest go first
@@ -275,7 +275,7 @@ class KernelCache:
                     os.fchmod(file.fileno(), 0o644)
             os.replace(partial, path)
         except OSError as error:
-            tell(CANNOT_KEEP, str(error.strerror or error))
+            report_once(CANNOT_KEEP, str(error.strerror or error))
             if partial is not None:
                 with contextlib.suppress(OSError):
                     os.unlink(partial)

@@ -48,12 +48,12 @@ def nested() -> bool:
 
 
 def hush() -> None:
-    """Say nothing in this process: another tells how far things are."""
+    """Report no progress in this process: another one does."""
     _CLOCK.quiet = True
 
 
 def silent() -> bool:
-    """Return whether another process tells how far things are."""
+    """Return whether another process reports the progress."""
     return _CLOCK.quiet
 
 

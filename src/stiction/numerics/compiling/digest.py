@@ -49,12 +49,12 @@ def digest_of(function: Callable[..., object]) -> str:
 
 
 def text_of_type(kind: Any) -> str:
-    """Return a type of Numba, or several, as text that tells all that code can depend on.
+    """Return a type of Numba, or several, as text with all that code can depend on.
 
     The names of its fields are no part of the name of a named tuple, nor is its module; a function
     is named by where it lies in memory.
 
-    Verified by: tests/unit/numerics/compiling/test_digest.py::test_types_are_told_apart
+    Verified by: tests/unit/numerics/compiling/test_digest.py::test_types_are_distinguished
     """
     if isinstance(kind, tuple | list):
         return f"[{', '.join(map(text_of_type, kind))}]"

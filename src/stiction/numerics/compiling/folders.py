@@ -18,7 +18,7 @@ from typing import IO
 
 from stiction._version import __version__
 from stiction.numerics.compiling import clock
-from stiction.numerics.compiling.held import TAKEN, kernel_lock
+from stiction.numerics.compiling.file_lock import TAKEN, kernel_lock
 
 __all__ = [
     "CANNOT_KEEP",
@@ -29,9 +29,9 @@ __all__ = [
     "is_ready",
     "is_safe",
     "mark_ready",
+    "report_once",
+    "reported",
     "systems",
-    "tell",
-    "told",
     "why_unusable",
 ]
 
@@ -149,7 +149,7 @@ def is_ready(what: str) -> bool:
 def mark_ready(what: str) -> None:
     """Note that the kernels of a system or a method are compiled on this machine."""
     folder = folder_for(str(_PACKAGE / "__init__.py"))
-    if folder is None or CANNOT_KEEP in _told:
+    if folder is None or CANNOT_KEEP in _reported:
         return
     name = folder / _ready_name(what)
     try:
@@ -166,20 +166,20 @@ def _ready_name(what: str) -> str:
     return f"ready-{hashlib.sha256(repr(parts).encode()).hexdigest()[:24]}"
 
 
-_told: dict[str, str] = {}
+_reported: dict[str, str] = {}
 
 
-def told(text: str) -> str | None:
-    """Return about what something was told in this process; None if it was not."""
-    return _told.get(text)
+def reported(text: str) -> str | None:
+    """Return the subject of a message that this process has shown; None if it has not."""
+    return _reported.get(text)
 
 
-def tell(text: str, about: str = "") -> None:
+def report_once(text: str, about: str = "") -> None:
     """Say on stderr what costs time; the same text once a process, about the first."""
-    if text not in _told:
-        # an error may be told in many lines, and a program without a console has no stderr
+    if text not in _reported:
+        # an error may have many lines, and a program without a console has no stderr
         first = next(iter(about.splitlines()), "")[:160]
-        _told[text] = first
+        _reported[text] = first
         if sys.stderr is not None and not clock.silent():
             sys.stderr.write(f"stiction: {text}{f' ({first})' if first else ''}\n")
 

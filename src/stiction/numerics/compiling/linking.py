@@ -340,7 +340,7 @@ class _Pipeline(compiler.Compiler):
         """Return the compiled function."""
         with clock.compiling(), _no_collection():
             identity = bytecode.FunctionIdentity.from_function(func)
-            # Numba's own names of types do not tell all of them apart
+            # Numba's own names of types do not distinguish all of them
             whole = f"{digest_of(func)} {text_of_type(self.state.args)}"
             digest = hashlib.sha256(whole.encode()).hexdigest()[:24]
             kind = self.library_class.__name__[0]

@@ -230,7 +230,7 @@ class Workspace(abc.ABC):
     def inertia(self, matrix: csr_matrix) -> tuple[int, int] | None:
         """Return how many eigenvalues of a symmetric matrix are positive and negative.
 
-        It takes a factorisation of its own. None where that is too inaccurate to tell.
+        It takes a factorisation of its own. None where that is too inaccurate to decide.
 
         Raises
         ------
@@ -261,8 +261,8 @@ class Workspace(abc.ABC):
         """Note what unknowns stand for."""
         del layout  # direct solvers have no use for it
 
-    def told(self) -> dict[str, int | float]:
-        """Return what a run tells of its solver besides, by name."""
+    def report(self) -> dict[str, int | float]:
+        """Return counts of the solver for the statistics of a run, by name."""
         return {}
 
     def spare(self) -> None:

@@ -43,7 +43,7 @@ ORDER, SCALED, MATCHED, PARTS = 4, 10, 12, 35
 _SETTINGS = {
     0: 1,  # every setting is given here
     1: 3,  # nested dissection on all threads
-    4: 2,  # tell the order of elimination
+    4: 2,  # return the order of elimination
     10: 1,  # scale rows and columns
     12: 1,  # bring large entries to the diagonal, needed where it holds zeros
     20: 1,  # pivots of one or two rows, symmetric matrices only
@@ -231,7 +231,7 @@ class PardisoWorkspace(Workspace):
                 if factors.replaced == 0:
                     return factors
             factors = self._anew(pattern, data, two_levels=True)
-            # wrong factors without an error were seen; a solution tells, once per analysis
+            # wrong factors without an error were seen; one solution per analysis checks them
             if factors.solves():
                 return factors
         factors = self._anew(pattern, data, two_levels=False)
@@ -289,7 +289,7 @@ class PardisoWorkspace(Workspace):
         return super().sign(matrix) if found is None else found
 
     def sign_of(self, pattern: Pattern, data: Floats) -> int | None:
-        """Return the sign of a determinant by its symmetric part, None where that does not tell.
+        """Return the sign of a determinant by its symmetric part, None where that does not decide.
 
         Parameters
         ----------
@@ -404,5 +404,5 @@ class PardisoFactors(Factors):
         return self._of_superlu.log_det
 
     def inertia(self) -> tuple[int, int] | None:
-        """Return the numbers of positive and negative pivots, None if that tells nothing."""
+        """Return the numbers of positive and negative pivots, None if they are unreliable."""
         return self._signs if self.replaced == 0 and self.tells_signs() else None

@@ -5,7 +5,7 @@ these rows c,
 
     det K = det K_bb det (K_cc - K_cb K_bb^-1 K_bc),
 
-the rest is symmetric: the signs of its pivots tell those of its eigenvalues, half of the factors
+the rest is symmetric: the signs of its pivots are those of its eigenvalues, half of the factors
 will do, and none of them is kept. What is left is small and dense. PARDISO gives both in one call.
 """
 
@@ -44,7 +44,7 @@ def parted(pattern: Pattern, data: Floats) -> Ints | None:
 def sign_of_parts(
     pattern: Pattern, data: Floats, rows: Ints, dense: Floats, negative: int
 ) -> int | None:
-    """Return the sign of a determinant, None where it cannot be told.
+    """Return the sign of a determinant, None where it is undecided.
 
     Parameters
     ----------

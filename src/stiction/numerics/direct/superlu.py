@@ -139,7 +139,7 @@ class SuperLUFactors(Factors):
         return float(np.log(np.abs(self._pivots)).sum())
 
     def inertia(self) -> tuple[int, int] | None:
-        """Return the numbers of positive and negative pivots, None if that tells nothing."""
+        """Return the numbers of positive and negative pivots, None if they are unreliable."""
         if not np.array_equal(self._lu.perm_r, self._lu.perm_c) or not self.tells_signs():
             return None
         return int(np.sum(self._pivots > 0.0)), int(np.sum(self._pivots < 0.0))

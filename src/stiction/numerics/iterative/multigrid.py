@@ -139,7 +139,7 @@ class MultigridWorkspace(Workspace):
         self.most_bytes = max(self.most_bytes, self.bytes_kept)
         return self.hierarchy is not None
 
-    def told(self) -> dict[str, int | float]:
+    def report(self) -> dict[str, int | float]:
         """Return iterations, memory, and how often factors had to help; nothing if small."""
         if not self.iterations and not self.fallbacks:
             return {}

@@ -130,7 +130,7 @@ def _plateau(di: Curves, ea: Curves) -> list[Row]:
     p = di.profile(10.0)
     adheres = p["gap"] < 0.29
     slides = adheres & (p["slides"] == 2.0)
-    # tractions are told per reference area, tau counts per current one
+    # tractions are given per reference area, tau counts per current one
     shear = np.abs(p["tangential_traction"] / p["stretch"])[slides] / (0.01 * T_MAX)
     ours = f"{shear.min():.4f} to {shear.max():.4f} tau (u = 10)" if shear.size else "none slides"
     q = ea.profile(10.0)

@@ -66,7 +66,7 @@ def _rows(full: bool) -> list[Row]:
     for mu, says in zip(_MUS, ("not similar", "similar"), strict=True):
         gap = _apart(mu, "force_x", full)
         holds = gap > _APART if says.startswith("not") else gap <= _APART
-        words = verdict(holds, True, "" if holds else "the tape's length is not told")
+        words = verdict(holds, True, "" if holds else "the tape's length is not given")
         what = f"mu {mu:g}: horizontal forces of EA and DI, largest difference over the peak"
         rows.append(Row(what, says, gap, words))
     for mu in _MUS:

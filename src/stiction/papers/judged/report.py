@@ -54,7 +54,7 @@ class _Page:
 
 
 def report(
-    paper: str, found: Judged, made: Sequence[Made], told: Mapping[str, object], *, full: bool
+    paper: str, found: Judged, made: Sequence[Made], facts: Mapping[str, object], *, full: bool
 ) -> str:
     """Return the page of a paper.
 
@@ -63,7 +63,7 @@ def report(
     paper : as `stiction reproduce` calls it
     found : what is judged of it
     made : its figures and tables
-    told : versions, machine, date
+    facts : versions, machine, date
     full : whether they were made at the paper's size
 
     Verified by: tests/unit/papers/test_report.py::test_the_page_stands_alone
@@ -87,7 +87,7 @@ def report(
     _statements(page, found)
     _corrections(page, found)
     page.raw("<footer>")
-    page.add("p", "; ".join(f"{name} {value}" for name, value in told.items()))
+    page.add("p", "; ".join(f"{name} {value}" for name, value in facts.items()))
     page.raw("</footer>")
     body = "\n".join(page.parts)
     return _FRAME.format(title=_e(f"{paper}: {found.title}"), style=_STYLE, body=body)

@@ -279,7 +279,7 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class Movie:
-    """Frames at rising times, and what is told beside them.
+    """Frames at rising times, and the numbers beside them.
 
     Parameters
     ----------

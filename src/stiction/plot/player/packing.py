@@ -92,8 +92,8 @@ def described(thing: Any, packer: Packer) -> Any:
         return [described(part, packer) for part in thing]
     if not dataclasses.is_dataclass(thing):
         return thing
-    told = {"kind": thing.KIND} if isinstance(thing, Layer) else {}
+    given = {"kind": thing.KIND} if isinstance(thing, Layer) else {}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
-        told[field.name] = value.tolist() if field.name in _EXACT else described(value, packer)
-    return told
+        given[field.name] = value.tolist() if field.name in _EXACT else described(value, packer)
+    return given

@@ -115,12 +115,12 @@ def sag(movie: Movie, finer: Movie) -> float:
     share = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
     for mine, other in zip(_moving(movie), _moving(finer), strict=True):
         flat = mine.reshape(mine.shape[0], -1)
-        told = other.reshape(other.shape[0], -1)
+        given = other.reshape(other.shape[0], -1)
         drawn = flat[at] + share[:, None] * (flat[last] - flat[at])
         parts = mine.shape[-1] if mine.ndim > 2 else 1
-        miss = np.abs(drawn - told).reshape(-1, parts)
-        size = np.nanmax(told.reshape(-1, parts), axis=0) - np.nanmin(
-            told.reshape(-1, parts), axis=0
+        miss = np.abs(drawn - given).reshape(-1, parts)
+        size = np.nanmax(given.reshape(-1, parts), axis=0) - np.nanmin(
+            given.reshape(-1, parts), axis=0
         )
         over = np.where(size > 0.0, np.nanmax(miss, axis=0) / np.where(size > 0.0, size, 1.0), 0.0)
         worst = max(worst, float(over.max(initial=0.0)))

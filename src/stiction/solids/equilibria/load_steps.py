@@ -201,7 +201,7 @@ class March:
         if self.unfound:
             self.record.stats["rows_not_found"] = self.unfound
         self.note()
-        self.record.stats.update(self.space.space.told())
+        self.record.stats.update(self.space.space.report())
         self.space.close()
         self.watch.close()
         self.record.unseen = self.watch.unseen

@@ -173,7 +173,7 @@ def test_angles_of_fast_sines_are_rounded_at_late_times(monkeypatch, begin):
 
 
 def test_who_is_replayed():
-    long = dataclasses.replace(THREE, n=51, load=Ramp(1.0))
+    long = dataclasses.replace(THREE, n=201, load=Ramp(1.0))
     assert replayed(solve(long, EventDriven(), (0.0, 0.2))).ok is None
     assert replayed(solve(long, EventDriven(replay=True), (0.0, 0.2))).ok
     assert replayed(solve(THREE, EventDriven(replay=False), (0.0, 1.0))).ok is None

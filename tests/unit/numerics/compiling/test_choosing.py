@@ -142,15 +142,15 @@ def provenance(folder):
 def test_a_small_first_run_compiles_nothing_and_says_so(tmp_path):
     done = command(tmp_path, "run", "slip-wave", "--no-figures", "--out", "a")
     assert done.returncode == 0, done.stderr
-    told = provenance(tmp_path / "a")
-    assert told["kernels"] == "plain"
-    assert told["compile_s"] == 0.0
+    reported = provenance(tmp_path / "a")
+    assert reported["kernels"] == "plain"
+    assert reported["compile_s"] == 0.0
     assert not list((tmp_path / "kept").glob("*.kernel"))
 
 
 @pytest.mark.slow
 def test_a_run_that_is_compiled_once_is_compiled_the_next_time(tmp_path):
-    # strings have the fewest kernels; any system does that cannot tell how long it runs plain
+    # strings have the fewest kernels; so does any system of unknown plain time
     words = ("run", "string-symmetric", "--no-figures", "--overwrite", "--out", "a")
     done = command(tmp_path, *words, STICTION_KERNELS="compiled")
     assert done.returncode == 0, done.stderr

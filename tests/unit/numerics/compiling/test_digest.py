@@ -113,7 +113,7 @@ class Here(NamedTuple):
     b: float
 
 
-def test_types_are_told_apart():
+def test_types_are_distinguished():
     two = numba.types.NamedUniTuple
     there = collections.namedtuple("Here", "b a")
     real = numba.float64

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch, tmp_path):
     folders._fault.cache_clear()
-    monkeypatch.setattr(folders, "_told", {})
+    monkeypatch.setattr(folders, "_reported", {})
     for name in ("STICTION_CACHE_DIR", "NUMBA_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
@@ -74,24 +74,24 @@ def test_a_file_in_the_way(tmp_path, monkeypatch):
     assert "cannot be written" in folders.why_unusable("module.py")
 
 
-def test_one_line_is_told_once(capsys):
-    folders.tell("a kernel cannot be loaded", "KeyError: 'x'\nand much more\nbelow")
-    folders.tell("a kernel cannot be loaded", "another")
+def test_one_line_is_reported_once(capsys):
+    folders.report_once("a kernel cannot be loaded", "KeyError: 'x'\nand much more\nbelow")
+    folders.report_once("a kernel cannot be loaded", "another")
     assert capsys.readouterr().err == "stiction: a kernel cannot be loaded (KeyError: 'x')\n"
 
 
 def test_a_program_without_a_console_goes_on(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
-    folders.tell("a damaged kernel is compiled again")
+    folders.report_once("a damaged kernel is compiled again")
     clock.announce("stiction.chains.kernels", "advance", 10**9)
-    assert folders.told("a damaged kernel is compiled again") == ""
+    assert folders.reported("a damaged kernel is compiled again") == ""
 
 
 def test_nothing_is_ready_where_nothing_can_be_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     folders.mark_ready("chains")
     assert folders.is_ready("chains")
-    folders.tell(folders.CANNOT_KEEP, "No space left on device")
+    folders.report_once(folders.CANNOT_KEEP, "No space left on device")
     folders.mark_ready("rods")
     assert not folders.is_ready("rods")
 

@@ -127,7 +127,7 @@ def test_a_folder_that_others_may_write_to_is_left_aside(package):
     assert call(package)[:2] == (14.0, 2)
 
 
-def test_a_truncated_kernel_is_told_and_compiled(package):
+def test_a_truncated_kernel_is_reported_and_compiled(package):
     for path in (package / "packaged" / "x86-64-v3").glob("*.kernel"):
         path.write_bytes(path.read_bytes()[:-10])
     answer, compiled, said = call(package)

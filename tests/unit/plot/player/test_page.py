@@ -144,8 +144,8 @@ def test_every_shown_frame_is_within_half_a_percent(family):
     assert path.stat().st_size <= MOST_BYTES
     film = film_in(path.read_text(encoding="utf-8"))
     assert misses(run, film) <= 5e-3
-    told = {mark[0] for mark in film["marks"]}
-    assert told >= set(run.event_log.time.tolist())
+    shown = {mark[0] for mark in film["marks"]}
+    assert shown >= set(run.event_log.time.tolist())
     # every event has a frame of its own
     assert np.isin(run.event_log.time, film["time"]).all()
 

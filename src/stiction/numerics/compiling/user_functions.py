@@ -101,7 +101,7 @@ def compiled_user(function: Callable[..., object], made: dict[int, Any] | None =
     ----------
     made : dispatchers by the id of their functions, shared by functions that go together
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_helpers_are_compiled_too
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_helpers_are_compiled_too
     """
     import numba
 
@@ -137,7 +137,7 @@ def returning_tuples(function: Callable[..., object]) -> Callable[..., object]:
     Compiled code keeps a tuple in registers and asks for memory for a list, which takes longer
     than a field of a few states.
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_a_list_that_is_returned
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_a_list_that_is_returned
     """
     if not isinstance(function, types.FunctionType):
         return function
@@ -185,11 +185,11 @@ def _replaced(value: Any, names: set[str], made: dict[int, Any], depth: int = 3)
 
 
 def fingerprint(function: Callable[..., object]) -> tuple[object, ...] | None:
-    """Return what the code and all it refers to are, for comparisons; None where nobody can tell.
+    """Return what the code and all it refers to are, for comparisons; None if unknown.
 
     Two functions with the same fingerprint compile to the same code.
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_fingerprints
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_fingerprints
     """
     parts: list[object] = []
     for plain in _reached(function):
@@ -241,7 +241,7 @@ def culprit(parts: Sequence[Callable[..., object]], error: BaseException | None 
     ----------
     error : what Numba said, for what cannot be seen from outside
 
-    Verified by: tests/unit/numerics/compiling/test_users.py::test_culprits_have_names
+    Verified by: tests/unit/numerics/compiling/test_user_functions.py::test_culprits_have_names
     """
     for part in parts:
         plain = _raising(part)
@@ -276,7 +276,7 @@ def _first_line(error: BaseException | None) -> str:
         return "its code"
     skip = ("Failed in", "During:", "Invalid use", "There are", "- Of which", "Overload")
     lines = [line.strip(" \t>") for line in str(error).splitlines()]
-    told = [s for s in lines if s and not s.startswith(skip) and not s.startswith("File ")]
+    shown = [s for s in lines if s and not s.startswith(skip) and not s.startswith("File ")]
     places = [s for s in lines if s.startswith("File ") and ", line " in s]
     where = f" ({places[-1].rstrip(':')})" if places else ""
-    return (told[0].rstrip(".:") if told else type(error).__name__) + where
+    return (shown[0].rstrip(".:") if shown else type(error).__name__) + where

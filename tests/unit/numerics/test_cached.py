@@ -1,4 +1,4 @@
-"""GMRES on kept factors: iterations, tolerances, and when factors are made anew."""
+"""GMRES on cached factors: iterations, tolerances, and when factors are made anew."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ import stiction as st
 from stiction.errors import ModelError
 from stiction.io.checkpoint_file import FileCheckpoint
 from stiction.numerics.direct.pardiso import installed
-from stiction.numerics.iterative import kept
-from stiction.numerics.iterative.kept import gmres
+from stiction.numerics.iterative import cached
+from stiction.numerics.iterative.cached import gmres
 from stiction.numerics.linear_solvers import (
-    KeptFactors,
+    CachedFactors,
     LinearSolveError,
     Multigrid,
     Pardiso,
@@ -51,8 +51,8 @@ def test_what_takes_too_long_is_not_met():
     assert gmres(other, factors, np.zeros(80), 1e-12, 3)[1:] == (0, True)
 
 
-def test_factors_are_kept_until_they_are_worn():
-    solver = KeptFactors(tolerance=1e-9, max_iterations=6, worn=3, direct=SuperLU())
+def test_factors_are_cached_until_they_are_worn():
+    solver = CachedFactors(tolerance=1e-9, max_iterations=6, worn=3, direct=SuperLU())
     matrix, b = band(80, 0), np.ones(80)
     grow = np.random.default_rng(2).random(matrix.nnz)
     with solver.start() as workspace:
@@ -68,11 +68,11 @@ def test_factors_are_kept_until_they_are_worn():
             assert factors.sign == sign
             assert factors.log_det == pytest.approx(log, rel=1e-12)
             assert workspace.factorisations == made
-        assert workspace.told()["linear_solutions"] == 5
+        assert workspace.report()["linear_solutions"] == 5
 
 
-def test_a_singular_matrix_is_told():
-    with KeptFactors(direct=SuperLU()).start() as workspace:
+def test_a_singular_matrix_is_reported():
+    with CachedFactors(direct=SuperLU()).start() as workspace:
         singular = sp.csr_matrix(np.array([[1.0, 1.0], [1.0, 1.0]]))
         with pytest.raises(LinearSolveError):
             workspace.factorise(singular).solve(np.ones(2))
@@ -82,7 +82,7 @@ def test_paths_are_the_same():
     cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
     runs = [
         st.solve(cap, st.solids.Quasistatic(steps=8, solver=solver), t_span=(0.0, 1.0))
-        for solver in (SuperLU(), KeptFactors(direct=SuperLU()))
+        for solver in (SuperLU(), CachedFactors(direct=SuperLU()))
     ]
     for name in ("force_x", "force_y", "nominal_contact"):
         one, other = (run.data[name].values for run in runs)
@@ -100,7 +100,7 @@ class Stop(Exception):
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path):
     cap = st.CapSliding(cells=(40, 6), normal_force=0.5)
-    method = st.solids.Quasistatic(steps=8, solver=KeptFactors(direct=SuperLU()))
+    method = st.solids.Quasistatic(steps=8, solver=CachedFactors(direct=SuperLU()))
 
     def stop(done, note):
         if done > 0.5:
@@ -127,28 +127,28 @@ BAD = [
 @pytest.mark.parametrize(("given", "words"), BAD)
 def test_bad_input_is_refused(given, words):
     with pytest.raises(ModelError, match=words):
-        KeptFactors(**given)
+        CachedFactors(**given)
 
 
 @pytest.mark.parametrize("direct", [SuperLU(), pytest.param(Pardiso(threads=1), id="pardiso")])
-def test_what_is_kept_makes_room_for_a_sign(direct, monkeypatch):
+def test_cached_factors_make_room_for_a_sign(direct, monkeypatch):
     if isinstance(direct, Pardiso) and not installed():
         pytest.skip("MKL is not installed (pip install stiction[pardiso])")
-    monkeypatch.setattr(kept, "_LARGE", 50)
+    monkeypatch.setattr(cached, "_LARGE", 50)
     matrix, b = band(80, 0), np.ones(80)
-    with KeptFactors(tolerance=1e-9, direct=direct).start() as workspace:
+    with CachedFactors(tolerance=1e-9, direct=direct).start() as workspace:
         factors = workspace.factorise(matrix)
         first = factors.solve(b)
         assert workspace.factorisations == 1
         assert factors.sign == np.linalg.slogdet(matrix.toarray())[0]
-        assert workspace.kept is None
+        assert workspace.cached is None
         # they are made anew where they are asked for
         assert np.abs(factors.solve(b) - first).max() <= 1e-8 * np.abs(first).max()
         assert workspace.factorisations == 2
 
 
 @pytest.mark.parametrize("direct", [SuperLU(), pytest.param(Pardiso(threads=1), id="pardiso")])
-def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
+def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_reported(direct):
     if isinstance(direct, Pardiso) and not installed():
         pytest.skip("MKL is not installed (pip install stiction[pardiso])")
     n, b = 60, np.ones(60)
@@ -156,7 +156,7 @@ def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
     line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n)).toarray()
     low = np.linalg.eigvalsh(line)[0]
     near = sp.csr_matrix(line - (1.0 - 1e-8) * low * np.eye(n))
-    with KeptFactors(direct=direct).start() as workspace:
+    with CachedFactors(direct=direct).start() as workspace:
         x = workspace.factorise(near).solve(b)
         assert np.linalg.norm(near @ x - b) <= 1e-5 * np.linalg.norm(b)
         # singular to working precision
@@ -164,12 +164,12 @@ def test_a_nearly_singular_matrix_is_solved_and_a_singular_one_is_told(direct):
             workspace.factorise(sp.csr_matrix(line - low * np.eye(n))).solve(b)
 
 
-def test_a_large_solution_of_a_singular_matrix_is_told():
-    # kept factors of a regular matrix, and one after it that has none
+def test_a_large_solution_of_a_singular_matrix_is_reported():
+    # cached factors of a regular matrix, and one after it that has none
     rng = np.random.default_rng(3)
     q, _ = np.linalg.qr(rng.normal(size=(40, 40)))
     sizes = np.linspace(1.0, 2.0, 40)
-    with KeptFactors(direct=SuperLU(), tolerance=1e-6).start() as workspace:
+    with CachedFactors(direct=SuperLU(), tolerance=1e-6).start() as workspace:
         workspace.factorise(sp.csr_matrix(q * sizes @ q.T)).solve(np.ones(40))
         sizes[0] = 1e-17
         with pytest.raises(LinearSolveError):

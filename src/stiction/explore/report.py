@@ -12,14 +12,14 @@ from stiction.core.run import Run
 from stiction.core.summary import doubts, screen
 from stiction.errors import ModelError, Status
 
-__all__ = ["told_of_run", "told_of_study"]
+__all__ = ["report_of_run", "report_of_study"]
 
 _MOST_EVENTS = 500
 _MOST_LOSSES = 100
 _MOST_CHECKS = 200
 
 
-def told_of_run(run: Run) -> dict[str, Any]:
+def report_of_run(run: Run) -> dict[str, Any]:
     """Return what is shown of a run.
 
     Returns
@@ -28,9 +28,10 @@ def told_of_run(run: Run) -> dict[str, Any]:
     title, heads, rows of words), `page` (the player; "" where there is none, with `why`) and
     `figures` (names).
 
-    Verified by: tests/unit/explore/test_told.py::test_a_run_is_told
+    Verified by: tests/unit/explore/test_report.py::test_a_run_is_reported
     """
-    page, why, names = "", "", ()
+    page, why = "", ""
+    names: tuple[str, ...] = ()
     try:
         figures = run.plot
         names = figures.NAMES
@@ -51,7 +52,7 @@ def told_of_run(run: Run) -> dict[str, Any]:
     }
 
 
-def told_of_study(study: Any) -> dict[str, Any]:
+def report_of_study(study: Any) -> dict[str, Any]:
     """Return what is shown of a study: its summary and its movie, as of a run."""
     from stiction.studies.figures import StudyFigures
     from stiction.studies.study import screen as words

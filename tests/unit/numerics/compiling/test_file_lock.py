@@ -7,7 +7,7 @@ import types
 
 import pytest
 
-from stiction.numerics.compiling import folders, held
+from stiction.numerics.compiling import file_lock, folders
 
 
 class Windows(types.ModuleType):
@@ -32,7 +32,7 @@ class Windows(types.ModuleType):
 def system(request, monkeypatch):
     if request.param == "windows":
         monkeypatch.setitem(sys.modules, "msvcrt", Windows())
-        monkeypatch.setattr(held.sys, "platform", "win32")
+        monkeypatch.setattr(file_lock.sys, "platform", "win32")
     elif sys.platform == "win32":
         pytest.skip("this is Windows")
     return request.param
@@ -42,10 +42,10 @@ def test_both_systems_lock_files(system, tmp_path):
     path = tmp_path / "a.lock"
     path.write_text("who holds it")
     first, second = os.open(path, os.O_RDWR), os.open(path, os.O_RDWR)
-    held.kernel_lock(first)
+    file_lock.kernel_lock(first)
     with pytest.raises(OSError, match=r"denied|unavailable") as error:
-        held.kernel_lock(second)
-    assert error.value.errno in held.TAKEN
+        file_lock.kernel_lock(second)
+    assert error.value.errno in file_lock.TAKEN
     # what stands in the file can still be read
     assert path.read_text() == "who holds it"
     os.close(first)

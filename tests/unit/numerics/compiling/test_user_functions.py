@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from stiction.numerics.compiling.users import (
+from stiction.numerics.compiling.user_functions import (
     compiled_user,
     culprit,
     fingerprint,
@@ -160,7 +160,7 @@ def test_culprits_have_names(function, words):
     assert re.search(words, culprit([twice, function]))
 
 
-def test_what_only_the_compiler_sees_is_told_with_its_place():
+def test_what_only_the_compiler_sees_is_reported_with_its_place():
     import numba
 
     def part(v):
@@ -168,7 +168,7 @@ def test_what_only_the_compiler_sees_is_told_with_its_place():
 
     with pytest.raises(numba.core.errors.NumbaError) as caught:
         compiled_user(part)(1.0)
-    told = culprit([part], caught.value)
-    assert "chebval" in told
-    assert "line" in told
-    assert "\n" not in told
+    reported = culprit([part], caught.value)
+    assert "chebval" in reported
+    assert "line" in reported
+    assert "\n" not in reported

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import LinearSolver
 
-__all__ = ["KeptFactorsWorkspace", "OnKeptFactors", "gmres"]
+__all__ = ["CachedFactorsWorkspace", "OnCachedFactors", "gmres"]
 
-# unknowns from which on what is kept makes room for a sign, which takes as much memory
+# unknowns from which on cached factors are freed before a sign, which takes as much memory
 _LARGE = 100_000
-# residual of a solution over the tolerance, by which rounding may exceed what was watched
+# the true residual may exceed the one that SciPy estimates by this factor, through rounding
 _ROUNDED = 2.0
 
 
@@ -39,7 +39,7 @@ def gmres(
 ) -> tuple[Floats, int, bool]:
     """Return x with A x = b, iterations, and whether the residual fell below `tolerance` of b.
 
-    Preconditioned from the right: the residual that is watched is that of the system itself.
+    Preconditioned from the right, so that the monitored residual is that of the system itself.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def gmres(
     most : iterations
 
     Source: Saad, Schultz 1986; Saad 2003, Iterative methods for sparse linear systems, sect. 9.3.
-    Verified by: tests/unit/numerics/test_kept.py::test_a_change_of_low_rank_takes_its_rank
+    Verified by: tests/unit/numerics/test_cached.py::test_a_change_of_low_rank_takes_its_rank
     """
     from scipy.sparse.linalg import LinearOperator
     from scipy.sparse.linalg import gmres as iterate
@@ -74,81 +74,81 @@ def gmres(
     return x, len(residuals), left <= _ROUNDED * tolerance * float(np.linalg.norm(b))
 
 
-class KeptFactorsWorkspace(Workspace):
-    """Workspace of GMRES on kept factors.
+class CachedFactorsWorkspace(Workspace):
+    """Workspace of GMRES preconditioned by cached factors.
 
     Parameters
     ----------
     tolerance : residual over the right-hand side [1]
     most : iterations, after which a matrix is factorised itself
-    worn : iterations, after which the next matrix is
-    direct : who factorises
+    worn : iterations, after which the next matrix is factorised itself
+    direct : the direct solver
     """
 
     def __init__(self, tolerance: float, most: int, worn: int, direct: LinearSolver) -> None:
         super().__init__()
         self.tolerance, self.most, self.worn = tolerance, most, worn
         # signs have a workspace of their own, so that they leave the cached factors valid
-        self._direct, self._aside = direct.start(), direct.start()
-        self.kept: Factors | None = None
-        # how often what was kept made room
+        self._direct, self._for_signs = direct.start(), direct.start()
+        self.cached: Factors | None = None
+        # how often cached factors were freed to make room
         self.spared = 0
         self.iterations = self.solutions = 0
 
     def _factorise(self, pattern: Pattern, data: Floats) -> Factors:
-        made = OnKeptFactors(pattern.matrix(data), self)
-        if self.kept is None:
+        made = OnCachedFactors(pattern.matrix(data), self)
+        if self.cached is None:
             made.factorise()
         return made
 
     def renew(self, matrix: csr_matrix) -> Factors:
-        """Factorise this matrix, and keep its factors."""
-        self.kept = None
-        self.kept = self._direct.factorise(matrix)
+        """Factorise this matrix and cache its factors."""
+        self.cached = None
+        self.cached = self._direct.factorise(matrix)
         self.factorisations, self.analyses = self._direct.factorisations, self._direct.analyses
-        return self.kept
+        return self.cached
 
     def make_room(self, matrix: csr_matrix) -> None:
-        """Free what is kept, if it is large."""
+        """Free the cached factors, if they are large."""
         if matrix.shape[0] >= _LARGE:
-            self.kept = None
+            self.cached = None
             self.spared += 1
             self._direct.spare()
 
     def sign(self, matrix: csr_matrix) -> int:
-        """Return the sign of a determinant; what is kept stays, unless it is large."""
+        """Return the sign of a determinant; what is cached stays, unless it is large."""
         self.make_room(matrix)
-        return self._aside.sign(matrix)
+        return self._for_signs.sign(matrix)
 
     def log_det(self, matrix: csr_matrix) -> float:
-        """Return the logarithm of the size of a determinant; what is kept stays."""
-        return self._aside.factorise(matrix).log_det
+        """Return the logarithm of the size of a determinant; what is cached stays."""
+        return self._for_signs.factorise(matrix).log_det
 
-    def told(self) -> dict[str, int | float]:
+    def report(self) -> dict[str, int | float]:
         """Return how many iterations and solutions there were."""
         return {"linear_iterations": self.iterations, "linear_solutions": self.solutions}
 
     def _inertia(self, pattern: Pattern, data: Floats) -> tuple[int, int] | None:
-        return self._aside.inertia(pattern.matrix(data))
+        return self._for_signs.inertia(pattern.matrix(data))
 
     def _forget(self) -> None:
         # new patterns come with new points that touch
-        self.kept = None
+        self.cached = None
         self._direct.close()
-        self._aside.close()
+        self._for_signs.close()
 
 
-class OnKeptFactors(Factors):
+class OnCachedFactors(Factors):
     """A matrix that is solved on factors of its own, or of an earlier one."""
 
-    def __init__(self, matrix: csr_matrix, space: KeptFactorsWorkspace) -> None:
+    def __init__(self, matrix: csr_matrix, space: CachedFactorsWorkspace) -> None:
         super().__init__(matrix)
         self._home = space
         self._own: Factors | None = None
         self._of = 0
 
     def factorise(self) -> Factors:
-        """Return factors of this matrix itself, which are kept from here on."""
+        """Return factors of this matrix itself, which are cached from here on."""
         self._own, self._of = self._home.renew(self._matrix), self._home.spared
         return self._own
 
@@ -160,8 +160,8 @@ class OnKeptFactors(Factors):
         home.solutions += 1
         if self._of != home.spared:
             self._own = None
-        if self._own is None and home.kept is not None:
-            x = self._iterated(home.kept, b)
+        if self._own is None and home.cached is not None:
+            x = self._iterated(home.cached, b)
             if x is not None:
                 return x
         return (self._own or self.factorise()).apply(b)
@@ -170,16 +170,16 @@ class OnKeptFactors(Factors):
         """Return the solution by iteration on factors, None where it takes too many."""
         home = self._home
         try:
-            x, count, met = gmres(self._matrix, factors, b, home.tolerance, home.most)
+            x, count, converged = gmres(self._matrix, factors, b, home.tolerance, home.most)
         except LinearSolveError:
             return None
         home.iterations += count
-        if met and count > home.worn:
-            home.kept = None
-        return x if met else None
+        if converged and count > home.worn:
+            home.cached = None
+        return x if converged else None
 
     def solve(self, b: npt.ArrayLike) -> Floats:
-        """Return x with A x = b to the tolerance of the workspace; what is not finite is told.
+        """Return x with A x = b to the tolerance of the workspace; an error if it is not finite.
 
         Raises
         ------

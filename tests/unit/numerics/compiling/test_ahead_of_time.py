@@ -2,7 +2,7 @@
 
 import textwrap
 
-from stiction.numerics.compiling import beforehand, folders
+from stiction.numerics.compiling import ahead_of_time, folders
 
 KILLER = """
 import multiprocessing, os, signal
@@ -34,7 +34,7 @@ def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypat
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     shares = []
     lines = ["lethal.killer:deadly f8", "lethal.good:harmless f8"]
-    failed = beforehand.compile_lines(lines, shares.append)
+    failed = ahead_of_time.compile_lines(lines, shares.append)
     assert failed == {
         "lethal.killer:deadly f8": "the process that compiled it was ended from outside"
     }
@@ -43,19 +43,19 @@ def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypat
 
 
 def test_an_error_without_words_has_a_line(monkeypatch):
-    monkeypatch.setattr(beforehand, "_silent", lambda: None)
+    monkeypatch.setattr(ahead_of_time, "_silent", lambda: None)
 
     def short_of_memory(line):
         raise MemoryError
 
-    monkeypatch.setattr(beforehand, "compile_line", short_of_memory)
-    assert beforehand._compile_one("somewhere:f f8").startswith("MemoryError")
+    monkeypatch.setattr(ahead_of_time, "compile_line", short_of_memory)
+    assert ahead_of_time._compile_one("somewhere:f f8").startswith("MemoryError")
 
 
 def test_a_kernel_that_could_not_be_kept_is_not_ready(monkeypatch):
-    monkeypatch.setattr(beforehand, "_silent", lambda: None)
-    monkeypatch.setattr(beforehand, "compile_line", lambda line: None)
-    monkeypatch.setattr(folders, "_told", {folders.CANNOT_KEEP: "No space left on device"})
-    said = beforehand._compile_one("somewhere:f f8")
+    monkeypatch.setattr(ahead_of_time, "_silent", lambda: None)
+    monkeypatch.setattr(ahead_of_time, "compile_line", lambda line: None)
+    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_KEEP: "No space left on device"})
+    said = ahead_of_time._compile_one("somewhere:f f8")
     assert said.startswith(folders.CANNOT_KEEP)
     assert "No space left" in said

@@ -8,7 +8,7 @@ import sys
 
 __all__ = ["TAKEN", "kernel_lock"]
 
-# what a lock that somebody else holds is told by
+# error numbers of a lock that another process holds
 TAKEN = (errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 # on Windows nobody can read what is locked, so a byte far behind any text is
 _FAR = 1 << 30
@@ -22,7 +22,7 @@ def kernel_lock(descriptor: int) -> None:
     OSError : of a number in `TAKEN` if another process holds it; of another one where files have
         no locks.
 
-    Verified by: tests/unit/numerics/compiling/test_held.py::test_both_systems_lock_files
+    Verified by: tests/unit/numerics/compiling/test_file_lock.py::test_both_systems_lock_files
     """
     if sys.platform == "win32":
         import msvcrt

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 
 from stiction.numerics.compiling import clock
-from stiction.numerics.compiling.folders import CANNOT_KEEP, told
+from stiction.numerics.compiling.folders import CANNOT_KEEP, reported
 from stiction.numerics.compiling.listing import compile_line, size_of_line
 
 __all__ = ["compile_lines"]
@@ -120,7 +120,7 @@ def _system(line: str) -> str:
 def _silent() -> None:
     """Make this process a worker.
 
-    It says nothing of single kernels: the caller tells how far all of them are. It looks for
+    It says nothing of single kernels: the caller reports the progress of all. It looks for
     garbage now and then only, since all that was compiled would be looked through each time.
     """
     clock.hush()
@@ -137,7 +137,7 @@ def _compile_one(line: str) -> str:
     try:
         with _ctrl_c(_OPEN):
             compile_line(line)
-        cannot = told(CANNOT_KEEP)
+        cannot = reported(CANNOT_KEEP)
         if cannot is not None:
             return f"{CANNOT_KEEP} ({cannot})"
     except KeyboardInterrupt:
