@@ -51,7 +51,13 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"(^|[\\/])_",
-    "within_subsection_order": "FileNameSortKey",
+    "subsection_order": [
+        f"../examples/{name}" for name in ("chains", "flows", "rods", "solids", "fits")
+    ],
+    "within_subsection_order": "ExampleTitleSortKey",
+    # figures of a run live without pyplot; they are drawn as images, not as HTML in the page
+    "image_scrapers": ("matplotlib", "_gallery.paper_figures"),
+    "ignore_repr_types": r"PaperFigure",
     "download_all_examples": False,
     "backreferences_dir": None,
     "show_memory": False,

@@ -18,6 +18,7 @@ much, which is 9.2 Lyapunov times.
 import dataclasses
 import json
 import math
+import re
 import sys
 import time as clock
 from collections import Counter
@@ -73,9 +74,21 @@ FRONTS = {"u_t", "v_t"}
 STEPS, TOLERANCES = ("step", "part"), ("rtol", "tolerance", "newton_tolerance", "work_tolerance")
 
 
+# checks of the audit that have another name since; their values are compared as they are
+RENAMED = {
+    "contact_presses": "normal_force_compressive",
+    "forces_above_floor": "residual_above_roundoff",
+    "passes_reciprocal": "action_reaction_balance",
+    "scheme_takes_little": "numerical_dissipation_small",
+}
+
+
 def frozen():
-    """Return the file."""
-    return json.loads(FILE.read_text(encoding="utf-8"))
+    """Return the file, with the names of today."""
+    text = FILE.read_text(encoding="utf-8")
+    for old, new in RENAMED.items():
+        text = re.sub(rf'(?<="|\s){old}(?=")', new, text)
+    return json.loads(text)
 
 
 # ---- what a run gives

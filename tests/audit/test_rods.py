@@ -93,7 +93,7 @@ def coarse(run):
 )
 def test_long_steps_of_rods_lose_energy(method, coarse, fine):
     # a contact without friction pulls, and says so
-    beside = {"contact_presses"}
+    beside = {"normal_force_compressive"}
     run = crossed(coarse, method=method)
     # long steps of the midpoint rule let the gap drift, too
     deep = {"no_overlap"} if line(run, "no_overlap").value > 1e-3 else set()
@@ -107,17 +107,19 @@ def test_long_steps_of_rods_lose_energy(method, coarse, fine):
 # ---- rods on rods: contact
 
 
-@pytest.mark.fails_audit("rods", "contact_presses")
+@pytest.mark.fails_audit("rods", "normal_force_compressive")
 def test_a_contact_that_may_not_open_pulls():
     run = crossed(4e-5, save=2501)
     # every step is a sample, but the force of a step is the mean over its kick
     pull, h = run.data.lambda_n.values, run.stats["step"]
     limit, when = 1e-12 * SECTION.axial_stiffness, run.time[np.argmax(pull)]
-    found = check_fails(run, "contact_presses", limit=limit, when=(when - 2.0 * h, when + 2.0 * h))
+    found = check_fails(
+        run, "normal_force_compressive", limit=limit, when=(when - 2.0 * h, when + 2.0 * h)
+    )
     assert found.value == pytest.approx(pull.max(), rel=1e-3)
     assert found.value > 1.0
     opens = crossed(4e-5, 0.05, friction=st.Coulomb(0.1))
-    assert check_holds(opens, "contact_presses").value == pytest.approx(0.0, abs=1e-9)
+    assert check_holds(opens, "normal_force_compressive").value == pytest.approx(0.0, abs=1e-9)
     assert "open" in set(opens.events.kind)
 
 
@@ -148,7 +150,7 @@ def test_two_rods_turn_towards_parallel(spin, ok):
 
 
 @pytest.mark.fails_audit("rods", "no_interpenetration")
-@pytest.mark.fails_audit("rods", "contact_presses")
+@pytest.mark.fails_audit("rods", "normal_force_compressive")
 @pytest.mark.fails_audit("rods", "ledger_closes")
 def test_long_steps_push_rods_into_each_other():
     # the midpoint rule holds velocities, not gaps
@@ -160,10 +162,10 @@ def test_long_steps_push_rods_into_each_other():
         value=-gap.min(),
         limit=2e-3 * RADIUS,
         when=run.time[np.argmin(gap)],
-        beside={"contact_presses", "ledger_closes", "no_overlap"},
+        beside={"normal_force_compressive", "ledger_closes", "no_overlap"},
     )
     fine = crossed(1e-4, method=RollingMidpoint)
-    check_holds(fine, "no_interpenetration", beside={"contact_presses"})
+    check_holds(fine, "no_interpenetration", beside={"normal_force_compressive"})
 
 
 @pytest.mark.fails_audit("rods", "contact_subsonic")

@@ -37,18 +37,18 @@ def thrown(radius, steps, tolerance=None):
     return solved(moving, method, (0.0, 8.0))
 
 
-@pytest.mark.fails_audit("solids", "scheme_takes_little")
+@pytest.mark.fails_audit("solids", "numerical_dissipation_small")
 def test_long_steps_without_what_is_left_of_high_frequencies():
     run = thrown(0.0, 12)
     worst = np.abs(run.energy.algorithmic).max()
     check_fails(
         run,
-        "scheme_takes_little",
+        "numerical_dissipation_small",
         value=worst / run.energy.scale,
         limit=0.05,
         beside=("motion_resolved",),
     )
-    check_holds(thrown(1.0, 12), "scheme_takes_little", beside=("motion_resolved",))
+    check_holds(thrown(1.0, 12), "numerical_dissipation_small", beside=("motion_resolved",))
 
 
 @pytest.mark.fails_audit("solids", "motion_resolved")

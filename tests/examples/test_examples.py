@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "examples").glob("plot_*.py"))
+SCRIPTS = sorted((ROOT / "examples").glob("*/plot_*.py"))
 MOST_LINES = 120
 
 

@@ -67,7 +67,7 @@ def dotted_names(text: str) -> set[str]:
 
 def executed(root) -> set[str]:
     """Return the names that gallery scripts, pages and examples of docstrings use."""
-    texts = [path.read_text("utf-8") for path in root.glob("examples/plot_*.py")]
+    texts = [path.read_text("utf-8") for path in root.glob("examples/*/plot_*.py")]
     for path in [root / "README.md", *root.glob("docs/**/*.md")]:
         if path.is_file() and "_build" not in path.parts:
             blocks = re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL)

@@ -166,7 +166,7 @@ def shown(root, tmp_path_factory):
         blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
         name = re.sub(r"\W", "_", page.stem)
         (folder / f"page_{name}.py").write_text("\n".join(blocks), encoding="utf-8")
-    for script in root.glob("examples/plot_*.py"):
+    for script in root.glob("examples/*/plot_*.py"):
         shutil.copy(script, folder)
     return folder
 

@@ -43,7 +43,7 @@ def test_it_runs(stiction, here, name):
     summary, _ = ran(stiction, here, name)
     assert summary["status"] == "solved"
     failed = {check["check"] for check in summary["audit"] if not check["ok"]}
-    assert failed == ({"contact_presses"} if name in PULLS else set())
+    assert failed == ({"normal_force_compressive"} if name in PULLS else set())
     assert summary["energy"]["imbalance_rel"] < 1e-3
     assert summary["determinism"]["status"] == "deterministic"
 

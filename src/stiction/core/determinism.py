@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stiction.numerics.shown import table_html
+from stiction.numerics.shown import brief, table_html
 
 __all__ = ["Determinism", "Loss"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Loss:
     """One moment at which the model allows more than one future.
 
@@ -30,6 +30,12 @@ class Loss:
     where: Mapping[str, object] = field(default_factory=dict)
     choice: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return kind, time, place and choice in one line."""
+        place = "".join(f", {name} {brief(value)}" for name, value in self.where.items())
+        choice = f"; taken: {self.choice}" if self.choice else ""
+        return f"<{self.kind} at t = {self.time:.6g}{place}{choice}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -158,7 +158,10 @@ class Quantities(Mapping[str, Quantity]):
 
     def __repr__(self) -> str:
         """Return names and values, one a line."""
-        lines = (f"  {name} = {brief(q.value)} {q.unit}".rstrip() for name, q in self.items())
+        lines = (
+            f"  {name} = {brief(q.value)} {'' if q.unit == '1' else q.unit}".rstrip()
+            for name, q in self.items()
+        )
         return "\n".join([f"<{len(self)} quantities>", *lines])
 
     def _repr_html_(self) -> str:

@@ -164,7 +164,13 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
     found.append(
         Check(
-            "contact_presses", pull[0] <= noise, pull[0], noise, pull[1], note, kind=Kind.CONDITION
+            "normal_force_compressive",
+            pull[0] <= noise,
+            pull[0],
+            noise,
+            pull[1],
+            note,
+            kind=Kind.CONDITION,
         )
     )
     sine = _worst(history, "parallel")

@@ -25,7 +25,7 @@ from stiction.numerics.arrays import Struct
 from stiction.numerics.callback import call_arrays
 from stiction.switching.choosing.choices import Place, Start, starts, undecided_ways
 from stiction.switching.choosing.exits import dwell_time
-from stiction.switching.choosing.intersections import leave, rests_at, starts_at, ways_of
+from stiction.switching.choosing.intersections import directions_of, leave, rests_at, starts_at
 from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
 from stiction.switching.choosing.starting import start_sides
 from stiction.switching.flow import records as r
@@ -101,10 +101,10 @@ class _Solver:
     def _from_start(self) -> Status:
         path, t = self.path, self.request.t_start
         x = self.system.start_state(t)
-        sides, near, ways, found = start_sides(self.system, path, t, x)
-        if ways:
+        sides, near, directions, found = start_sides(self.system, path, t, x)
+        if directions:
             first, second = np.flatnonzero(near).tolist()
-            return self._start_at_intersection(first, second, ways)
+            return self._start_at_intersection(first, second, directions)
         for i in np.flatnonzero(near).tolist():
             probe = sides.copy()
             probe[i] = 0.0
@@ -124,15 +124,15 @@ class _Solver:
         self._place(t, x, sides)
         return self._loop()
 
-    def _start_at_intersection(self, i: int, j: int, ways: int) -> Status:
+    def _start_at_intersection(self, i: int, j: int, directions: int) -> Status:
         """Start where two surfaces meet, on the only way or on that of the policy."""
         path, mode = self.path, self.system.mode
-        found = ways_of(ways)
+        found = directions_of(directions)
         meant = [way for way in found if mode is None or i > 0 or way.signs[0] == MODES[mode]]
         if not meant:
             refuse_mode(self.system, path.x, found)
         if len(found) > 1 and (mode is None or len(meant) > 1):
-            return self._after(self._lost("intersection", i, j, ways))
+            return self._after(self._lost("intersection", i, j, directions))
         if len(found) > 1:
             self._note_loss("intersection", i, f"mode {mode!r} as the start says")
         sides = path.sides
@@ -199,11 +199,11 @@ class _Solver:
             return Status.ACCUMULATION
         elif code == r.SPLIT:
             return self._split()
-        elif code == r.CROSSROADS:
+        elif code == r.SEVERAL_DIRECTIONS:
             return self._lost("intersection", *path.crossroads(), margin=path.margin_beside())
         elif code == r.UNDECIDED:
             return self._undecided()
-        elif code == r.CORNER:
+        elif code == r.NO_DIRECTION:
             check_normals(self.system, path.x)
             self.reason = (
                 f"three surfaces meet, or no combination of two goes on, at t = {path.t:.9g}"
@@ -272,8 +272,8 @@ class _Solver:
         before, sides = path.sides, path.sides
         sides[[i, j]] = 0.0
         path.place(path.t, x, sides)
-        ways = ways_of(path.ways(i, j))
-        if len(ways) != 1 or ways[0].kind != "stay":
+        directions = directions_of(path.directions(i, j))
+        if len(directions) != 1 or directions[0].kind != "stay":
             return False
         for k in (i, j):
             path.log(r.SLIDE, k, float(before[k]), 0.0)
@@ -375,10 +375,10 @@ class _Solver:
             self._drain()
 
     def _lost(
-        self, kind: str, surface: int, other: int = -1, ways: int = 0, margin: float = np.inf
+        self, kind: str, surface: int, other: int = -1, directions: int = 0, margin: float = np.inf
     ) -> Status | None:
         path = self.path
-        place = Place(kind, path.t, path.x, path.sides, surface, other, ways)
+        place = Place(kind, path.t, path.x, path.sides, surface, other, directions)
         if len(self.losses) >= self.method.max_events:
             self.reason = "determinism is lost over and over at the same moment"
             return Status.WORK_LIMIT

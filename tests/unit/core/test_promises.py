@@ -12,7 +12,7 @@ import stiction as st
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism, Loss
 from stiction.core.ledger import Ledger
-from stiction.core.run import RESERVED
+from stiction.core.run import RESERVED, Quantities, Quantity
 
 TIME = np.array([0.0, 1.0, 2.0])
 ZERO = np.zeros(3)
@@ -200,3 +200,15 @@ def test_names_of_columns_are_reserved(run):
     taken = {"from", "to", "kind", "time", "contact"}
     assert taken <= set(run.events.columns)
     assert taken <= RESERVED
+
+
+def test_a_loss_is_short_in_words():
+    loss = Loss(7.0086341, "two_fold", {"contact": 1, "state": [0.1859, -0.03]}, "it stops")
+    assert (
+        repr(loss) == "<two_fold at t = 7.00863, contact 1, state [0.1859, -0.03]; taken: it stops>"
+    )
+
+
+def test_a_pure_number_shows_no_unit():
+    shown = repr(Quantities({"count": Quantity(3, "1"), "length": Quantity(0.5, "m")}))
+    assert shown == "<2 quantities>\n  count = 3\n  length = 0.5 m"

@@ -236,7 +236,7 @@ def test_the_audit_of_crossed_rods_tells_each_value_under_its_name(crossed):
     # slowest wave: sqrt(k G / rho), k = 27/28 and E = 3 G
     slow = math.sqrt(27.0 / 28.0 * 1e6 / 3.0 / 1000.0)
     expected = {
-        "contact_presses": (np.nanmax(data["lambda_n"]), None),
+        "normal_force_compressive": (np.nanmax(data["lambda_n"]), None),
         "rods_not_parallel": (np.nanmin(np.sin(data["crossing_angle"])), math.sin(math.pi / 18)),
         "no_interpenetration": (np.nanmax(np.maximum(-data["gap"], 0.0)), 4e-5),
         "contact_subsonic": (np.nanmax(rates), slow),
@@ -274,9 +274,9 @@ def test_rods_that_pull_fail_one_line_alone():
     # without friction the paper's contact rolls under any force, and pulls here
     scenario = st.read_scenario("rods-crossed")
     run = st.solve(scenario.system, scenario.method, (0.0, 0.2), save=101)
-    assert [line.check for line in run.audit.failed] == ["contact_presses"]
+    assert [line.check for line in run.audit.failed] == ["normal_force_compressive"]
     pull = run.data["lambda_n"].to_numpy()
-    found = check(run, "contact_presses")
+    found = check(run, "normal_force_compressive")
     # of all steps, of which every fifth is saved
     assert pull.max() < found.value < 1.1 * pull.max()
     assert found.value > 1.0

@@ -36,6 +36,11 @@ class Page:
 
     text: str
 
+    def __repr__(self) -> str:
+        """Return how large the page is."""
+        size = len(self.text.encode()) / 1000.0
+        return f"<Page: {size:.0f} kB of HTML in `text`; a notebook plays it>"
+
     def _repr_html_(self) -> str:
         """Return the page inside a frame that reaches nothing else."""
         inside = html.escape(self.text, quote=True)

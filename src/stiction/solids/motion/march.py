@@ -380,7 +380,9 @@ class Motion(March):
         note = "largest energy imbalance over the largest energy"
         found = [Check("ledger_closes", bool(closed <= _CLOSES), closed, _CLOSES, None, note)]
         note = "energy that the time scheme took out or put in, over the largest energy"
-        found.append(Check("scheme_takes_little", bool(ratio <= _TAKES), ratio, _TAKES, None, note))
+        found.append(
+            Check("numerical_dissipation_small", bool(ratio <= _TAKES), ratio, _TAKES, None, note)
+        )
         note = "largest local error of a step over the range of adhesion, or over the motion"
         ok = bool(self.worst <= _RESOLVED)
         found.append(Check("motion_resolved", ok, self.worst, _RESOLVED, None, note))

@@ -409,7 +409,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
             found.append(Check("balanced_between_steps", ratio <= 0.05, ratio, 0.05, None, note))
         else:
             note = "work that the two half passes do not share, over the largest energy"
-            found.append(Check("passes_reciprocal", ratio <= 0.05, ratio, 0.05, None, note))
+            found.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
     gained = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
@@ -468,12 +468,12 @@ def _above_floor(record: Recorder) -> Check:
     seen = record.extremes
     if _without_forces(record):
         note = "no force was given, and none of the run is above what rounding and a step leave"
-        return Check("forces_above_floor", None, None, _BALANCED, None, note)
+        return Check("residual_above_roundoff", None, None, _BALANCED, None, note)
     rest = seen.unbalanced / seen.force if seen.force > 0.0 else 0.0
     note = (
         "largest residual of an accepted load step, as a force, over the largest force of the run"
     )
-    return Check("forces_above_floor", rest <= _BALANCED, rest, _BALANCED, None, note)
+    return Check("residual_above_roundoff", rest <= _BALANCED, rest, _BALANCED, None, note)
 
 
 def _partners(record: Recorder) -> Check:

@@ -33,7 +33,8 @@ _NAMES = {1.0: "+", -1.0: "-"}
 class Place:
     """Where determinism is lost: kind, time, state, signs before, surface (from 0).
 
-    Where two surfaces meet, `other` is the second one and `ways` the set of ways, as bits.
+    At an intersection `other` is the second surface and `directions` the set of exit directions, as
+    bits.
     """
 
     kind: str
@@ -42,7 +43,7 @@ class Place:
     sides: Floats
     surface: int = 0
     other: int = -1
-    ways: int = 0
+    directions: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +256,14 @@ def _at_line(
     distance = share * float(np.max(system.compiled.scale))
     ways = list(system.line_exits(place.x))
     if not isinstance(policy, (Leave, Sample, Enumerate)):
-        names = ", ".join(f"{way.kind} {way.mode}" for way in ways)
-        return (), f"it stops where the future is not unique (ways out: {names or 'none known'})"
+        names = ", ".join(f"{way.kind} {way.mode}" for way in ways) or "none known"
+        return (), f"it stops where the future is not unique (exit directions: {names})"
     moving = [way for way in ways if way.kind != "rest"]
     if isinstance(policy, Leave):
         moving = [way for way in moving if way.mode == policy.side]
         if not moving:
             known = ", ".join(f"{way.kind} {way.mode}" for way in ways) or "none known"
-            return (), f"no way out to {policy.side} (ways out: {known})"
+            return (), f"no exit direction to {policy.side} (exit directions: {known})"
         return [_off_line(system, place, moving[0], distance)], ""
     if isinstance(policy, Enumerate):
         return [_off_line(system, place, way, distance) for way in ways], ""

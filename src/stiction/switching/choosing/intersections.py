@@ -1,6 +1,6 @@
-"""Where two switching surfaces meet and several ways lead on: what they are, what policies take.
+"""Exit directions at a codimension-2 intersection, and those that a policy chooses.
 
-The kernels say which ways are open, as a set of bits (`flow.corners.ways`).
+The kernels return the admissible directions as a set of bits (`flow.intersections.directions`).
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy.typing as npt
 from stiction.core.method import Policy
 from stiction.switching.choosing.choices import OFF_LINE, Place, Start
 from stiction.switching.flow import records as r
-from stiction.switching.flow.corners.ways import (
+from stiction.switching.flow.intersections.directions import (
     ESCAPES,
-    HALVES,
+    HALF_SURFACES,
+    SLIDES_MINUS,
+    SLIDES_PLUS,
     SPIRAL,
-    STAYS_MINUS,
-    STAYS_PLUS,
 )
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
-__all__ = ["Way", "leave", "rests_at", "starts_at", "ways_of"]
+__all__ = ["ExitDirection", "directions_of", "leave", "rests_at", "starts_at"]
 
 Floats = npt.NDArray[np.float64]
 
 _NAMES = {1.0: "+", -1.0: "-", 0.0: "slide"}
-_CORNERS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
-_HALVES = ((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0))
+_QUADRANTS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+_HALF_SURFACES = ((0.0, 1.0), (0.0, -1.0), (1.0, 0.0), (-1.0, 0.0))
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way on from where two surfaces meet.
+class ExitDirection:
+    """One admissible direction from a codimension-2 intersection.
 
     Parameters
     ----------
-    kind : `slip` into a corner, `slide` along a half surface, `escape` along one that repels,
+    kind : `slip` into a quadrant, `slide` along a half surface, `escape` along one that repels,
         `spiral` out by infinitely many crossings, `stay`
     signs : of both surfaces, 0 on one that it slides on
     branch : of a `stay`, the sign of the determinant of its sliding vector
@@ -57,19 +57,19 @@ class Way:
         return f"{self.kind} ({_NAMES[self.signs[0]]}, {_NAMES[self.signs[1]]})"
 
 
-def ways_of(bits: int) -> tuple[Way, ...]:
-    """Return the ways of a set: into corners, along half surfaces, out along a spiral, staying."""
-    found = [Way("slip", signs) for c, signs in enumerate(_CORNERS) if bits >> c & 1]
+def directions_of(bits: int) -> tuple[ExitDirection, ...]:
+    """Return the directions of a set: quadrants, half surfaces, spiral, codimension-2 sliding."""
+    found = [ExitDirection("slip", signs) for c, signs in enumerate(_QUADRANTS) if bits >> c & 1]
     for kind in ("slide", "escape"):
-        for e, signs in enumerate(_HALVES):
+        for e, signs in enumerate(_HALF_SURFACES):
             repels = bits >> (ESCAPES + e) & 1
-            if bits >> (HALVES + e) & 1 and repels == (kind == "escape"):
-                found.append(Way(kind, signs))
+            if bits >> (HALF_SURFACES + e) & 1 and repels == (kind == "escape"):
+                found.append(ExitDirection(kind, signs))
     if bits >> SPIRAL & 1:
-        found.append(Way("spiral"))
-    for bit, branch in ((STAYS_PLUS, 1), (STAYS_MINUS, -1)):
+        found.append(ExitDirection("spiral"))
+    for bit, branch in ((SLIDES_PLUS, 1), (SLIDES_MINUS, -1)):
         if bits >> bit & 1:
-            found.append(Way("stay", branch=branch))
+            found.append(ExitDirection("stay", branch=branch))
     return tuple(found)
 
 
@@ -82,63 +82,65 @@ def starts_at(
 ) -> tuple[Sequence[Start], str]:
     """Return the futures a policy takes where two surfaces meet, and why there are none.
 
-    Verified by: tests/unit/switching/test_corners.py::test_policies_take_what_is_open
+    Verified by: tests/unit/switching/test_intersections.py::test_policies_take_what_is_open
     """
     if isinstance(policy, ByKind):
         policy = policy.intersection
-    ways = ways_of(place.ways)
-    known = ", ".join(map(str, ways)) or "none known"
+    directions = directions_of(place.directions)
+    known = ", ".join(map(str, directions)) or "none known"
     if isinstance(policy, Leave):
         wanted = 1.0 if policy.side == "+" else -1.0
-        way = _towards(ways, wanted)
-        if way is None:
-            return (), f"no way out to {policy.side} (ways out: {known})"
-        stays = [other for other in ways if other.kind == "stay"]
+        direction = _towards(directions, wanted)
+        if direction is None:
+            return (), f"no exit direction to {policy.side} (exit directions: {known})"
+        stays = [other for other in directions if other.kind == "stay"]
         if policy.after > 0.0 and stays:
             return [_start(system, place, stays[0], tolerance, policy.after, wanted)], ""
-        return [_start(system, place, way, tolerance, policy.after, wanted)], ""
+        return [_start(system, place, direction, tolerance, policy.after, wanted)], ""
     if isinstance(policy, Enumerate):
-        return [_start(system, place, way, tolerance) for way in ways], ""
+        return [_start(system, place, direction, tolerance) for direction in directions], ""
     if not isinstance(policy, Sample):
-        return (), f"it stops where the future is not unique (ways out: {known})"
-    picked = rng.integers(len(ways), size=policy.n)
+        return (), f"it stops where the future is not unique (exit directions: {known})"
+    picked = rng.integers(len(directions), size=policy.n)
     dwell = rng.exponential(1.0 / policy.hazard, policy.n)
     side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)
     return [
-        _start(system, place, ways[int(k)], tolerance, float(d), float(s))
+        _start(system, place, directions[int(k)], tolerance, float(d), float(s))
         for k, d, s in zip(picked, dwell, side, strict=True)
     ], ""
 
 
-def _towards(ways: Sequence[Way], side: float) -> Way | None:
-    """Return the first way to one side of the first surface, or else of the second one."""
+def _towards(directions: Sequence[ExitDirection], side: float) -> ExitDirection | None:
+    """Return the first direction to one side of the first surface, or else of the second one."""
     for surface in range(2):
-        for way in ways:
-            if way.kind == "spiral" or way.signs[surface] == side:
-                return way
+        for direction in directions:
+            if direction.kind == "spiral" or direction.signs[surface] == side:
+                return direction
     return None
 
 
 def _start(
     system: SwitchingSystem,
     place: Place,
-    way: Way,
+    direction: ExitDirection,
     tolerance: Tolerance,
     dwell: float = 0.0,
     side: float = 1.0,
 ) -> Start:
-    """Return the start of a way; a `stay` or an `escape` leaves to `side` after `dwell`."""
-    sides, note = place.sides.copy(), str(way)
+    """Return the start of a direction; a `stay` or an `escape` leaves to `side` after `dwell`."""
+    sides, note = place.sides.copy(), str(direction)
     pair = (place.surface, place.other)
-    sides[list(pair)] = way.signs
-    if way.kind == "spiral":
+    sides[list(pair)] = direction.signs
+    if direction.kind == "spiral":
         return _along_spiral(system, place, tolerance, side)
-    if way.kind not in ("stay", "escape") or dwell <= 0.0:
-        return Start(place.x, sides, note=note, branch=way.branch)
-    surface = place.other if way.kind == "escape" and way.signs[1] == 0.0 else place.surface
+    if direction.kind not in ("stay", "escape") or dwell <= 0.0:
+        return Start(place.x, sides, note=note, branch=direction.branch)
+    surface = (
+        place.other if direction.kind == "escape" and direction.signs[1] == 0.0 else place.surface
+    )
     note += f", leave to {_NAMES[side]} after {dwell:.6g}"
     return Start(
-        place.x, sides, note=note, side=side, dwell=dwell, branch=way.branch, surface=surface
+        place.x, sides, note=note, side=side, dwell=dwell, branch=direction.branch, surface=surface
     )
 
 
@@ -183,7 +185,7 @@ def _along_spiral(
 def leave(system: SwitchingSystem, path: Trajectory, surface: int, side: float) -> None:
     """Leave a surface to one side, unless the sliding there has ended before.
 
-    Where two surfaces meet it takes a way to that side, and stays if there is none.
+    Where two surfaces meet it takes a direction to that side, and stays if there is none.
     """
     sides = path.sides
     slides = np.flatnonzero(sides == 0.0)
@@ -195,12 +197,12 @@ def leave(system: SwitchingSystem, path: Trajectory, surface: int, side: float) 
         path.place(path.t, path.x, sides)
         return
     other = int(slides[slides != surface][0])
-    bits = path.ways(surface, other)
-    way = _towards(ways_of(bits), side)
-    if way is None:
+    bits = path.directions(surface, other)
+    direction = _towards(directions_of(bits), side)
+    if direction is None:
         return
     place = Place("intersection", path.t, path.x, sides, surface, other, bits)
-    start = _start(system, place, way, path.tolerance, side=side)
+    start = _start(system, place, direction, path.tolerance, side=side)
     path.place(path.t + start.wait, start.x, start.sides)
     for k in (surface, other):
         if start.sides[k] != 0.0:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.switching.choosing.intersections import Way
+from stiction.switching.choosing.intersections import ExitDirection
 from stiction.switching.flow.events import ASIDE, FLAT
 from stiction.switching.model import SwitchingSystem
 from stiction.switching.policies import ByKind, Sample
@@ -36,12 +36,12 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
         )
 
 
-def refuse_mode(system: SwitchingSystem, x: Floats, ways: Sequence[Way]) -> None:
-    """Refuse a start whose mode is none of the ways on from where two surfaces meet."""
+def refuse_mode(system: SwitchingSystem, x: Floats, directions: Sequence[ExitDirection]) -> None:
+    """Refuse a start whose mode is none of the directions on from where two surfaces meet."""
     raise ModelError(
         f"{type(system).__name__}.mode",
         f"{system.mode!r} at x0 = {x.tolist()}",
-        "one of " + ", ".join(map(str, ways)),
+        "one of " + ", ".join(map(str, directions)),
         "where two surfaces meet the field must let the state go that way.",
         "leave the mode out to take what is forced.",
     )

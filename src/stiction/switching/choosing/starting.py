@@ -20,9 +20,9 @@ def start_sides(
 ) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Landing]]:
     """Return the signs at the start and on which surfaces it is, or refuse what is no start.
 
-    Where it is on two of them, also the ways on, as bits; their signs are then left open. Last
-    come the continuations of the surfaces that it is on, of which the trajectory was last put on
-    the last one.
+    On an intersection also the exit directions, as bits; the signs of both surfaces are then left
+    open. Last come the continuations of the surfaces that it is on, of which the trajectory was
+    last put on the last one.
     """
     name = f"{type(system).__name__}.x0"
     here = path.survey(x)
@@ -49,14 +49,14 @@ def start_sides(
                 "without it the surface has no sides.",
                 "take another h with the same zeros, for example its square root.",
             )
-    pair, ways = [i for i, near in enumerate(here.near.tolist()) if near], 0
+    pair, directions = [i for i, near in enumerate(here.near.tolist()) if near], 0
     found: dict[int, Landing] = {}
     if len(pair) == 2 and not any(flat[i] for i in pair):
         path.place(t, x, np.where(here.near, 0.0, sides))
-        ways = path.ways(*pair)
+        directions = path.directions(*pair)
     for i in range(h.size):
         if here.near[i] and not flat[i]:
-            if not ways:
+            if not directions:
                 sides[i], found[i] = _side_on_surface(system, path, t, x, sides, i)
         elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
             raise ModelError(
@@ -66,13 +66,13 @@ def start_sides(
                 "off the surface the mode is the sign of h.",
                 "leave the mode out, or start on the surface.",
             )
-    return sides, here.near, ways, found
+    return sides, here.near, directions, found
 
 
 def _side_on_surface(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
 ) -> tuple[float, Landing]:
-    """Return the sign with which a start on surface i goes on, and the ways there are."""
+    """Return the sign with which a start on surface i goes on, and the directions there are."""
     probe = sides.copy()
     probe[i] = 0.0
     path.place(t, x, probe)
@@ -82,11 +82,11 @@ def _side_on_surface(
         allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]
         if not allowed and not path.at_two_fold(i):
             open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
-            ways = [name for name, may in open_ if may]
+            directions = [name for name, may in open_ if may]
             raise ModelError(
                 f"{type(system).__name__}.mode",
                 f"{system.mode!r} at x0 = {x.tolist()}",
-                f"one of {', '.join(map(repr, ways))}",
+                f"one of {', '.join(map(repr, directions))}",
                 "on the surface the field must let the state go that way.",
                 "leave the mode out to take what is forced.",
             )

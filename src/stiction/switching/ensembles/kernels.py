@@ -11,20 +11,20 @@ from stiction.numerics.arrays import Integers, Matrix, Table, Vector
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
-from stiction.switching.flow.corners.handling import signs_of
-from stiction.switching.flow.corners.ways import count, ways_here
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
+from stiction.switching.flow.intersections.directions import count, directions_here
+from stiction.switching.flow.intersections.transitions import signs_of
 from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
-from stiction.switching.flow.rare import carry_on
+from stiction.switching.flow.rare_events import carry_on
 from stiction.switching.flow.rates import normals, slide_data, sliding_surface
 from stiction.switching.flow.records import (
-    CROSSROADS,
     DONE,
     EVENTS_FULL,
     LEAVE,
     NOT_FINITE,
     PAUSED,
     PILED_UP,
+    SEVERAL_DIRECTIONS,
     TWO_FOLD_HIT,
     UNDECIDED,
 )
@@ -75,7 +75,7 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
             wrong = abs(value) if a[SIDES, i] == 0.0 else -value * a[SIDES, i]
             if wrong > _OFF * reach:
                 return NO_START
-    code = _choose_way(w, functions)
+    code = _choose_direction(w, functions)
     if code != DONE:
         return code
     for i in range(m):
@@ -93,7 +93,7 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
 
 
 @kernel
-def _choose_way(w: Workspace, functions: EventFunctions) -> int:
+def _choose_direction(w: Workspace, functions: EventFunctions) -> int:
     """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
     now, a = w.progress[0], w.rows
     i, j, many = -1, -1, 0
@@ -102,11 +102,11 @@ def _choose_way(w: Workspace, functions: EventFunctions) -> int:
             i, j, many = j, k, many + 1
     if many != 2:
         return DONE
-    ways = ways_here(w, i, j, -1)
-    if count(ways) > 1:
-        return CROSSROADS
-    if ways != 0:
-        a[SIDES, i], a[SIDES, j] = signs_of(ways)
+    directions = directions_here(w, i, j, -1)
+    if count(directions) > 1:
+        return SEVERAL_DIRECTIONS
+    if directions != 0:
+        a[SIDES, i], a[SIDES, j] = signs_of(directions)
         functions[i].near = functions[j].near = 0
     return DONE
 

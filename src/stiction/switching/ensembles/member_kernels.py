@@ -11,7 +11,7 @@ from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.inspection import Inspection, inspect_states
 from stiction.switching.flow.placing import put, survey
-from stiction.switching.flow.rare import carry_on
+from stiction.switching.flow.rare_events import carry_on
 from stiction.switching.flow.records import DONE
 from stiction.switching.flow.state import (
     EXTRA,

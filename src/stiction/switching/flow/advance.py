@@ -7,7 +7,7 @@ import math
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NODES
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.events import at_event, forget_zeros, touches_at
+from stiction.switching.flow.events import at_event, forget_zeros, grazing_at
 from stiction.switching.flow.geometry import finite
 from stiction.switching.flow.line import ARRIVED, MAYBE, slides_onto_line, slips_onto_line
 from stiction.switching.flow.rates import (
@@ -26,8 +26,8 @@ from stiction.switching.flow.records import (
     NOT_FINITE,
     PAUSED,
     RUNNING,
+    SLIDES_ON_BOTH,
     STALLED,
-    STAYS,
     TWO_FOLD_HIT,
 )
 from stiction.switching.flow.saving import save_until
@@ -81,7 +81,7 @@ def advance(
     """Follow the trajectory to t_end; return how the call ended (see `records`).
 
     Every pass of the loop takes one step or handles one event: `max_steps` and the rows for
-    events bound the work. A negative code is a rare event that waits for `rare`, with LEFT
+    events bound the work. A negative code is a rare event that waits for `rare_events`, with LEFT
     passes left. After PAUSED a call with GOES_ON set goes on as if there had been no pause.
     """
     now, a = w.progress[0], w.rows
@@ -211,9 +211,9 @@ def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Record
         # other ways may open before
         now.which, now.other = found.which, found.low
         now.event_fraction, now.event_step, now.lowest = found.root, h, found.at
-        return STAYS
+        return SLIDES_ON_BOTH
     if found.low >= 0:
-        return touches_at(w, found.low, found.at, h)
+        return grazing_at(w, found.low, found.at, h)
     if found.which < 0:
         return NO_EVENT
     return at_event(w, functions, table, records, found.which, found.root, h)

@@ -1,6 +1,6 @@
 """What happens at an event: go there exactly, decide, change the mode: kernels.
 
-What is rare is left to `rare`: it waits in `progress`, and the loop returns its code.
+What is rare is left to `rare_events`: it waits in `progress`, and the loop returns its code.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from stiction.switching.flow.rates import (
     sliding_surface,
 )
 from stiction.switching.flow.records import (
-    CORNER,
     CROSS,
     DONE,
     FOLD,
+    GRAZING,
+    INTERSECTION,
     KINK,
     LEAVE,
     LINE_HIT,
-    MEETS,
+    NO_DIRECTION,
     NOT_FINITE,
     PILED_UP,
     RUNNING,
     SLIDE,
+    SLIDING_ENDS,
     SPLIT,
     STALLED,
-    STAY_ENDS,
-    TOUCHES,
     TWO_FOLD_HIT,
     UNDECIDED,
 )
@@ -76,11 +76,11 @@ __all__ = [
     "NEXT_TO_TWO_FOLD",
     "at_event",
     "forget_zeros",
+    "grazing_at",
     "has_no_normal",
     "land",
     "piling",
     "too_many_at_once",
-    "touches_at",
 ]
 
 # events at a surface whose distances shrink this often in a row, down to this share of the
@@ -141,12 +141,12 @@ def forget_zeros(functions: EventFunctions) -> None:
 
 
 @kernel
-def touches_at(w: Workspace, i: int, root: float, h: float) -> int:
+def grazing_at(w: Workspace, i: int, root: float, h: float) -> int:
     """Let a touch of surface i at the fraction `root` of the step wait; return its code."""
     now = w.progress[0]
     now.which = i
     now.event_fraction, now.event_step = root, h
-    return TOUCHES
+    return GRAZING
 
 
 @kernel(apart=True)
@@ -166,7 +166,7 @@ def at_event(
     if which < m and a[SIDES, which] != 0.0:
         lowest = _shallow(w, functions, which, root)
         if lowest > 0.0:
-            return touches_at(w, which, lowest, h)
+            return grazing_at(w, which, lowest, h)
     found = _go_to(w, functions, table, which, root, h)
     if not found and h > 1e-9 * size_of_time(w):
         # the dense output was not good enough to see what comes first: look closer
@@ -179,7 +179,7 @@ def at_event(
     for c in range(width):
         a[Y, c] = a[TRIAL, c]
     if flat:
-        return CORNER
+        return NO_DIRECTION
     forget_zeros(functions)
     if not finite(w, Y, width):
         return NOT_FINITE
@@ -187,7 +187,7 @@ def at_event(
     both = surface >= 0 and second_surface(w, SIDES, surface) >= 0
     if both and (which == last or (which < 2 * m and a[SIDES, which % m] == 0.0)):
         now.which = which
-        return STAY_ENDS if now.direction > 0.0 else SPLIT
+        return SLIDING_ENDS if now.direction > 0.0 else SPLIT
     if which == last:
         a[Y, n] = now.t_end
         save_until(w, records, now.t_end, 0.0)
@@ -331,9 +331,9 @@ def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: in
         other = _also_here(w, functions, i)
     if other >= 0:
         if second_surface(w, SIDES, other) >= 0:
-            return CORNER
+            return NO_DIRECTION
         now.which, now.other, now.came_from = i, other, came
-        return MEETS
+        return INTERSECTION
     return land(w, functions, records, i)
 
 

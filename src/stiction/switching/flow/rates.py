@@ -19,8 +19,8 @@ import math
 
 from stiction.numerics.callback import call_at, entry_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.corners.roots import Bilinear, merging, root
 from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.intersections.bilinear import Bilinear, merging, root
 from stiction.switching.flow.state import (
     DIFF,
     EXTRA,

@@ -40,16 +40,15 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # how a call of `advance` ended
-DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT, PILED_UP, STALLED, NOT_FINITE, CORNER, SPLIT = (
-    range(10)
-)
-# several ways lead on from where two surfaces meet
-CROSSROADS = 10
-# it may be one of two ways on, and the error of the run does not tell which
+DONE, PAUSED, EVENTS_FULL, TWO_FOLD_HIT, LINE_HIT = range(5)
+PILED_UP, STALLED, NOT_FINITE, NO_DIRECTION, SPLIT = range(5, 10)
+# an intersection has several exit directions
+SEVERAL_DIRECTIONS = 10
+# two solutions are possible within the error of the run
 UNDECIDED = 11
-# it goes on; then rare events that wait to be handled by `rare`; of these, a step without events
-# on an intersection, and the end of a sliding vector there
-RUNNING, TOUCHES, MEETS, NEARS_LINE, STAYS, STAY_ENDS = -1, -4, -5, -6, -7, -8
+# the call continues; then rare events, which `rare_events` handles; the last two of these are a
+# step without events of codimension-2 sliding, and the end of a sliding vector
+RUNNING, GRAZING, INTERSECTION, NEARS_LINE, SLIDES_ON_BOTH, SLIDING_ENDS = -1, -4, -5, -6, -7, -8
 # kinds of events, in the order of KINDS
 CROSS, SLIDE, LEAVE, KINK, FOLD, TWO_FOLD, CODIM2, ESCAPING = range(8)
 KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")

@@ -255,12 +255,12 @@ VALUE, GRAD = range(8, 10)
 # scratch
 PLUS, MINUS, SIGNS, EXTRA, EXTRA2, DIFF, DIFF2, LATER = range(10, 18)
 # rates of h_i, then of h_j, in the four corners where two surfaces meet: see `corners.ways`
-MEETING = 18
+QUADRANT_RATES = 18
 # functions whose signs say which directions are open there: see `corners.stay`
 OPENINGS = 13
 # rates of the stages, coefficients of the dense output, event functions along it, scratch of the
 # search for roots; then the Bernstein coefficients of each event function
-STAGE = MEETING + 1
+STAGE = QUADRANT_RATES + 1
 DENSE = STAGE + STAGES
 DENSE_ROWS = 7
 SAMPLE = DENSE + DENSE_ROWS

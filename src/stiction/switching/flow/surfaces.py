@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.corners.roots import root
+from stiction.switching.flow.intersections.bilinear import root
 from stiction.switching.flow.rates import bilinear, slide_data
 from stiction.switching.flow.state import (
     EXTRA,

@@ -12,8 +12,8 @@ from stiction.numerics.jit import mode
 from stiction.switching.flow import advance as loop
 from stiction.switching.flow import records as r
 from stiction.switching.flow import saving
-from stiction.switching.flow.corners.ways import ways_here
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
+from stiction.switching.flow.intersections.directions import directions_here
 from stiction.switching.flow.placing import fold_gap, put, survey
 from stiction.switching.flow.state import EXTRA, LATER, PLUS, TOLD, Y
 from stiction.switching.flow.surfaces import Landing, landing
@@ -134,12 +134,12 @@ class Trajectory:
         flow = self.flow
         return bool(fold_gap(flow.work, i) <= share)
 
-    def ways(self, i: int, j: int) -> int:
-        """Return the ways on from the present state, where surfaces i and j meet, as bits."""
-        return int(ways_here(self.flow.work, i, j, -1))
+    def directions(self, i: int, j: int) -> int:
+        """Return the directions on from the present state, where surfaces i and j meet, as bits."""
+        return int(directions_here(self.flow.work, i, j, -1))
 
     def crossroads(self) -> tuple[int, int, int]:
-        """Return the surfaces at which a choice waits, and the ways that are open, as bits."""
+        """Return the surfaces at which a choice waits, and the exit directions, as bits."""
         now = self.flow.progress
         return int(now.which), int(now.other), int(now.open_paths)
 
@@ -196,9 +196,9 @@ class Trajectory:
 
     def _handle(self, code: int) -> int:
         """Handle a rare event; only where there is one are its kernels compiled."""
-        from stiction.switching.flow import rare
+        from stiction.switching.flow import rare_events
 
-        return int(rare.settle(code, *self.flow.arrays))
+        return int(rare_events.settle(code, *self.flow.arrays))
 
     def log(self, kind: int, surface: int, before: float, after: float) -> None:
         """Write an event at a surface (counted from 0) at the present state."""

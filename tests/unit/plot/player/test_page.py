@@ -203,3 +203,8 @@ def test_a_browser_shows_hostile_words_as_words(browser, tmp_path):
     assert browser.run('document.querySelectorAll("img").length') == 0
     assert browser.run('byId("title").textContent') == HOSTILE
     assert json.dumps(browser.problems) == "[]"
+
+
+def test_a_page_is_short_in_words():
+    page = Page("<!DOCTYPE html>" + "x" * 5000)
+    assert repr(page) == "<Page: 5 kB of HTML in `text`; a notebook plays it>"

@@ -104,7 +104,7 @@ def test_work_that_passes_do_not_share_is_no_jump():
     """A round slider comes down on a block: a step is open by energy, all along its way.
 
     Half passes do not share all of their work. In sixteen parts of the step every part misses
-    its share of that, which `passes_reciprocal` tells; the path is smooth.
+    its share of that, which `action_reaction_balance` tells; the path is smooth.
     """
     law = LennardJones.from_strength(0.03, 2e-3)
     slider = rotated(half_disc(1.0, (6, 3), 4)).moved((2.0, 1.25 + law.gap_eq))

@@ -98,7 +98,7 @@ def test_ledger_of_loose_balance(newton_tolerance):
     assert run.energy.imbalance_rel < 1e-11
     # forces of four digits, as asked for: the audit tells, and they are not without any
     failed = {check.check for check in run.audit.failed}
-    assert ("forces_above_floor" in failed) is (newton_tolerance > 1e-6)
+    assert ("residual_above_roundoff" in failed) is (newton_tolerance > 1e-6)
 
 
 @pytest.mark.parametrize("around", [True, False])

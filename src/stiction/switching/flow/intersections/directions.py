@@ -1,13 +1,13 @@
-"""Which ways lead on from a point where two surfaces meet: kernels.
+"""Exit directions of a codimension-2 intersection of two discontinuity surfaces: kernels.
 
-To first order the rates of h_i and h_j are constant in each of the four corners, and four kinds
-of ways lead on from the origin of (h_i, h_j): into a corner whose field points into it; along one
-of the four half surfaces, where the sliding field on it points away; staying, with each sliding
-vector whose multipliers lie in [-1, 1]; and, where all four corners are crossed in turn and
-every turn is wider than the last, out along a spiral. The future is unique if there is one.
+To first order the rates of h_i and h_j are constant in each quadrant of the plane (h_i, h_j). Four
+kinds of solutions start at its origin: into a quadrant whose field points into it; along one of
+the four half surfaces, if the sliding field on it points away; codimension-2 sliding, with each
+sliding vector whose multipliers lie in [-1, 1]; and an outward spiral, if all quadrants are crossed
+in turn and each revolution is wider than the last. The solution is unique if one of them exists.
 
 Source: Filippov 1988, sections 15 and 19; Dieci, Lopez 2009.
-Verified by: tests/unit/switching/test_corners.py::test_ways_are_those_of_exact_arithmetic
+Verified by: tests/unit/switching/test_intersections.py::test_ways_are_those_of_exact_arithmetic
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import math
 
 from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.corners.roots import Bilinear, root
 from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.rates import lie, normals
 from stiction.switching.flow.state import (
     GRAD,
-    MEETING,
     MINUS,
     PLUS,
+    QUADRANT_RATES,
     SCALE,
     SIDES,
     SIGNS,
@@ -35,32 +35,35 @@ from stiction.switching.flow.state import (
 from stiction.switching.flow.surfaces import FOLD_SHARE
 
 __all__ = [
+    "DIRECTIONS",
     "ESCAPES",
-    "HALVES",
+    "HALF_SURFACES",
+    "SLIDES_MINUS",
+    "SLIDES_PLUS",
     "SPIRAL",
-    "STAYS_MINUS",
-    "STAYS_PLUS",
-    "WAYS",
-    "corner_rates",
     "count",
-    "open_ways",
+    "directions_here",
+    "open_directions",
+    "quadrant_rates",
     "turns",
-    "ways_here",
 ]
 
-# bits of a set of ways: into the corners ++, +-, -+, --; along the half surfaces h_i = 0 with
-# h_j > 0 and < 0, then h_j = 0 with h_i > 0 and < 0; staying with the sliding vector whose
-# determinant is positive, negative; out along a spiral; so many bits there are
-HALVES, STAYS_PLUS, STAYS_MINUS, SPIRAL, WAYS = 4, 8, 9, 10, 11
-# from here on: which of the four half surfaces repels
+# bits of a set of directions: into the quadrants ++, +-, -+, --; along the half surfaces h_i = 0
+# with h_j > 0 and < 0, then h_j = 0 with h_i > 0 and < 0; codimension-2 sliding with the sliding
+# vector of positive, of negative determinant; outward spiral; number of bits
+HALF_SURFACES, SLIDES_PLUS, SLIDES_MINUS, SPIRAL, DIRECTIONS = 4, 8, 9, 10, 11
+# the bits from here on say which of the four half surfaces repels
 ESCAPES = 11
 # a multiplier this close to 1 belongs to the fold next to it, where there is one
 _AT_FOLD = 1e-6
 
 
 @kernel
-def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
-    """Fill row MEETING for surfaces i and j at the state in row x; return whether it is finite."""
+def quadrant_rates(w: Workspace, i: int, j: int, x: int) -> bool:
+    """Fill row QUADRANT_RATES for surfaces i and j at the state in row x.
+
+    Return whether all rates are finite.
+    """
     now, a = w.progress[0], w.rows
     n = now.n
     normals(w, x, GRAD)
@@ -74,7 +77,7 @@ def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
         a[SIGNS, i] = 1.0 if c < 2 else -1.0
         a[SIGNS, j] = 1.0 if c % 2 == 0 else -1.0
         call_at(now.field, row_at(a, x), row_at(a, SIGNS), now.parameters, row_at(a, PLUS))
-        a[MEETING, c], a[MEETING, 4 + c] = lie(w, i, PLUS), lie(w, j, PLUS)
+        a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c] = lie(w, i, PLUS), lie(w, j, PLUS)
         speed = 0.0
         for e in range(n):
             rate = a[PLUS, e] / a[SCALE, e]
@@ -82,7 +85,9 @@ def corner_rates(w: Workspace, i: int, j: int, x: int) -> bool:
         fastest = max(fastest, speed)
     now.speed_i = math.sqrt(steep_i) * math.sqrt(fastest)
     now.speed_j = math.sqrt(steep_j) * math.sqrt(fastest)
-    return finite(w, MEETING, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
+    return (
+        finite(w, QUADRANT_RATES, 8) and math.isfinite(now.speed_i) and math.isfinite(now.speed_j)
+    )
 
 
 @kernel
@@ -90,26 +95,26 @@ def turns(w: Workspace) -> tuple[float, float]:
     """Return two products of four rates, the growth and the shrinking of one turn.
 
     Their quotient is the multiplier of a turn from h_i > 0 to h_j > 0, its inverse that of one
-    the other way round.
+    the opposite sense.
     """
     a = w.rows
-    one = a[MEETING, 4] * a[MEETING, 2] * a[MEETING, 7] * a[MEETING, 1]
-    two = a[MEETING, 0] * a[MEETING, 6] * a[MEETING, 3] * a[MEETING, 5]
+    one = a[QUADRANT_RATES, 4] * a[QUADRANT_RATES, 2] * a[QUADRANT_RATES, 7] * a[QUADRANT_RATES, 1]
+    two = a[QUADRANT_RATES, 0] * a[QUADRANT_RATES, 6] * a[QUADRANT_RATES, 3] * a[QUADRANT_RATES, 5]
     return one, two
 
 
 @kernel
 def _spirals_out(w: Workspace) -> bool:
-    """Return whether all corners are crossed in turn, each turn wider than the last."""
+    """Return whether all quadrants are crossed in turn, each revolution wider than the last."""
     a = w.rows
     one, two = turns(w)
     left = right = True
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        out_i, out_j = si * a[MEETING, c] > 0.0, sj * a[MEETING, 4 + c] > 0.0
-        in_i, in_j = si * a[MEETING, c] < 0.0, sj * a[MEETING, 4 + c] < 0.0
-        # which of both distances grows changes from corner to corner
+        out_i, out_j = si * a[QUADRANT_RATES, c] > 0.0, sj * a[QUADRANT_RATES, 4 + c] > 0.0
+        in_i, in_j = si * a[QUADRANT_RATES, c] < 0.0, sj * a[QUADRANT_RATES, 4 + c] < 0.0
+        # the distance that grows alternates from quadrant to quadrant
         here = c == 0 or c == 3
         left = left and (in_i and out_j if here else out_i and in_j)
         right = right and (out_i and in_j if here else in_i and out_j)
@@ -122,36 +127,36 @@ def _half(w: Workspace, e: int) -> tuple[int, float]:
     """Return 1 where half surface e attracts, -1 where it repels, 0 else; and its rate outward."""
     now, a = w.progress[0], w.rows
     first, on_i = e % 2, e < 2
-    # the corners on both sides of it, the positive one first
+    # the quadrants on both sides of it, the positive one first
     up = first if on_i else 2 * first
     down = 2 + first if on_i else 2 * first + 1
     k, o = (0, 4) if on_i else (4, 0)
     side = 1.0 if first == 0 else -1.0
-    plus, minus = a[MEETING, k + up], a[MEETING, k + down]
+    plus, minus = a[QUADRANT_RATES, k + up], a[QUADRANT_RATES, k + down]
     limit = FOLD_SHARE * (now.speed_i if on_i else now.speed_j)
     kind = 1 if plus < -limit and minus > limit else -1 if plus > limit and minus < -limit else 0
     if kind == 0:
         return 0, 0.0
-    other_plus, other_minus = a[MEETING, o + up], a[MEETING, o + down]
+    other_plus, other_minus = a[QUADRANT_RATES, o + up], a[QUADRANT_RATES, o + down]
     return kind, side * (minus * other_plus - plus * other_minus) / (minus - plus)
 
 
 @kernel
 def _coefficients(w: Workspace) -> Bilinear:
-    """Return the bilinear rates whose values in the corners stand in row MEETING."""
+    """Return the bilinear rates whose values in the quadrants stand in row QUADRANT_RATES."""
     a = w.rows
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        li, lj = a[MEETING, c], a[MEETING, 4 + c]
+        li, lj = a[QUADRANT_RATES, c], a[QUADRANT_RATES, 4 + c]
         a0, a1, a2, a3 = a0 + li, a1 + si * li, a2 + sj * li, a3 + si * sj * li
         b0, b1, b2, b3 = b0 + lj, b1 + si * lj, b2 + sj * lj, b3 + si * sj * lj
     return Bilinear(a0, a1, a2, a3, b0, b1, b2, b3)
 
 
 @kernel
-def _stays(w: Workspace, sign: float, closed: int, opened: int) -> bool:
+def _slides_on_both(w: Workspace, sign: float, closed: int, opened: int) -> bool:
     """Return whether the sliding vector of this name is admissible.
 
     Parameters
@@ -187,8 +192,11 @@ def _stays(w: Workspace, sign: float, closed: int, opened: int) -> bool:
 
 
 @kernel
-def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
-    """Return the open ways by the rates in row MEETING (see `_stays`), as bits."""
+def _set_of_directions(w: Workspace, closed: int, opened: int) -> int:
+    """Return the exit directions, as bits, by the rates in row QUADRANT_RATES.
+
+    See `_slides_on_both` for `closed` and `opened`.
+    """
     now, a = w.progress[0], w.rows
     found = 0
     limit_i = FOLD_SHARE * now.speed_i
@@ -196,7 +204,7 @@ def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
     for c in range(4):
         si = 1.0 if c < 2 else -1.0
         sj = 1.0 if c % 2 == 0 else -1.0
-        if si * a[MEETING, c] > limit_i and sj * a[MEETING, 4 + c] > limit_j:
+        if si * a[QUADRANT_RATES, c] > limit_i and sj * a[QUADRANT_RATES, 4 + c] > limit_j:
             found |= 1 << c
     for e in range(4):
         kind, rate = _half(w, e)
@@ -204,30 +212,30 @@ def _set_of_ways(w: Workspace, closed: int, opened: int) -> int:
         if (opened | closed) & (1 << e):
             leads = opened & (1 << e) != 0
         if kind != 0 and leads:
-            found |= 1 << (HALVES + e)
+            found |= 1 << (HALF_SURFACES + e)
             if kind < 0:
                 found |= 1 << (ESCAPES + e)
-    if _stays(w, 1.0, closed, opened):
-        found |= 1 << STAYS_PLUS
-    if _stays(w, -1.0, closed, opened):
-        found |= 1 << STAYS_MINUS
+    if _slides_on_both(w, 1.0, closed, opened):
+        found |= 1 << SLIDES_PLUS
+    if _slides_on_both(w, -1.0, closed, opened):
+        found |= 1 << SLIDES_MINUS
     if _spirals_out(w):
         found |= 1 << SPIRAL
     return found
 
 
 @kernel
-def open_ways(w: Workspace) -> int:
-    """Return the open ways by the rates in row MEETING to first order, as bits."""
-    return _set_of_ways(w, 0, 0)
+def open_directions(w: Workspace) -> int:
+    """Return the exit directions of first order by the rates in row QUADRANT_RATES, as bits."""
+    return _set_of_directions(w, 0, 0)
 
 
 @kernel
-def count(ways: int) -> int:
-    """Return how many ways a set has."""
+def count(directions: int) -> int:
+    """Return the number of directions in a set."""
     total = 0
-    for b in range(WAYS):
-        total += (ways >> b) & 1
+    for b in range(DIRECTIONS):
+        total += (directions >> b) & 1
     return total
 
 
@@ -251,7 +259,7 @@ def _ahead(w: Workspace, field: int, share: float) -> None:
 
 @kernel
 def _bend(w: Workspace, i: int, j: int, c: int, k: int) -> float:
-    """Return the sign of the second derivative of h_k along the field of corner c."""
+    """Return the sign of the second derivative of h_k along the field of quadrant c."""
     now, a = w.progress[0], w.rows
     for e in range(now.m):
         a[SIGNS, e] = a[SIDES, e]
@@ -310,10 +318,10 @@ def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
 
 
 @kernel(apart=True)
-def ways_here(w: Workspace, i: int, j: int, edge: int) -> int:
-    """Return the ways on from the state in row Y, where surfaces i and j meet, as bits.
+def directions_here(w: Workspace, i: int, j: int, edge: int) -> int:
+    """Return the exit directions of the state in row Y on surfaces i and j, as bits.
 
-    Where a rate is zero its derivative decides.
+    If a rate is zero, the sign of its derivative decides.
 
     Parameters
     ----------
@@ -321,17 +329,17 @@ def ways_here(w: Workspace, i: int, j: int, edge: int) -> int:
     """
     now, a = w.progress[0], w.rows
 
-    if not corner_rates(w, i, j, Y):
+    if not quadrant_rates(w, i, j, Y):
         return 0
     moves = False
     for c in range(4):
         for k in range(2):
             limit = FOLD_SHARE * (now.speed_i if k == 0 else now.speed_j)
-            if abs(a[MEETING, 4 * k + c]) > limit:
+            if abs(a[QUADRANT_RATES, 4 * k + c]) > limit:
                 moves = True
                 continue
             bend = _bend(w, i, j, c, i if k == 0 else j)
-            a[MEETING, 4 * k + c] = 2.0 * limit * bend
+            a[QUADRANT_RATES, 4 * k + c] = 2.0 * limit * bend
     if not moves:
         return 0
     closed = opened = 0
@@ -344,6 +352,6 @@ def ways_here(w: Workspace, i: int, j: int, edge: int) -> int:
                 opened |= 1 << e
             else:
                 closed |= 1 << e
-    found = _set_of_ways(w, closed, opened)
+    found = _set_of_directions(w, closed, opened)
     normals(w, Y, GRAD)
     return found

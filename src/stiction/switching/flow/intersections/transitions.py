@@ -1,7 +1,7 @@
-"""What happens where two surfaces meet: arrive, stay, stop staying. Kernels.
+"""Arrival at a codimension-2 intersection, sliding on it, and its end: kernels.
 
-Each returns RUNNING, a code of another rare event, or why the call must end; CROSSROADS where
-several ways lead on, which then stand in `open_paths`.
+Each returns RUNNING, the code of another rare event, or the reason why the call must end. That is
+SEVERAL_DIRECTIONS if several exit directions exist, which are then in `open_paths`.
 """
 
 from __future__ import annotations
@@ -12,30 +12,34 @@ from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NONE
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.advance import NO_EVENT, TOO_LONG, after_step
-from stiction.switching.flow.corners.stay import first_opening, length_to_opening, others_at
-from stiction.switching.flow.corners.ways import (
-    HALVES,
-    STAYS_MINUS,
-    STAYS_PLUS,
-    count,
-    ways_here,
-)
 from stiction.switching.flow.events import (
     at_event,
     forget_zeros,
+    grazing_at,
     land,
     piling,
-    touches_at,
 )
 from stiction.switching.flow.geometry import finite
+from stiction.switching.flow.intersections.directions import (
+    HALF_SURFACES,
+    SLIDES_MINUS,
+    SLIDES_PLUS,
+    count,
+    directions_here,
+)
+from stiction.switching.flow.intersections.sliding import (
+    first_opening,
+    length_to_opening,
+    others_at,
+)
 from stiction.switching.flow.rates import second_surface, sliding_surface
 from stiction.switching.flow.records import (
-    CORNER,
     CROSS,
-    CROSSROADS,
     LEAVE,
+    NO_DIRECTION,
     NOT_FINITE,
     RUNNING,
+    SEVERAL_DIRECTIONS,
     SLIDE,
 )
 from stiction.switching.flow.saving import log_event, save_until
@@ -43,41 +47,41 @@ from stiction.switching.flow.state import EXTRA, SIDES, TRIAL, EventFunctions, R
 from stiction.switching.flow.steps import HIDDEN
 from stiction.switching.flow.surfaces import begin_mode, project, surfaces_at
 
-__all__ = ["at_end_of_stay", "at_meeting", "at_stay", "signs_of"]
+__all__ = ["at_end_of_sliding", "at_intersection", "on_intersection", "signs_of"]
 
 # an opening this share of the step before an event belongs to it
 _TOGETHER = 1e-6
-_STAYS = (1 << STAYS_PLUS) | (1 << STAYS_MINUS)
+_SLIDES = (1 << SLIDES_PLUS) | (1 << SLIDES_MINUS)
 
 
 @kernel
-def signs_of(ways: int) -> tuple[float, float]:
-    """Return the signs of both surfaces on the only way of a set; 0 where it slides."""
+def signs_of(directions: int) -> tuple[float, float]:
+    """Return the signs of both surfaces on the only direction of a set; 0 where it slides."""
     for c in range(4):
-        if ways & (1 << c):
+        if directions & (1 << c):
             return 1.0 if c < 2 else -1.0, 1.0 if c % 2 == 0 else -1.0
     for e in range(4):
-        if ways & (1 << (HALVES + e)):
+        if directions & (1 << (HALF_SURFACES + e)):
             side = 1.0 if e % 2 == 0 else -1.0
             return (0.0, side) if e < 2 else (side, 0.0)
     return 0.0, 0.0
 
 
 @kernel
-def _choice(w: Workspace, i: int, j: int, ways: int) -> int:
-    """Let the choice between several ways wait; return its code."""
+def _choice(w: Workspace, i: int, j: int, directions: int) -> int:
+    """Leave the choice between several directions to the policy; return the code for it."""
     now = w.progress[0]
-    now.which, now.other, now.open_paths = i, j, ways
-    return CROSSROADS
+    now.which, now.other, now.open_paths = i, j, directions
+    return SEVERAL_DIRECTIONS
 
 
 @kernel
-def _enter(w: Workspace, i: int, j: int, ways: int) -> None:
-    """Take the only way."""
+def _enter(w: Workspace, i: int, j: int, directions: int) -> None:
+    """Take the only direction."""
     now, a = w.progress[0], w.rows
-    a[SIDES, i], a[SIDES, j] = signs_of(ways)
-    if ways & _STAYS:
-        now.branch = 1 if ways & (1 << STAYS_PLUS) else -1
+    a[SIDES, i], a[SIDES, j] = signs_of(directions)
+    if directions & _SLIDES:
+        now.branch = 1 if directions & (1 << SLIDES_PLUS) else -1
     now.reported_open = 0
     begin_mode(w)
 
@@ -93,18 +97,17 @@ def _pass_by(w: Workspace, functions: EventFunctions, records: Records, i: int) 
 
 
 @kernel
-def at_meeting(w: Workspace, functions: EventFunctions, records: Records) -> int:
-    """Two surfaces meet, or nearly do: take the only way that leads on.
+def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -> int:
+    """Follow the only exit direction from two surfaces that meet, or nearly do.
 
-    A state that reaches one of them beside the other passes by. Where more than one way leads on
-    from the place where they meet, that is a split of futures: its distance over the error of
-    the run decides.
+    A state that reaches one of them beside the other passes by. If the intersection has more than
+    one exit direction, solutions split there: the distance to it over the error of the run decides.
     """
     now, a = w.progress[0], w.rows
     i, j, came = now.which, now.other, now.came_from
     before = a[SIDES, j]
-    ways = ways_here(w, i, j, -1)
-    many = count(ways)
+    directions = directions_here(w, i, j, -1)
+    many = count(directions)
     surfaces_at(w, Y, EXTRA)
     beside = abs(a[EXTRA, j])
     if before != 0.0 and beside > 16.0 * functions[j].noise:
@@ -115,10 +118,10 @@ def at_meeting(w: Workspace, functions: EventFunctions, records: Records) -> int
             if now.margin >= 1.0:
                 return _pass_by(w, functions, records, i)
     if many == 0:
-        return CORNER
+        return NO_DIRECTION
     if many > 1:
-        return _choice(w, i, j, ways)
-    _enter(w, i, j, ways)
+        return _choice(w, i, j, directions)
+    _enter(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
     if si != came:
         log_event(w, records, CROSS if si == -came else SLIDE, i, came, si, came, si)
@@ -131,8 +134,10 @@ def at_meeting(w: Workspace, functions: EventFunctions, records: Records) -> int
 
 
 @kernel(apart=True)
-def at_stay(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
-    """Look whether another way opens in a step on an intersection; if not, do what is due."""
+def on_intersection(
+    w: Workspace, functions: EventFunctions, table: Matrix, records: Records
+) -> int:
+    """Look whether another direction opens in a step on an intersection; if not, do what is due."""
     now, a = w.progress[0], w.rows
     h, root, lowest = now.event_step, now.event_fraction, now.lowest
     which, low, opening = now.which, now.other, NONE
@@ -148,7 +153,7 @@ def at_stay(w: Workspace, functions: EventFunctions, table: Matrix, records: Rec
         return _at_opening(w, functions, table, records, i, j)
     code = NO_EVENT
     if low >= 0:
-        code = touches_at(w, low, lowest, h)
+        code = grazing_at(w, low, lowest, h)
     elif which >= 0:
         code = at_event(w, functions, table, records, which, root, h)
     if code == TOO_LONG:
@@ -178,7 +183,7 @@ def _again(w: Workspace, h: float) -> int:
 def _at_opening(
     w: Workspace, functions: EventFunctions, table: Matrix, records: Records, i: int, j: int
 ) -> int:
-    """Stop where another way opens."""
+    """Stop where another direction opens."""
     now, a = w.progress[0], w.rows
     n, h = now.n, now.event_step
     length = length_to_opening(w, table, i, j, now.event_fraction * h)
@@ -191,13 +196,13 @@ def _at_opening(
     project(w, i)
     project(w, j)
     begin_mode(w)
-    ways = others_at(w, i, j, Y)
+    directions = others_at(w, i, j, Y)
     now.reported_open = 1
-    return _choice(w, i, j, ways | 1 << (STAYS_PLUS if now.branch > 0 else STAYS_MINUS))
+    return _choice(w, i, j, directions | 1 << (SLIDES_PLUS if now.branch > 0 else SLIDES_MINUS))
 
 
 @kernel
-def at_end_of_stay(w: Workspace, functions: EventFunctions, records: Records) -> int:
+def at_end_of_sliding(w: Workspace, functions: EventFunctions, records: Records) -> int:
     """A multiplier has become 1 or -1, or both sliding vectors have merged: go where it leads."""
     now, a = w.progress[0], w.rows
     m, which = now.m, now.which
@@ -211,22 +216,22 @@ def at_end_of_stay(w: Workspace, functions: EventFunctions, records: Records) ->
     if e < 0:
         project(w, j)
     begin_mode(w)
-    ways = ways_here(w, i, j, edge)
+    directions = directions_here(w, i, j, edge)
     if e < 0:
-        ways &= ~_STAYS
-    along = edge >= 0 and ways & (1 << (HALVES + edge)) != 0
-    if along and (count(ways) == 1 or now.reported_open != 0):
+        directions &= ~_SLIDES
+    along = edge >= 0 and directions & (1 << (HALF_SURFACES + edge)) != 0
+    if along and (count(directions) == 1 or now.reported_open != 0):
         a[SIDES, e], now.reported_open = side, 0
         log_event(w, records, LEAVE, e, 0.0, side, side, side)
         functions[e].order = 2
         begin_mode(w)
         return piling(w)
-    if count(ways) == 0:
-        return CORNER
-    if count(ways) > 1:
-        return _choice(w, i, j, ways)
+    if count(directions) == 0:
+        return NO_DIRECTION
+    if count(directions) > 1:
+        return _choice(w, i, j, directions)
     lam_i, lam_j = (side, 0.0) if e == i else (0.0, side)
-    _enter(w, i, j, ways)
+    _enter(w, i, j, directions)
     si, sj = a[SIDES, i], a[SIDES, j]
     if si != 0.0:
         log_event(w, records, LEAVE, i, 0.0, si, lam_i, si)

@@ -1,13 +1,13 @@
-"""How long staying where two surfaces meet is the only way: kernels.
+"""How long codimension-2 sliding is the only solution: kernels.
 
-Staying goes on as long as its multipliers lie in [-1, 1], also where a neighbour would no longer
-come back. It is the only solution as long as no corner, no half surface, no second sliding vector
-and no spiral leads away, and only as long does it attract. Each of these opens where one of
-thirteen smooth functions changes its sign: the eight rates in the corners, the four numerators of
-the sliding rates on the half surfaces, and growth less shrinking of one turn. Their roots in a
-step are found by their Bernstein coefficients; between two roots the set of ways is the same.
+Codimension-2 sliding continues as long as its multipliers lie in [-1, 1], also if a neighbouring
+solution would no longer return. It is the only solution, and attracts, as long as no quadrant, half
+surface, second sliding vector or spiral leads away. Each of these becomes an exit direction where
+one of thirteen smooth functions changes its sign: the eight rates in the quadrants, the four
+numerators of the sliding rates on the half surfaces, growth minus decay of one revolution. Their
+roots in a step are located by Bernstein coefficients; between two roots the set is constant.
 
-Verified by: tests/unit/switching/test_corners.py::test_loss_of_attractivity_at_its_time
+Verified by: tests/unit/switching/test_intersections.py::test_loss_of_attractivity_at_its_time
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from __future__ import annotations
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.event_localisation import NODES, NONE, first_fall
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.corners.ways import (
-    STAYS_MINUS,
-    STAYS_PLUS,
-    WAYS,
-    corner_rates,
-    open_ways,
+from stiction.switching.flow.intersections.directions import (
+    DIRECTIONS,
+    SLIDES_MINUS,
+    SLIDES_PLUS,
+    open_directions,
+    quadrant_rates,
     turns,
 )
 from stiction.switching.flow.state import (
@@ -28,9 +28,9 @@ from stiction.switching.flow.state import (
     EXTRA2,
     LAST,
     LATER,
-    MEETING,
     NODE,
     OPENINGS,
+    QUADRANT_RATES,
     ROOT,
     SAMPLE,
     TAIL,
@@ -50,17 +50,17 @@ _APART = 1e-7
 
 @kernel
 def others_at(w: Workspace, i: int, j: int, x: int) -> int:
-    """Return the ways that are open beside the sliding vector the state in row x follows."""
+    """Return the directions that are open beside the sliding vector the state in row x follows."""
     now = w.progress[0]
-    if not corner_rates(w, i, j, x):
+    if not quadrant_rates(w, i, j, x):
         return 0
-    own = STAYS_PLUS if now.branch > 0 else STAYS_MINUS
-    return open_ways(w) & ((1 << WAYS) - 1) & ~(1 << own)
+    own = SLIDES_PLUS if now.branch > 0 else SLIDES_MINUS
+    return open_directions(w) & ((1 << DIRECTIONS) - 1) & ~(1 << own)
 
 
 @kernel
 def _others_in(w: Workspace, i: int, j: int, s: float) -> int:
-    """Return the other ways at the fraction s of the step."""
+    """Return the other directions at the fraction s of the step."""
     now = w.progress[0]
     dense(w.rows, s, now.n + 1 + now.q, LATER)
     return others_at(w, i, j, LATER)
@@ -71,14 +71,14 @@ def _fill_functions(w: Workspace, row: int) -> None:
     """Fill the first entries of a row with the functions whose signs decide."""
     a = w.rows
     for c in range(8):
-        a[row, c] = a[MEETING, c]
+        a[row, c] = a[QUADRANT_RATES, c]
     for e in range(4):
         first, on_i = e % 2, e < 2
         up = first if on_i else 2 * first
         down = 2 + first if on_i else 2 * first + 1
         k, o = (0, 4) if on_i else (4, 0)
-        a[row, 8 + e] = a[MEETING, k + down] * a[MEETING, o + up]
-        a[row, 8 + e] -= a[MEETING, k + up] * a[MEETING, o + down]
+        a[row, 8 + e] = a[QUADRANT_RATES, k + down] * a[QUADRANT_RATES, o + up]
+        a[row, 8 + e] -= a[QUADRANT_RATES, k + up] * a[QUADRANT_RATES, o + down]
     one, two = turns(w)
     a[row, 12] = one - two
 
@@ -132,7 +132,7 @@ def _next_root(w: Workspace, low: float) -> float:
 
 @kernel
 def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
-    """Return where another way opens between two fractions of the step, by halving."""
+    """Return where another direction opens between two fractions of the step, by halving."""
     for _ in range(60):
         middle = 0.5 * (shut + open_)
         if middle in (shut, open_):
@@ -146,7 +146,7 @@ def _halved(w: Workspace, i: int, j: int, shut: float, open_: float) -> float:
 
 @kernel
 def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
-    """Return the fraction of the step at which another way opens first.
+    """Return the fraction of the step at which another direction opens first.
 
     NONE where none does, HIDDEN where the step is too long to see the rates.
     """
@@ -154,7 +154,7 @@ def first_opening(w: Workspace, table: Matrix, i: int, j: int) -> float:
     reach_i = reach_j = 0.0
     for b in range(NODES):
         dense(w.rows, table[NODE, b], now.n + 1 + now.q, LATER)
-        if not corner_rates(w, i, j, LATER):
+        if not quadrant_rates(w, i, j, LATER):
             return HIDDEN
         _fill_functions(w, SAMPLE + b)
         reach_i, reach_j = max(reach_i, now.speed_i), max(reach_j, now.speed_j)

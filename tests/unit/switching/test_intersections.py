@@ -9,8 +9,8 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.exact.corners import CORNERS, ways_out
-from stiction.switching.choosing.intersections import ways_of
-from stiction.switching.flow.corners.roots import Bilinear, root
+from stiction.switching.choosing.intersections import directions_of
+from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
@@ -74,7 +74,7 @@ def random_fields(count, seed):
 def counted(path, f):
     """Return the ways of our kernel for one field."""
     path.place(0.0, np.array([0.0, 0.0, 0.0, *(np.ravel(f) / 1000.0)]), [0.0, 0.0])
-    return sorted((way.kind, way.signs) for way in ways_of(path.ways(0, 1)))
+    return sorted((way.kind, way.signs) for way in directions_of(path.directions(0, 1)))
 
 
 def test_ways_are_those_of_exact_arithmetic():
@@ -227,7 +227,7 @@ def test_a_side_to_which_nothing_leads_ends_the_run():
         )
         run = st.solve(flow(corner_field, 15), st.EventDriven(policy=Leave("-")), t_span=(0.0, 1.0))
         assert run.status is Status.STOPPED
-        assert "no way out to -" in run.reason
+        assert "no exit direction to -" in run.reason
         assert len(run.determinism.losses) == 1
         tried += 1
     assert tried > 3

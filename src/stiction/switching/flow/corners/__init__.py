@@ -1,1 +1,0 @@
-"""Where two switching surfaces meet: which ways lead on, and how long staying is the only one."""

@@ -1,0 +1,1 @@
+"""Codimension-2 intersections: exit directions, and sliding on both surfaces."""

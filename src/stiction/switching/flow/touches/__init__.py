@@ -1,1 +1,0 @@
-"""Touches of a surface: how far they are from a split of futures."""
