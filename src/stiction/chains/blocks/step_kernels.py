@@ -1,4 +1,4 @@
-"""Many chains through the theta scheme in one call: quiet steps by lanes, the others one by one."""
+"""Many chains through the theta scheme in one call: quiet steps in groups, others one by one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.blocks.lane_kernels import (
+from stiction.chains.blocks.group_kernels import (
     WIDTH,
-    clear_lane,
-    fetch_lane,
-    fill_lane,
-    fits,
-    leave,
-    move_lanes,
-    pull_lanes,
-    put_lane,
-    solve_lanes,
+    Group,
+    clear_member,
+    enter_member,
+    fetch_member,
+    move_group,
+    pull_group,
+    solve_group,
 )
 from stiction.chains.blocks.told import Kinds
 from stiction.chains.theta.event_kernels import NEAR
@@ -56,7 +54,7 @@ class Lot(NamedTuple):
     """m chains of n masses, each with what `theta.state.Work` has of one.
 
     f (m, F_ROWS, n + 1), m (m, M_ROWS, n + 1), pieces (m, pieces), sines (m, sines)
-    progress (m,), stick_bound (m, n)
+    progress (m,), stick_bound (m, n); of_progress (m, fields) the same numbers by position
     saved : of one chain, two rows
     code : (m,) RUNNING at the start; then RESTED from `rest_time` on, ENDED, or LEFT to itself
     rest_time : (m,) when it was found that a chain rests for good; before that NaN
@@ -65,7 +63,7 @@ class Lot(NamedTuple):
     sums : (m, N_SUMS) the ledger there
     seen : (m, n, 3) of the last event of each mass: its time, the modes before and after; mode 0
         before where it was joined to another
-    onset : (m, n); kinds : (m,); loud : (m,) steps that were not quiet
+    onset : (m, n); kinds : (m,)
     values, marks, lists : room for the events of one step, and work space
     """
 
@@ -74,6 +72,7 @@ class Lot(NamedTuple):
     pieces: npt.NDArray[Any]
     sines: npt.NDArray[Any]
     progress: Table[Progress]
+    of_progress: Floats
     stick_bound: Floats
     saved: Saved
     code: npt.NDArray[np.int8]
@@ -84,7 +83,6 @@ class Lot(NamedTuple):
     seen: Floats
     onset: Floats
     kinds: Table[Kinds]
-    loud: Ints
     values: Floats
     marks: npt.NDArray[np.int32]
     lists: Table[Listed]
@@ -111,85 +109,78 @@ class Lot(NamedTuple):
 
 
 @kernel(nogil=True)
-def solve_steps(p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats) -> None:
+def solve_steps(p: Problem, lot: Lot, group: Group) -> None:
     """Step every chain from where it stands to the end, or until it rests for good.
 
     Parameters
     ----------
     p : what the chains have in common
-    a, c : (n + 2, OF_MASS), (1, OF_CHAIN) the tables of a group
-    sines : (3, sines, WIDTH) of a group
+    group : room for one group after the other
 
     Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
     """
     count = lot.code.size
     for first in range(0, count, WIDTH):
         members = min(WIDTH, count - first)
-        _enter(p, lot, a, c, sines, first, members)
-        step = 0
-        while step < p.n_step:
-            t = time_after(p, step)
-            bad = WIDTH
-            if step + 1 < p.n_step:
-                if not p.steady:
-                    pull_lanes(p, c, sines, t)
-                bad = solve_lanes(p, a, c, t)
-            if bad > 0:
-                _fetch(p, lot, a, c, first, members, step)
-            if bad < WIDTH:
-                move_lanes(p, a, c)
-            if bad > 0 and _others(p, lot, a, c, first, members) == 0:
+        going = 0
+        for j in range(WIDTH):
+            clear_member(group, j)
+            b = first + j
+            if j < members and lot.code[b] == RUNNING:
+                prepare(p, lot.f[b], lot.m[b])
+                _enter(lot, group, b, j)
+                going += 1
+        for step in range(p.n_step):
+            if going == 0:
                 break
-            step += 1
+            bad, last = 0, step + 1 == p.n_step
+            if not last:
+                t = time_after(p, step)
+                if not p.steady:
+                    pull_group(p, group, t)
+                bad = solve_group(p, group, t)
+            if bad > 0 or last:
+                _leave(lot, group, first, members, step, last)
+            if bad < WIDTH and not last:
+                move_group(p, group)
+            if bad > 0 or last:
+                going = _step_others(p, lot, group, first, members)
 
 
 @kernel
-def _enter(
-    p: Problem, lot: Lot, a: Floats, c: Floats, sines: Floats, first: int, members: int
-) -> None:
-    """Give each chain of a group a lane; lanes that are left follow the first of them."""
-    a[:, :] = 0.0
-    c[:, :] = 0.0
-    for j in range(WIDTH):
-        b = first + j if j < members else first
-        prepare(p, lot.f[b], lot.m[b])
-        fill_lane(p.n, lot.f[b], a, j)
-        put_lane(p.n, lot.f[b], lot.m[b], lot.progress[b], lot.pieces[b], a, c, j)
-        for q in range(sines.shape[1]):
-            sine = lot.sines[b, q]
-            sines[0, q, j], sines[1, q, j] = sine.amplitude, sine.frequency
-            sines[2, q, j] = sine.phase
-        if j >= members or lot.code[b] != RUNNING:
-            clear_lane(a, c, j)
+def _enter(lot: Lot, group: Group, b: int, j: int) -> None:
+    """Make chain b member j of a group."""
+    now, progress = lot.progress[b], lot.of_progress[b]
+    enter_member(group, j, lot.f[b], lot.m[b], now, progress, lot.pieces[b], lot.sines[b])
 
 
 @kernel
-def _fetch(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int, step: int) -> None:
-    """Read the state of the lanes whose step is not quiet; at the last step that is all of them."""
+def _leave(lot: Lot, group: Group, first: int, members: int, step: int, every: bool) -> None:
+    """Read the state of the members whose step is not quiet, or of all that go on."""
     for j in range(members):
-        b = first + j
-        if lot.code[b] != RUNNING:
-            continue
-        if step + 1 >= p.n_step:
-            leave(c, j)
-        if fits(c, j):
-            continue
-        fetch_lane(p.n, a, c, j, lot.f[b], lot.progress[b])
-        lot.progress[b].step = step
+        b, chain = first + j, group.chains[0]
+        chain.fits[j] = 0.0 if every else chain.fits[j]
+        if lot.code[b] == RUNNING and chain.fits[j] == 0.0:
+            fetch_member(group, j, lot.f[b], lot.of_progress[b])
+            now = lot.progress[b]
+            # a quiet step is one solve
+            now.solves += step - now.step
+            now.most_solves = max(now.most_solves, min(step - now.step, 1))
+            now.step = step
 
 
 @kernel
-def _others(p: Problem, lot: Lot, a: Floats, c: Floats, first: int, members: int) -> int:
-    """Make the step of the lanes in which it is not quiet; return how many chains go on."""
+def _step_others(p: Problem, lot: Lot, group: Group, first: int, members: int) -> int:
+    """Make the step of the members in which it is not quiet; return how many chains go on."""
     going = 0
     for j in range(members):
         b = first + j
-        if lot.code[b] == RUNNING and not fits(c, j):
+        if lot.code[b] == RUNNING and group.chains[0].fits[j] == 0.0:
             _one(p, lot, b)
-            lot.loud[b] += 1
-            put_lane(p.n, lot.f[b], lot.m[b], lot.progress[b], lot.pieces[b], a, c, j)
-            if lot.code[b] != RUNNING:
-                clear_lane(a, c, j)
+            if lot.code[b] == RUNNING:
+                _enter(lot, group, b, j)
+            else:
+                clear_member(group, j)
         if lot.code[b] == RUNNING:
             going += 1
     return going

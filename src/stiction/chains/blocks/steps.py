@@ -159,7 +159,7 @@ class _Lot:
 
     def solve(self) -> Block:
         """Step all chains and return what is told of them."""
-        from stiction.chains.blocks.lane_kernels import OF_CHAIN, OF_MASS, WIDTH
+        from stiction.chains.blocks.group_kernels import group_of
         from stiction.chains.blocks.step_kernels import RESTED, solve_steps
 
         lot, stack, t = self.lot, self.stack, self.request.t_start
@@ -170,9 +170,8 @@ class _Lot:
             lot.code[still], lot.rest_time[still] = RESTED, t
             lot.last[still, :, 0], lot.last[still, :, 3] = stack.x0[still], 0.0
             lot.sums[still, :2] = self.energy[still]
-        tables = np.zeros((stack.mass.shape[1] + 2, OF_MASS)), np.zeros((1, OF_CHAIN))
-        sines = np.zeros((3, stack.amplitude.shape[1], WIDTH))
-        solve_steps(self.problem, lot, *tables, sines)
+        group = group_of(stack.mass.shape[1], stack.amplitude.shape[1])
+        solve_steps(self.problem, lot, group)
         return self._block()
 
     def _block(self) -> Block:
@@ -214,15 +213,10 @@ class _Lot:
         return told.block(self._lines(told), sound, told.events + stops, np.full(m, t_end))
 
     def _stats(self) -> dict[str, Array]:
-        lot, p, now = self.lot, self.problem, self.lot.progress
-        steps = now["step"]
-        # a quiet step is one solve
-        quiet = steps - lot.loud
-        solves = now["solves"] + quiet
-        most = np.maximum(now["most_solves"], quiet > 0)
-        mean = np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)
-        missed = now["rescues"], now["misses"]
-        h = np.full(steps.size, p.h)
+        p, now = self.problem, self.lot.progress
+        steps, solves = now["step"], now["solves"]
+        h, mean = np.full(steps.size, p.h), np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)
+        most, missed = now["most_solves"], (now["rescues"], now["misses"])
         columns = steps, h, solves, solves, mean, most, *missed
         return dict(zip(_STATS, columns, strict=True))
 
@@ -264,12 +258,14 @@ def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
         sums=np.zeros((2, state.N_SUMS)),
         state=np.zeros((2, n, 0)),
     )
+    progress = state.Progress.table(m)
     lot = Lot(
         f=np.zeros((m, state.F_ROWS, n + 1)),
         m=np.zeros((m, state.M_ROWS, n + 1), np.int8),
         pieces=np.zeros(stack.piece_time.shape, state.LoadPiece.fields_type),
         sines=np.zeros(stack.amplitude.shape, state.Sine.fields_type),
-        progress=state.Progress.table(m),
+        progress=progress,
+        of_progress=progress.view(np.float64).reshape(m, -1),
         stick_bound=np.ascontiguousarray(stack.bound),
         saved=saved,
         code=np.zeros(m, np.int8),
@@ -280,7 +276,6 @@ def _tables(stack: Stack, p: Problem, request: Request, sides: Floats) -> Lot:
         seen=np.zeros((m, n, 3)),
         onset=np.full((m, n), np.nan),
         kinds=Kinds.table(m),
-        loud=np.zeros(m, np.int64),
         values=np.zeros((n, 5)),
         marks=np.zeros((n, 3), np.int32),
         lists=state.Listed.table(n + 1),
