@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.replay_kernels import Second, replay
-from stiction.chains.blocks.told import Kinds
 from stiction.chains.event_driven.state import (
     Events,
     Problem,
@@ -21,6 +20,7 @@ from stiction.chains.event_driven.state import (
     State,
 )
 from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.chains.outcome import Kinds
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
@@ -33,17 +33,17 @@ Ints = npt.NDArray[np.int64]
 class Many(NamedTuple):
     """The chains, see `Stack`; `rate` and `response` as in `Problem`, (m,) and (m, n)."""
 
-    mass: Floats
-    link_k: Floats
-    link_c: Floats
-    share: Floats
-    plate_k: Floats
-    normal: Floats
-    x0: Floats
-    v0: Floats
+    masses: Floats
+    link_stiffness: Floats
+    link_damping: Floats
+    load_shares: Floats
+    plate_springs: Floats
+    normal_forces: Floats
+    x_start: Floats
+    v_start: Floats
     mu_static: Floats
     mu_kinetic: Floats
-    belt: Floats
+    belt_speed: Floats
     plate_speed: Floats
     piece_time: Floats
     piece_offset: Floats
@@ -110,7 +110,7 @@ def solve_motions(
     Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
     """
     now = state.progress[0]
-    for b in range(many.mass.shape[0]):
+    for b in range(many.masses.shape[0]):
         q = _problem(p, many, b)
         _start(q, many, b, state, saved, events, s, span)
         first_modes(q, state)
@@ -138,13 +138,13 @@ def solve_motions(
 def _problem(p: Problem, many: Many, b: int) -> Problem:
     """Return the problem of chain b."""
     return Problem(
-        many.mass[b],
-        many.link_k[b],
-        many.link_c[b],
-        many.share[b],
-        many.plate_k[b],
+        many.masses[b],
+        many.link_stiffness[b],
+        many.link_damping[b],
+        many.load_shares[b],
+        many.plate_springs[b],
         many.plate_speed[b],
-        many.normal[b],
+        many.normal_forces[b],
         many.mu_static[b],
         many.mu_kinetic[b],
         p.law_start,
@@ -152,7 +152,7 @@ def _problem(p: Problem, many: Many, b: int) -> Problem:
         p.constant,
         p.jump,
         p.fitted,
-        many.belt[b],
+        many.belt_speed[b],
         many.piece_time[b],
         many.piece_offset[b],
         many.piece_rate[b],
@@ -196,7 +196,7 @@ def _start(
     state.x[:] = 0.0
     state.v[:] = 0.0
     for i in range(n):
-        state.x[i + 1], state.v[i + 1] = many.x0[b, i], many.v0[b, i]
+        state.x[i + 1], state.v[i + 1] = many.x_start[b, i], many.v_start[b, i]
         state.mode[i] = state.shown[i] = state.lead[i] = state.side[i] = state.band[i] = 0
         state.heat[i] = 0.0
         s.root[i] = s.touch[i] = s.length[i] = s.open[i] = np.inf

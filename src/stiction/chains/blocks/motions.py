@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
+from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.event_driven.run import Solver
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
+from stiction.chains.outcome import Kinds
 from stiction.chains.replay.compare import jumps_of
 from stiction.core.block import Block, Solve, ledger_of
 from stiction.core.run import Request
@@ -99,7 +99,7 @@ class _Crew:
         from stiction.chains.blocks.motion_kernels import solve_motions
 
         solver, request, m = self.solver, self.request, stack.members
-        raw = _raw(m, stack.mass.shape[1])
+        raw = _raw(m, stack.masses.shape[1])
         many = _many(stack)
         most = min(_MOST_STEPS, solver.most_steps), self.method.max_events
         solve_motions(
@@ -150,16 +150,17 @@ def _many(stack: Stack) -> Many:
     """Return the chains as kernels read them; the rates are those of `EventDriven` alone."""
     from stiction.chains.blocks.motion_kernels import Many
 
-    k, c, m = stack.link_k, stack.link_c, stack.mass
-    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_k) / m, axis=1))
+    k, c, m = stack.link_stiffness, stack.link_damping, stack.masses
+    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_springs) / m, axis=1))
     damp = np.max(2.0 * (c[:, :-1] + c[:, 1:]) / m, axis=1)
     rate = stiff + damp + 0.0
     rate[rate == 0.0] = 1.0
-    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_k) / m) + (c[:, :-1] + c[:, 1:]) / m
+    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_springs) / m) + (c[:, :-1] + c[:, 1:]) / m
     response = 1.0 / np.maximum(way, np.finfo(float).tiny)
-    fields = [f.name for f in dataclasses.fields(stack) if f.name not in ("chain", "sound")]
-    given = {name: np.ascontiguousarray(getattr(stack, name)) for name in fields}
-    return Many(**given, rate=rate, response=response)
+    p, names = stack.load, Many._fields[: Many._fields.index("piece_time")]
+    load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
+    given = (getattr(stack, name) for name in names)
+    return Many._make((*given, *load, rate, response))
 
 
 def _raw(m: int, n: int) -> Raw:

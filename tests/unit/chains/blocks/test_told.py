@@ -7,7 +7,8 @@ import pytest
 
 import stiction as st
 from stiction.chains.blocks.stack import stack_of
-from stiction.chains.blocks.told import Kinds, Told
+from stiction.chains.blocks.told import Told
+from stiction.chains.outcome import Kinds
 from stiction.core.block import ledger_of
 
 
