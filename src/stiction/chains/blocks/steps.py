@@ -1,4 +1,4 @@
-"""Blocks of chains that `ThetaStepper` solves in one call, and what is told of them."""
+"""Blocks of chains that `ThetaStepper` solves in one call, and what is reported of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from stiction.chains.audit import (
     stick_line,
     stick_shares,
 )
+from stiction.chains.blocks.outcome import Outcomes, in_parts, named, onsets
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Told, in_parts, named, onsets
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import Kinds
@@ -208,7 +208,7 @@ class _Lot:
         now, saved = lot.work.progress, lot.saved
         stops = np.isfinite(lot.rest_time) & (now["slipping"] == 0)
         stops &= now["rest_since"] <= lot.rest_time
-        told = Told(
+        outcomes = Outcomes(
             stack=stack,
             t_start=p.t_start,
             x=saved.x,
@@ -226,7 +226,7 @@ class _Lot:
         done = (lot.code == ENDED) | rested
         sound = stack.sound & self.alike & done & (now["events"] < self.method.max_events)
         reached = np.full(stack.members, p.t_end)
-        return told.block(self._lines(told), sound, told.events + stops, reached)
+        return outcomes.block(self._lines(outcomes), sound, outcomes.events + stops, reached)
 
     def _stats(self) -> dict[str, Array]:
         p, now = self.problem, self.lot.work.progress
@@ -236,22 +236,22 @@ class _Lot:
         columns = steps, h, solves, solves, mean, most, *missed
         return dict(zip(_STATS, columns, strict=True))
 
-    def _lines(self, told: Told) -> list[Line]:
+    def _lines(self, outcomes: Outcomes) -> list[Line]:
         """Return the lines of the audit of exact theta schemes."""
-        stack, e, now = self.stack, told.energy, self.lot.work.progress
+        stack, e, now = self.stack, outcomes.energy, self.lot.work.progress
         times = np.repeat(self.request.save[None], stack.members, axis=0)
         rounding = rounding_of_steps(
             (stack.link_stiffness.max(axis=1) + stack.plate_springs.max(axis=1))[:, None],
-            np.abs(told.x).max(axis=2),
+            np.abs(outcomes.x).max(axis=2),
             np.abs(stack.load_at(times)),
             self.lot.work.masses.inertia[:, :-1].max(axis=1)[:, None],
-            np.abs(told.v).max(axis=2),
+            np.abs(outcomes.v).max(axis=2),
         )
         bound = stack.stick_bound[:, None] + rounding[:, :, None]
-        share = stick_shares(told.friction, told.mode, bound)
+        share = stick_shares(outcomes.friction, outcomes.mode, bound)
         return [
             *step_lines(now["worst"], now["misses"]),
             *energy_lines(e.imbalance_rel, now["given"], e.scale),
             stick_line(share.max(axis=(1, 2))),
-            mode_line(now["against"], np.abs(told.v).max(axis=(1, 2))),
+            mode_line(now["against"], np.abs(outcomes.v).max(axis=(1, 2))),
         ]

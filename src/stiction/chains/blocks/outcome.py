@@ -1,4 +1,4 @@
-"""What is told of many chains at once: the audit, the ledger and the quantities of their runs.
+"""What is reported of many chains at once: the audit, the ledger and the quantities of their runs.
 
 Each number is made by the same operations in the same order as for one run (`chains.outcome`,
 `event_driven.losses`, `results.ledger`), so it is the same to the last bit.
@@ -22,7 +22,7 @@ from stiction.core.block import Block, Energies
 from stiction.core.ledger import COLUMNS
 from stiction.numerics.arrays import Table
 
-__all__ = ["Told", "in_parts", "named", "onsets"]
+__all__ = ["Outcomes", "in_parts", "named", "onsets"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -48,7 +48,7 @@ def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
 
 
 def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
-    """Return what is told of m chains, solved so many at a time; none is sound without a stack."""
+    """Return the results of m chains, solved so many at a time; none is sound without a stack."""
     if stack is None:
         none = np.zeros(m, bool)
         return Block(none, none, none, none, {})
@@ -71,7 +71,7 @@ def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Outcomes:
     """What kernels found of m chains.
 
     Parameters
