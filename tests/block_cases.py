@@ -41,15 +41,47 @@ def check_block(blocks_of, chain, method, path, values, more=()):
     path : of the field that has the values, from the chain on
     more : names of results beside NAMES
     """
-    names = [n for n in (*NAMES, *more) if chain.law.has_jump or n != "stick_above_kinetic"]
+    names = names_of(chain, more)
+    block = blocks_of(chain, method, REQUEST, [path], names)([values])
+    return check_runs(block, single_runs(chain, method, path, values), names)
+
+
+def check_sizes_and_orders(blocks_of, chain, method, path, values, more=()):
+    """Compare blocks of 1, 2, 7 and all members, and all in other orders, with single runs.
+
+    Returns (sound, doubtful) of each of these blocks.
+    """
+    names = names_of(chain, more)
+    runs = single_runs(chain, method, path, values)
+    solve = blocks_of(chain, method, REQUEST, [path], names)
+    every = np.arange(values.size)
+    shuffled = np.random.default_rng(1).permutation(every)
+    counts = {}
+    for name, members in (
+        *((f"the last {size}", every[-size:]) for size in (1, 2, 7)),
+        ("all", every),
+        ("reversed", every[::-1]),
+        ("shuffled", shuffled),
+    ):
+        block = solve([np.ascontiguousarray(values[members])])
+        counts[name] = check_runs(block, [runs[k] for k in members], names)
+    return counts
+
+
+def names_of(chain, more):
+    """Return the names of all results that chains of this kind have."""
+    return [n for n in (*NAMES, *more) if chain.law.has_jump or n != "stick_above_kinetic"]
+
+
+def single_runs(chain, method, path, values):
+    """Return the run of each member by itself."""
     runs = []
     for value in values.tolist():
         law = dataclasses.replace(chain.law, **{path[1]: value}) if path[0] == "law" else chain.law
         other = {} if path[0] == "law" else {path[0]: value}
         one = dataclasses.replace(chain, law=law, **other)
         runs.append(st.solve(one, method, SPAN, save=2, throw=False))
-    block = blocks_of(chain, method, REQUEST, [path], names)([values])
-    return check_runs(block, runs, names)
+    return runs
 
 
 def check_runs(block, runs, names):

@@ -19,9 +19,10 @@ from stiction.core.events import EventLog
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run, Variable
 from stiction.errors import Status
+from stiction.numerics.arrays import Struct
 from stiction.numerics.shown import counted
 
-__all__ = ["ChainHistory", "LateEvents", "RawEvents", "build_run"]
+__all__ = ["ChainHistory", "Kinds", "LateEvents", "RawEvents", "build_run"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,6 +35,14 @@ _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
 # events whose names are made at a time
 _PART = 16_384
+
+
+class Kinds(Struct):
+    """Numbers of events: masses that began to slip, came to rest, and turned round."""
+
+    slip: int
+    stick: int
+    reverse: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,10 +118,10 @@ def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch
 
     monkeypatch.setattr(compare, "_LIMIT", -1.0)
 
-    def lines(told):
-        return [Line("replay_agrees", np.ones(told.stop.size), -1.0)]
+    def lines(outcomes):
+        return [Line("replay_agrees", np.ones(outcomes.stop.size), -1.0)]
 
-    monkeypatch.setattr(motions.Told, "lines", lines)
+    monkeypatch.setattr(motions.Outcomes, "lines", lines)
     sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), keep="final.x")
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
     check_same(blocks, alone)

@@ -6,13 +6,12 @@ several calls of these kernels, or is looked at by people, is left to runs of si
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.blocks.replay_kernels import Second, replay
-from stiction.chains.blocks.told import Kinds
 from stiction.chains.event_driven.state import (
     Events,
     Problem,
@@ -21,10 +20,11 @@ from stiction.chains.event_driven.state import (
     State,
 )
 from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.chains.outcome import Kinds
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["Many", "Told", "solve_motions"]
+__all__ = ["Many", "Records", "solve_motions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,17 +33,17 @@ Ints = npt.NDArray[np.int64]
 class Many(NamedTuple):
     """The chains, see `Stack`; `rate` and `response` as in `Problem`, (m,) and (m, n)."""
 
-    mass: Floats
-    link_k: Floats
-    link_c: Floats
-    share: Floats
-    plate_k: Floats
-    normal: Floats
-    x0: Floats
-    v0: Floats
+    masses: Floats
+    link_stiffness: Floats
+    link_damping: Floats
+    load_shares: Floats
+    plate_springs: Floats
+    normal_forces: Floats
+    x_start: Floats
+    v_start: Floats
     mu_static: Floats
     mu_kinetic: Floats
-    belt: Floats
+    belt_speed: Floats
     plate_speed: Floats
     piece_time: Floats
     piece_offset: Floats
@@ -55,12 +55,11 @@ class Many(NamedTuple):
     response: Floats
 
 
-class Told(NamedTuple):
-    """What is told of each motion.
+class Records(NamedTuple):
+    """What is recorded of each motion.
 
     done : (m,) 1 where it came to its end and nothing was left undecided
-    x, v, mode, friction, heat : (m, 2, n) at the start and at the end
-    sums : (m, 2, 4) kinetic and stored energy, work, heat in dampers
+    saved : as of one motion, with a row for each; the start and the end
     given : (m,) heat that friction gave back in steps [J]
     onset : (m, n) time of the first event in which each mass slips, NaN for none
     rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
@@ -71,12 +70,7 @@ class Told(NamedTuple):
     """
 
     done: npt.NDArray[np.int8]
-    x: Floats
-    v: Floats
-    mode: npt.NDArray[np.int8]
-    friction: Floats
-    heat: Floats
-    sums: Floats
+    saved: Saved
     given: Floats
     onset: Floats
     rest: Floats
@@ -90,31 +84,30 @@ def solve_motions(
     p: Problem,
     many: Many,
     state: State,
-    saved: Saved,
     events: Events,
     s: Scratch,
     second: Second,
-    told: Told,
+    records: Records,
     span: tuple[float, float],
     most: tuple[int, int],
 ) -> None:
-    """Solve every motion from the start of its chain and write what is told of it.
+    """Solve every motion from the start of its chain and write what is recorded of it.
 
     Parameters
     ----------
     p : what the chains have in common; its other numbers are not read
-    state, saved, events, s, second : work space of one chain; `saved` has two rows
+    state, events, s, second : work space of one chain
     span : start and end [s]
     most : steps and events beyond which a chain is left to itself
 
     Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
     """
     now = state.progress[0]
-    for b in range(many.mass.shape[0]):
-        q = _problem(p, many, b)
-        _start(q, many, b, state, saved, events, s, span)
+    for b in range(many.masses.shape[0]):
+        q, saved = _problem(p, many, b), _saved_of(records.saved, b)
+        _start(q, many, b, state, events, s, span)
         first_modes(q, state)
-        told.rest[b, :] = np.nan
+        records.rest[b, :] = np.nan
         at_rest = -1
         code = ALL_STUCK
         while code == ALL_STUCK and now.steps < most[0]:
@@ -123,28 +116,28 @@ def solve_motions(
             if code == ALL_STUCK:
                 now.rest_seen = 1
                 at_rest = now.events
-                _note_rest(state, told.rest, b)
+                _note_rest(state, records.rest, b)
         if at_rest != now.events:
             # what moved afterwards did not rest for good
-            told.rest[b, :] = np.nan
+            records.rest[b, :] = np.nan
         good = code == DONE and (now.touch_rows == 0)
-        told.done[b] = 1 if good else 0
+        records.done[b] = 1 if good else 0
         if good:
-            _tell(state, saved, events, told, b)
-            replay(q, state, saved, events, second, told.replayed, b)
+            _record(state, events, records, b)
+            replay(q, state, saved, events, second, records.replayed, b)
 
 
 @kernel
 def _problem(p: Problem, many: Many, b: int) -> Problem:
     """Return the problem of chain b."""
     return Problem(
-        many.mass[b],
-        many.link_k[b],
-        many.link_c[b],
-        many.share[b],
-        many.plate_k[b],
+        many.masses[b],
+        many.link_stiffness[b],
+        many.link_damping[b],
+        many.load_shares[b],
+        many.plate_springs[b],
         many.plate_speed[b],
-        many.normal[b],
+        many.normal_forces[b],
         many.mu_static[b],
         many.mu_kinetic[b],
         p.law_start,
@@ -152,7 +145,7 @@ def _problem(p: Problem, many: Many, b: int) -> Problem:
         p.constant,
         p.jump,
         p.fitted,
-        many.belt[b],
+        many.belt_speed[b],
         many.piece_time[b],
         many.piece_offset[b],
         many.piece_rate[b],
@@ -175,13 +168,20 @@ def _problem(p: Problem, many: Many, b: int) -> Problem:
     )
 
 
+@kernel(views=True)
+def _saved_of(many: Any, b: int) -> Saved:
+    """Return the saved states of chain b."""
+    sums = many.kinetic[b], many.stored[b], many.work[b], many.viscous[b]
+    x, v, mode, friction = many.x[b], many.v[b], many.mode[b], many.friction[b]
+    return Saved(many.time, x, v, mode, friction, *sums, many.heat[b])
+
+
 @kernel
 def _start(
     p: Problem,
     many: Many,
     b: int,
     state: State,
-    saved: Saved,
     events: Events,
     s: Scratch,
     span: tuple[float, float],
@@ -196,7 +196,7 @@ def _start(
     state.x[:] = 0.0
     state.v[:] = 0.0
     for i in range(n):
-        state.x[i + 1], state.v[i + 1] = many.x0[b, i], many.v0[b, i]
+        state.x[i + 1], state.v[i + 1] = many.x_start[b, i], many.v_start[b, i]
         state.mode[i] = state.shown[i] = state.lead[i] = state.side[i] = state.band[i] = 0
         state.heat[i] = 0.0
         s.root[i] = s.touch[i] = s.length[i] = s.open[i] = np.inf
@@ -208,7 +208,6 @@ def _start(
     s.bernstein[:, :] = 0.0
     for row in (s.load, s.work, s.viscous, s.fit, s.poly, s.norm, s.xs, s.vs):
         row[:] = 0.0
-    saved.time[0], saved.time[1] = span
     events.track.filled[0] = 0
 
 
@@ -222,34 +221,25 @@ def _note_rest(state: State, rest: Floats, b: int) -> None:
 
 
 @kernel
-def _tell(state: State, saved: Saved, events: Events, told: Told, b: int) -> None:
-    """Write what is told of a motion that came to its end."""
+def _record(state: State, events: Events, records: Records, b: int) -> None:
+    """Write what is recorded of a motion that came to its end."""
     now = state.progress[0]
-    n = state.mode.size
-    for row in range(2):
-        for i in range(n):
-            told.x[b, row, i], told.v[b, row, i] = saved.x[row, i], saved.v[row, i]
-            told.mode[b, row, i] = saved.mode[row, i]
-            told.friction[b, row, i] = saved.friction[row, i]
-            told.heat[b, row, i] = saved.heat[row, i]
-        told.sums[b, row, 0], told.sums[b, row, 1] = saved.kinetic[row], saved.stored[row]
-        told.sums[b, row, 2], told.sums[b, row, 3] = saved.work[row], saved.viscous[row]
-    told.given[b] = now.given
-    kinds = told.kinds[b]
+    records.given[b] = now.given
+    kinds = records.kinds[b]
     kinds.slip = kinds.stick = kinds.reverse = 0
-    told.onset[b, :] = np.nan
+    records.onset[b, :] = np.nan
     for e in range(now.events):
         i = events.mass[e]
         if events.before[e] == 0:
             kinds.slip += 1
-            if np.isnan(told.onset[b, i]):
-                told.onset[b, i] = events.time[e]
+            if np.isnan(records.onset[b, i]):
+                records.onset[b, i] = events.time[e]
         elif events.after[e] == 0:
             kinds.stick += 1
         else:
             kinds.reverse += 1
-    told.counts[b, 0] = now.steps
-    told.counts[b, 1] = now.expansions
-    told.counts[b, 2] = now.touches
+    records.counts[b, 0] = now.steps
+    records.counts[b, 1] = now.expansions
+    records.counts[b, 2] = now.touches
     # both rows were written: a run that came to its end has no other
-    told.done[b] = 1 if now.saved == 2 else 0
+    records.done[b] = 1 if now.saved == 2 else 0

@@ -1,27 +1,26 @@
-"""Blocks of chains that `EventDriven` solves in one call, and what is told of them."""
+"""Blocks of chains that `EventDriven` solves in one call, and what is reported of them."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.blocks.outcome import Outcomes, in_parts, named, onsets
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.blocks.told import Kinds, Told, in_parts, named, onsets
-from stiction.chains.event_driven.run import Solver
+from stiction.chains.event_driven.run import Solver, saved_states
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
+from stiction.chains.outcome import Kinds
 from stiction.chains.replay.compare import jumps_of
 from stiction.core.block import Block, Solve, ledger_of
 from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.chains.blocks.motion_kernels import Many
-    from stiction.chains.blocks.motion_kernels import Told as Raw
+    from stiction.chains.blocks.motion_kernels import Many, Records
     from stiction.chains.blocks.replay_kernels import Second
     from stiction.chains.methods import EventDriven
 
@@ -34,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 _MOST_MASSES = 100
 # beyond so many steps a run is judged on its way, which runs of single chains do
 _MOST_STEPS = 10_000
-# numbers that are told of the members of one call, and those that describe them
+# numbers that are reported of the members of one call, and those that describe them
 _MOST_NUMBERS = 4_000_000
 _ROOM_FOR_TERMS = 512
 _NAMES = ("steps", "expansions", "touches")
@@ -95,18 +94,17 @@ class _Crew:
         self.second = _second(max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size)
 
     def solve(self, stack: Stack) -> Block:
-        """Return what is told of all members."""
+        """Return what is reported of all members."""
         from stiction.chains.blocks.motion_kernels import solve_motions
 
         solver, request, m = self.solver, self.request, stack.members
-        raw = _raw(m, stack.mass.shape[1])
+        raw = _raw(m, stack.masses.shape[1], request.save)
         many = _many(stack)
         most = min(_MOST_STEPS, solver.most_steps), self.method.max_events
         solve_motions(
             solver.problem,
             many,
             solver.state,
-            solver.saved,
             solver.events,
             solver.scratch,
             self.second,
@@ -116,25 +114,26 @@ class _Crew:
         )
         return self._block(stack, raw)
 
-    def _block(self, stack: Stack, raw: Raw) -> Block:
+    def _block(self, stack: Stack, raw: Records) -> Block:
         """Judge the members as the audit does, and name their results."""
-        m, t_end = stack.members, self.request.t_end
+        m, t_end, saved = stack.members, self.request.t_end, raw.saved
+        sums = saved.kinetic, saved.stored, saved.work, saved.viscous
         rests = np.isfinite(raw.rest[:, -1]) & (raw.done == 1)
         stop = np.full(m, np.nan)
         if rests.any():
             found = stack.rests_for_good(raw.rest[:, -1], raw.rest[:, :-1])
             stop[rests & found] = raw.rest[rests & found, -1]
-        told = Told(
+        outcomes = Outcomes(
             stack=stack,
             t_start=self.request.t_start,
-            x=raw.x,
-            v=raw.v,
-            mode=raw.mode,
-            friction=raw.friction,
+            x=saved.x,
+            v=saved.v,
+            mode=saved.mode,
+            friction=saved.friction,
             onset=onsets(stack, raw.onset, self.request.t_start),
             stop=stop,
             kinds=raw.kinds,
-            energy=ledger_of(raw.sums, raw.heat),
+            energy=ledger_of(np.stack(sums, axis=2), saved.heat),
             given=raw.given,
             stats={
                 **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
@@ -143,36 +142,34 @@ class _Crew:
             replayed=raw.replayed if self.solver.events.track.time.size else None,
         )
         sound = stack.sound & (raw.done == 1)
-        return told.block(told.lines(), sound, told.events + np.isfinite(stop), np.full(m, t_end))
+        return outcomes.block(
+            outcomes.lines(), sound, outcomes.events + np.isfinite(stop), np.full(m, t_end)
+        )
 
 
 def _many(stack: Stack) -> Many:
     """Return the chains as kernels read them; the rates are those of `EventDriven` alone."""
     from stiction.chains.blocks.motion_kernels import Many
 
-    k, c, m = stack.link_k, stack.link_c, stack.mass
-    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_k) / m, axis=1))
+    k, c, m = stack.link_stiffness, stack.link_damping, stack.masses
+    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_springs) / m, axis=1))
     damp = np.max(2.0 * (c[:, :-1] + c[:, 1:]) / m, axis=1)
     rate = stiff + damp + 0.0
     rate[rate == 0.0] = 1.0
-    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_k) / m) + (c[:, :-1] + c[:, 1:]) / m
+    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_springs) / m) + (c[:, :-1] + c[:, 1:]) / m
     response = 1.0 / np.maximum(way, np.finfo(float).tiny)
-    fields = [f.name for f in dataclasses.fields(stack) if f.name not in ("chain", "sound")]
-    given = {name: np.ascontiguousarray(getattr(stack, name)) for name in fields}
-    return Many(**given, rate=rate, response=response)
+    p, names = stack.load, Many._fields[: Many._fields.index("piece_time")]
+    load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
+    given = (getattr(stack, name) for name in names)
+    return Many._make((*given, *load, rate, response))
 
 
-def _raw(m: int, n: int) -> Raw:
-    from stiction.chains.blocks.motion_kernels import Told as Raw
+def _raw(m: int, n: int, save: Floats) -> Records:
+    from stiction.chains.blocks.motion_kernels import Records
 
-    return Raw(
+    return Records(
         done=np.zeros(m, np.int8),
-        x=np.zeros((m, 2, n)),
-        v=np.zeros((m, 2, n)),
-        mode=np.zeros((m, 2, n), np.int8),
-        friction=np.zeros((m, 2, n)),
-        heat=np.zeros((m, 2, n)),
-        sums=np.zeros((m, 2, 4)),
+        saved=saved_states(n, save, (m,)),
         given=np.zeros(m),
         onset=np.full((m, n), np.nan),
         rest=np.full((m, n + 1), np.nan),

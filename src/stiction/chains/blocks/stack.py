@@ -37,6 +37,7 @@ _RULES = {
     "plate_speed": "finite",
 }
 _SINGLE = ("gravity", "belt_speed", "plate_speed")
+_OF_LOAD = ("time", "offset", "rate", "amplitude", "angular_frequency", "phase")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,63 +48,58 @@ class Stack:
     ----------
     chain : what they have in common
     sound : (m,) whether the values of a member make a chain; of others the numbers mean nothing
-    mass, share, plate_k, normal, x0, v0 : (m, n)
+    masses, load_shares, plate_springs, normal_forces, x_start, v_start : (m, n)
     mu_static, mu_kinetic : (m, n) coefficients of friction [1]
-    link_k, link_c : (m, n + 1)
-    belt, plate_speed : (m,)
-    piece_time, piece_offset, piece_rate : (m, pieces) of the load
-    amplitude, frequency, phase : (m, sines) of the load
+    link_stiffness, link_damping : (m, n + 1)
+    belt_speed, plate_speed : (m,)
+    load : its arrays have a row for each member
     """
 
     chain: Chain
     sound: Flags
-    mass: Floats
-    link_k: Floats
-    link_c: Floats
-    share: Floats
-    plate_k: Floats
-    normal: Floats
-    x0: Floats
-    v0: Floats
+    masses: Floats
+    link_stiffness: Floats
+    link_damping: Floats
+    load_shares: Floats
+    plate_springs: Floats
+    normal_forces: Floats
+    x_start: Floats
+    v_start: Floats
     mu_static: Floats
     mu_kinetic: Floats
-    belt: Floats
+    belt_speed: Floats
     plate_speed: Floats
-    piece_time: Floats
-    piece_offset: Floats
-    piece_rate: Floats
-    amplitude: Floats
-    frequency: Floats
-    phase: Floats
+    load: Pieces
 
     @property
     def members(self) -> int:
         """How many chains there are."""
-        return len(self.mass)
+        return len(self.masses)
 
     @property
-    def bound(self) -> Floats:
+    def stick_bound(self) -> Floats:
         """(m, n) largest friction force each contact carries at rest [N]."""
-        return self.mu_static * self.normal
+        return self.mu_static * self.normal_forces
 
     def part(self, rows: slice) -> Stack:
         """Return some of the chains."""
-        fields = [f.name for f in dataclasses.fields(self) if f.name != "chain"]
-        return dataclasses.replace(self, **{name: getattr(self, name)[rows] for name in fields})
+        fields = [f.name for f in dataclasses.fields(self) if f.name not in ("chain", "load")]
+        load = {name: getattr(self.load, name)[rows] for name in _OF_LOAD}
+        some = {name: getattr(self, name)[rows] for name in fields}
+        return dataclasses.replace(self, load=dataclasses.replace(self.load, **load), **some)
 
     def load_at(self, t: Floats) -> Floats:
         """Return the load [N] of each member at its own times `t` (m, ...), as `Pieces.at` does.
 
         Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
         """
-        rows = np.arange(self.members).reshape(-1, *(1,) * (t.ndim - 1))
+        p, rows = self.load, np.arange(self.members).reshape(-1, *(1,) * (t.ndim - 1))
         with np.errstate(invalid="ignore"):
-            later = self.piece_time[:, None, :] <= t.reshape(self.members, -1, 1)
+            later = p.time[:, None, :] <= t.reshape(self.members, -1, 1)
             j = np.maximum(later.sum(axis=2).reshape(t.shape) - 1, 0)
-            f = self.piece_offset[rows, j]
-            f = f + self.piece_rate[rows, j] * (t - self.piece_time[rows, j])
-            for q in range(self.amplitude.shape[1]):
-                a, w, phase = (c[rows, q] for c in (self.amplitude, self.frequency, self.phase))
+            f = p.offset[rows, j] + p.rate[rows, j] * (t - p.time[rows, j])
+            for q in range(p.amplitude.shape[1]):
+                a, w, phase = (c[rows, q] for c in (p.amplitude, p.angular_frequency, p.phase))
                 f = f + a * np.sin(w * t + phase)
         return np.asarray(f)
 
@@ -112,13 +108,11 @@ class Stack:
 
         As `Load.bounds_after`, to the last bit.
         """
-        later = self.piece_time > t[:, None]
-        times = np.concatenate([np.where(later, self.piece_time, t[:, None]), t[:, None]], axis=1)
-        none = np.zeros((self.members, 0))
-        straight = dataclasses.replace(self, amplitude=none, frequency=none, phase=none)
-        values = straight.load_at(times)
-        swing = np.abs(self.amplitude).sum(axis=1)
-        last = self.piece_rate[:, -1]
+        p, none = self.load, np.zeros((self.members, 0))
+        times = np.concatenate([np.maximum(p.time, t[:, None]), t[:, None]], axis=1)
+        load = dataclasses.replace(p, amplitude=none, angular_frequency=none, phase=none)
+        values = dataclasses.replace(self, load=load).load_at(times)
+        swing, last = np.abs(p.amplitude).sum(axis=1), p.rate[:, -1]
         low = np.where(last < 0.0, -np.inf, values.min(axis=1) - swing)
         high = np.where(last > 0.0, np.inf, values.max(axis=1) + swing)
         return low, high
@@ -134,9 +128,9 @@ class Stack:
         ends = np.zeros((self.members, 1))
         stretch = np.diff(np.concatenate([ends, x, ends], axis=1), axis=1)
         rate = np.diff(np.concatenate([ends, v, ends], axis=1), axis=1)
-        tension = self.link_k * stretch + self.link_c * rate
-        plate = self.plate_k * ((self.plate_speed * t)[:, None] - x)
-        push = self.share * self.load_at(t)[:, None]
+        tension = self.link_stiffness * stretch + self.link_damping * rate
+        plate = self.plate_springs * ((self.plate_speed * t)[:, None] - x)
+        push = self.load_shares * self.load_at(t)[:, None]
         return np.asarray(np.diff(tension, axis=1) + push + plate)
 
     def rests_for_good(self, t: Floats, x: Floats) -> Flags:
@@ -146,22 +140,22 @@ class Stack:
 
         Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
         """
-        ride = np.repeat(self.belt[:, None], x.shape[1], axis=1)
+        ride = np.repeat(self.belt_speed[:, None], x.shape[1], axis=1)
         edge = np.zeros((self.members, 1))
-        moving = (self.belt != 0.0) | (self.plate_speed != 0.0)
+        moving = (self.belt_speed != 0.0) | (self.plate_speed != 0.0)
         stretch = np.diff(np.concatenate([edge, ride, edge], axis=1), axis=1)
-        pull = np.diff(self.link_k * stretch, axis=1)
-        pull += self.plate_k * (self.plate_speed[:, None] - ride)
+        pull = np.diff(self.link_stiffness * stretch, axis=1)
+        pull += self.plate_springs * (self.plate_speed[:, None] - ride)
         rests = ~(moving & pull.any(axis=1))
-        loaded = self.share != 0.0
-        bound, extremes = self.bound, self.bounds_after(t)
+        loaded = self.load_shares != 0.0
+        bound, extremes = self.stick_bound, self.bounds_after(t)
         endless = np.isinf(extremes[0]) | np.isinf(extremes[1])
         rests &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
         drive, now = self.drive(t, x, ride), self.load_at(t)
         for extreme in extremes:
             change = (extreme - now)[:, None]
             with np.errstate(invalid="ignore"):
-                push = np.where(loaded, drive + self.share * change, drive)
+                push = np.where(loaded, drive + self.load_shares * change, drive)
                 rests &= ~(np.abs(push) > bound * (1.0 + 1e-12)).any(axis=1)
         return np.asarray(rests)
 
@@ -169,16 +163,16 @@ class Stack:
         """Return `Chain.critical_force` of every member (m, n); NaN where it is not known."""
         alike = (
             self.chain.supports == "left"
-            and not self.share[:, :-1].any()
-            and bool((self.share[:, -1] == 1.0).all())
+            and not self.load_shares[:, :-1].any()
+            and bool((self.load_shares[:, -1] == 1.0).all())
         )
-        found = np.full_like(self.mass, np.nan)
+        found = np.full_like(self.masses, np.nan)
         if not alike:
             return found
-        known = ~self.plate_k.any(axis=1) & (self.belt == 0.0)
+        known = ~self.plate_springs.any(axis=1) & (self.belt_speed == 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
-            carried = np.cumsum(self.bound[:, ::-1], axis=1)[:, ::-1]
-            stored = self.link_k[:, :-1] * np.diff(self.x0, axis=1, prepend=0.0)
+            carried = np.cumsum(self.stick_bound[:, ::-1], axis=1)[:, ::-1]
+            stored = self.link_stiffness[:, :-1] * np.diff(self.x_start, axis=1, prepend=0.0)
             force = np.maximum.accumulate((carried + stored)[:, ::-1], axis=1)[:, ::-1]
         known &= np.isfinite(force).all(axis=1)
         found[known] = force[known]
@@ -258,19 +252,19 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
     made = Stack(
         chain=chain,
         sound=sound,
-        mass=full["mass"],
-        link_k=full["stiffness"],
-        link_c=full["damping"],
-        share=np.repeat(chain.load_shares[None], m, axis=0),
-        plate_k=full["plate_stiffness"],
-        normal=full["normal_force"],
-        x0=full["x0"],
-        v0=full["v0"],
+        masses=full["mass"],
+        link_stiffness=full["stiffness"],
+        link_damping=full["damping"],
+        load_shares=np.repeat(chain.load_shares[None], m, axis=0),
+        plate_springs=full["plate_stiffness"],
+        normal_forces=full["normal_force"],
+        x_start=full["x0"],
+        v_start=full["v0"],
         mu_static=friction[0],
         mu_kinetic=friction[1],
-        belt=full["belt_speed"],
+        belt_speed=full["belt_speed"],
         plate_speed=full["plate_speed"],
-        **load,
+        load=load,
     )
     sound &= _finite(made)
     return made
@@ -286,14 +280,14 @@ def _passes(rule: str, values: Floats) -> Flags:
 def _finite(made: Stack) -> Flags:
     """Return (m,) whether numbers are finite together, as `Chain` demands of them."""
     with np.errstate(all="ignore"):
-        k, c, m = made.link_k, made.link_c, made.mass
+        k, c, m = made.link_stiffness, made.link_damping, made.masses
         derived = (
-            made.normal,
-            made.bound,
-            (k[:, :-1] + k[:, 1:] + made.plate_k) / m,
+            made.normal_forces,
+            made.stick_bound,
+            (k[:, :-1] + k[:, 1:] + made.plate_springs) / m,
             (c[:, :-1] + c[:, 1:]) / m,
-            m * made.v0**2,
-            (k[:, :-1] + k[:, 1:]) * made.x0**2,
+            m * made.v_start**2,
+            (k[:, :-1] + k[:, 1:]) * made.x_start**2,
         )
         return np.asarray(np.isfinite(np.concatenate(derived, axis=1)).all(axis=1))
 
@@ -322,36 +316,24 @@ def _friction(
     return static, kinetic
 
 
-_OF_PIECES = {
-    "piece_time": "time",
-    "piece_offset": "offset",
-    "piece_rate": "rate",
-    "amplitude": "amplitude",
-    "frequency": "angular_frequency",
-    "phase": "phase",
-}
-
-
-def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> dict[str, Floats] | None:
+def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces | None:
     """Return the pieces and sines of all loads; None where some have more of them than others."""
     first = load.pieces()
-    if not fields:
-        return {
-            k: np.repeat(getattr(first, name)[None], m, axis=0) for k, name in _OF_PIECES.items()
-        }
-    made = {k: np.zeros((m, getattr(first, name).size)) for k, name in _OF_PIECES.items()}
-    for k in range(m):
+    made: dict[str, Any] = {}
+    for name in _OF_LOAD:
+        made[name] = np.repeat(getattr(first, name)[None], m, axis=0)
+    for k in range(m if fields else 0):
         other = _replaced(load, fields, k)
         if other is None:
             sound[k] = False
             continue
         pieces: Pieces = other.pieces()
-        for key, name in _OF_PIECES.items():
+        for name, rows in made.items():
             values = getattr(pieces, name)
-            if values.size != made[key].shape[1]:
+            if values.size != rows.shape[1]:
                 return None
-            made[key][k] = values
-    return made
+            rows[k] = values
+    return Pieces(**made)
 
 
 def _replaced(owner: Any, fields: dict[str, Array], k: int) -> Any:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["Solver", "refuse", "solve_event_driven"]
+__all__ = ["Solver", "refuse", "saved_states", "solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,7 +134,7 @@ class Solver:
         self.events = _events(chain.n_mass, _track(chain, method))
         self.scratch = _scratch(chain.n_mass, method.order)
         self.state = _start(chain, request)
-        self.saved = _saved(chain, request)
+        self.saved = saved_states(chain.n_mass, request.save)
         self.log = [Log(column[:0]) for column in self.events[:8]]
         self.trail = TrailKeeper(chain.n_mass)
         self.touches = Log(self.events.touch[:0])
@@ -480,21 +480,22 @@ def _start(chain: Chain, request: Request) -> State:
     )
 
 
-def _saved(chain: Chain, request: Request) -> Saved:
+def saved_states(n: int, save: Floats, many: tuple[int, ...] = ()) -> Saved:
+    """Return room for the states at the save times; of many chains there is a row for each."""
     from stiction.chains.event_driven import state as er
 
-    rows, n = request.save.size, chain.n_mass
+    rows = (*many, save.size)
     return er.Saved(
-        time=request.save.copy(),
-        x=np.empty((rows, n)),
-        v=np.empty((rows, n)),
-        mode=np.empty((rows, n), np.int8),
-        friction=np.empty((rows, n)),
+        time=save.copy(),
+        x=np.empty((*rows, n)),
+        v=np.empty((*rows, n)),
+        mode=np.empty((*rows, n), np.int8),
+        friction=np.empty((*rows, n)),
         kinetic=np.empty(rows),
         stored=np.empty(rows),
         work=np.empty(rows),
         viscous=np.empty(rows),
-        heat=np.empty((rows, n)),
+        heat=np.empty((*rows, n)),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.outcome import Kinds
 from stiction.chains.theta.state import Events
 from stiction.numerics.arrays import Integers, Matrix, Vector
 from stiction.numerics.jit import kernel, mode
@@ -63,11 +64,12 @@ def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | 
     """
     if sum(block.marks.shape[0] for block in blocks) < _MANY or mode() != "compiled":
         return None
-    made, onset = 0, np.full(n + 1, np.nan)
+    kinds, onset = Kinds.table(), np.full(n + 1, np.nan)
     time, modes = np.full(n + 1, -np.inf), np.zeros((2, n + 1), np.int8)
     for block in blocks:
-        made += count_joined(block, h, time, modes, onset)
-    return made, onset[:n]
+        count_joined(block, h, time, modes, onset, kinds[0])
+    every = kinds[0]
+    return every.slip + every.stick + every.reverse, onset[:n]
 
 
 def join_at_once(
@@ -142,8 +144,10 @@ def join(
 
 
 @kernel
-def count_joined(events: Events, h: float, time: Vector, modes: Marks, onset: Vector) -> int:
-    """Return how many events `join` would write.
+def count_joined(
+    events: Events, h: float, time: Vector, modes: Marks, onset: Vector, kinds: Kinds
+) -> None:
+    """Count the events that `join` would write.
 
     Parameters
     ----------
@@ -153,7 +157,6 @@ def count_joined(events: Events, h: float, time: Vector, modes: Marks, onset: Ve
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_counted_as_they_are_joined
     """
-    made = 0
     for row in range(events.marks.shape[0]):
         i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
         now = events.values[row, 0]
@@ -161,10 +164,17 @@ def count_joined(events: Events, h: float, time: Vector, modes: Marks, onset: Ve
             turned = modes[1, i] == 0 and after == -modes[0, i]
             arrested = modes[1, i] == -modes[0, i] and after == 0
             if turned or arrested:
+                # the two are one event, which ends as the second does
                 modes[0, i] = 0
+                kinds.reverse += 1 if turned else -1
+                kinds.stick -= 1 if turned else -1
                 continue
         time[i], modes[0, i], modes[1, i] = now, before, after
-        if before == 0 and np.isnan(onset[i]):
-            onset[i] = now
-        made += 1
-    return made
+        if before == 0:
+            kinds.slip += 1
+            if np.isnan(onset[i]):
+                onset[i] = now
+        elif after == 0:
+            kinds.stick += 1
+        else:
+            kinds.reverse += 1

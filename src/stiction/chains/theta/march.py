@@ -57,8 +57,10 @@ class March:
         self.calls = callbacks(chain, scheme)
         self.law = make_law(chain, request, scheme)
         self.problem: Problem = make_problem(chain, request, scheme, self.calls, self.law)
-        self.work: Work = make_work(chain, self.problem, self.law)
-        self.saved: Saved = make_saved(chain, request)
+        self.work: Work = make_work(
+            chain, chain.load.pieces(), chain.friction.mu_kinetic, self.problem, self.law.rows
+        )
+        self.saved: Saved = make_saved(chain, chain.law, request.save)
         rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
         # the last is written to; the others are full and stay where they are
         self._blocks: tuple[Events, ...] = (_block(rows, 0),)

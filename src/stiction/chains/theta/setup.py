@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.loads import Pieces
 from stiction.chains.model import Chain
 from stiction.core.run import Request
 from stiction.errors import ModelError
+from stiction.laws.friction import Friction
 from stiction.laws.smoothed import SmoothSign, SquareRootSign, TanhSign
 
 if TYPE_CHECKING:
+    from stiction.chains.blocks.stack import Stack
     from stiction.chains.theta.state import Events, Problem, Saved, Work
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Scheme",
     "begin",
+    "begin_work",
     "callbacks",
+    "first_modes",
     "make_law",
     "make_problem",
     "make_saved",
@@ -178,27 +183,36 @@ def make_problem(
     )
 
 
-def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
-    """Return the tables of a run, with the chain in its state at the start."""
+def make_work(
+    chain: Chain | Stack, load: Pieces, mu_kinetic: Floats, p: Problem, law: Floats
+) -> Work:
+    """Return the tables of a run, with the chain in its state at the start.
+
+    Those of many chains have a row for each, but for the law and for work space.
+
+    Parameters
+    ----------
+    law : (n, numbers) parameters and states of each contact
+    """
     from stiction.chains.theta import state
 
-    n, pieces = p.n, chain.load.pieces()
+    n, many = p.n, chain.masses.shape[:-1]
     # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     work = state.Work(
-        pieces=state.LoadPiece.table(pieces.time.size),
-        sines=state.Sine.table(pieces.amplitude.size),
-        f=np.zeros((state.F_ROWS, width)),
-        m=np.zeros((state.M_ROWS, width), np.int8),
+        pieces=state.LoadPiece.table(load.time.shape),
+        sines=state.Sine.table(load.amplitude.shape),
+        f=np.zeros((*many, state.F_ROWS, width)),
+        m=np.zeros((*many, state.M_ROWS, width), np.int8),
         lists=state.Listed.table(n + 1),
-        law=law.rows,
-        progress=state.Progress.table(),
+        law=law,
+        progress=state.Progress.table(many or 1),
     )
     for name in ("time", "offset", "rate"):
-        work.pieces[name] = getattr(pieces, name)
-    work.sines["amplitude"], work.sines["phase"] = pieces.amplitude, pieces.phase
-    work.sines["frequency"] = pieces.angular_frequency
+        work.pieces[name] = getattr(load, name)
+    work.sines["amplitude"], work.sines["phase"] = load.amplitude, load.phase
+    work.sines["frequency"] = load.angular_frequency
     masses, motion = work.masses, work.motion
     for row, values in (
         (masses.mass, chain.masses),
@@ -207,33 +221,34 @@ def make_work(chain: Chain, p: Problem, law: CompiledLaw) -> Work:
         (masses.share, chain.load_shares),
         (masses.plate_stiffness, chain.plate_springs),
         (masses.normal_force, chain.normal_forces),
-        (masses.mu_kinetic, chain.friction.mu_kinetic),
+        (masses.mu_kinetic, mu_kinetic),
         (masses.inertia, inertia),
         (masses.pivot, inertia + p.theta * p.h * chain.plate_springs),
         (masses.stick_bound, chain.stick_bound),
         (work.system.coupling, chain.link_damping + p.theta * p.h * chain.link_stiffness),
         (motion.x, chain.x_start),
-        (motion.slip_rate, chain.v_start - chain.belt_speed),
+        (motion.slip_rate, chain.v_start - p.belt),
     ):
-        row[: values.size] = values
+        row[..., : values.shape[-1]] = values
     work.modes.free[:] = 1
     return work
 
 
-def make_saved(chain: Chain, request: Request) -> Saved:
-    """Return room for the states at the save times."""
+def make_saved(chain: Chain | Stack, law: Friction, save: Floats) -> Saved:
+    """Return room for the states at the save times; of many chains there is a row for each."""
     from stiction.chains.theta.state import N_SUMS, Saved
 
-    rows, n = request.save.size, chain.n_mass
+    *many, n = chain.masses.shape
+    rows = (*many, save.size)
     return Saved(
-        time=np.array(request.save),
-        x=np.empty((rows, n)),
-        v=np.empty((rows, n)),
-        mode=np.empty((rows, n), np.int8),
-        friction=np.empty((rows, n)),
-        heat=np.empty((rows, n)),
-        sums=np.empty((rows, N_SUMS)),
-        state=np.empty((rows, n, chain.law.n_state + 1 if chain.law.states else 0)),
+        time=np.array(save),
+        x=np.empty((*rows, n)),
+        v=np.empty((*rows, n)),
+        mode=np.empty((*rows, n), np.int8),
+        friction=np.empty((*rows, n)),
+        heat=np.empty((*rows, n)),
+        sums=np.empty((*rows, N_SUMS)),
+        state=np.empty((*rows, n, law.n_state + 1 if law.states else 0)),
     )
 
 
@@ -247,18 +262,15 @@ def begin(
     from stiction.chains.theta.step_kernels import jump_states
 
     n, now, t = p.n, work.progress[0], p.t_start
-    motion = work.motion
-    x, u, friction = motion.x[:n], motion.slip_rate[:n], motion.friction[:n]
-    mode = work.modes.now[:n]
+    x, u = work.motion.x[:n], work.motion.slip_rate[:n]
     full = chain.normal_forces * chain.friction.mu(u)
     if scheme.shape is not None:
-        mode[:] = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
-        friction[:] = -full * scheme.shape.sign(u, scheme.smoothing)
+        mode = np.where(np.abs(u) > scheme.creep, np.sign(u), 0.0)
+        friction = -full * scheme.shape.sign(u, scheme.smoothing)
     else:
         drive = chain.drive(t, x, chain.v_start)
-        free = (u == 0.0) & (np.abs(drive) > chain.stick_bound * (1.0 + 1e-14))
-        mode[:] = np.where(free, np.sign(drive), np.sign(u))
-        friction[:] = np.where(mode == 0, -drive, -mode * full)
+        free, mode = first_modes(drive, chain.stick_bound, u)
+        friction = np.where(mode == 0, -drive, -mode * full)
         start = np.flatnonzero(free)
         rows = start.size
         before = -mode[start] * chain.stick_bound[start]
@@ -269,24 +281,44 @@ def begin(
         now.events = rows
         if p.event_address and rows:
             jump_states(p, events, 0, rows)
-    now.slipping = int(np.count_nonzero(mode))
-    starts = work.pieces["time"]
-    now.piece = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
-    now.load = float(chain.load.at(t))
-    now.rest_since = t
-    stretch = np.diff(np.concatenate([np.zeros(1), x, np.zeros(1)]))
-    plate = p.plate_speed * t - x
-    stored = np.sum(chain.link_stiffness * stretch**2) + np.sum(chain.plate_springs * plate**2)
-    now.kinetic = 0.5 * np.sum(chain.masses * chain.v_start**2)
-    now.stored = 0.5 * stored
-    # seen from the belt a mass at rest moves, and rounding in its slip counts
-    seen = 0.5 * np.sum(chain.masses * u**2)
-    now.scale = max(now.kinetic, now.stored, seen)
-    now.saved = 1
-    now.save_at = saved.time[1] - 1e-9 * p.h
-    saved.x[0], saved.v[0], saved.mode[0] = x, chain.v_start, mode
-    saved.friction[0], saved.heat[0], saved.sums[0] = friction, 0.0, 0.0
+    begin_work(chain, p, work, saved, mode, friction, chain.load.at(t))
     if chain.law.states:
         states = slice(p.first_state, p.first_state + p.n_state)
         saved.state[0, :, :-1], saved.state[0, :, -1] = work.law[:, states], chain.stick_bound
-    saved.sums[0, :2] = now.kinetic, now.stored
+
+
+def first_modes(drive: Floats, bound: Floats, u: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Return which masses are released at the start, and the modes of all, (..., n)."""
+    free = (u == 0.0) & (np.abs(drive) > bound * (1.0 + 1e-14))
+    return free, np.where(free, np.sign(drive), np.sign(u))
+
+
+def begin_work(
+    chain: Chain | Stack,
+    p: Problem,
+    work: Work,
+    saved: Saved,
+    mode: Floats,
+    friction: Floats,
+    load: Floats,
+) -> None:
+    """Write modes, friction [N] and load [N] at the start to the tables of a run, or of many."""
+    n, t, now, motion = p.n, p.t_start, work.progress, work.motion
+    x, u = motion.x[..., :n], motion.slip_rate[..., :n]
+    work.modes.now[..., :n], motion.friction[..., :n] = mode, friction
+    now["slipping"] = np.count_nonzero(mode, axis=-1)
+    now["piece"] = np.maximum((work.pieces["time"] <= t).sum(axis=-1) - 1, 0)
+    now["load"], now["rest_since"], now["saved"] = load, t, 1
+    now["save_at"] = saved.time[1] - 1e-9 * p.h
+    edge = np.zeros((*x.shape[:-1], 1))
+    stretch = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
+    plate = p.plate_speed * t - x
+    stored = np.sum(chain.link_stiffness * stretch**2, axis=-1)
+    now["stored"] = 0.5 * (stored + np.sum(chain.plate_springs * plate**2, axis=-1))
+    now["kinetic"] = 0.5 * np.sum(chain.masses * chain.v_start**2, axis=-1)
+    # seen from the belt a mass at rest moves, and rounding in its slip counts
+    seen = 0.5 * np.sum(chain.masses * u**2, axis=-1)
+    now["scale"] = np.maximum(np.maximum(now["kinetic"], now["stored"]), seen)
+    saved.x[..., 0, :], saved.v[..., 0, :], saved.mode[..., 0, :] = x, chain.v_start, mode
+    saved.friction[..., 0, :], saved.heat[..., 0, :], saved.sums[..., 0, :] = friction, 0.0, 0.0
+    saved.sums[..., 0, 0], saved.sums[..., 0, 1] = now["kinetic"], now["stored"]

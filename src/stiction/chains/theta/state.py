@@ -253,7 +253,7 @@ class Modes(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Tables and progress of a run.
+    """Tables and progress of a run; of many, `pieces`, `sines`, `f`, `m` have a row for each.
 
     Attributes
     ----------
@@ -275,27 +275,27 @@ class Work(NamedTuple):
     @property
     def masses(self) -> Masses:
         """Rows of f."""
-        return masses_of(self.f)
+        return masses_of(self.f.swapaxes(-2, 0))
 
     @property
     def motion(self) -> Motion:
         """Rows of f."""
-        return motion_of(self.f)
+        return motion_of(self.f.swapaxes(-2, 0))
 
     @property
     def trial(self) -> Trial:
         """Rows of f."""
-        return trial_of(self.f)
+        return trial_of(self.f.swapaxes(-2, 0))
 
     @property
     def modes(self) -> Modes:
         """Rows of m."""
-        return modes_of(self.m)
+        return modes_of(self.m.swapaxes(-2, 0))
 
     @property
     def system(self) -> System:
         """Rows of f."""
-        return system_of(self.f)
+        return system_of(self.f.swapaxes(-2, 0))
 
 
 class Saved(NamedTuple):

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import REQUEST, SPAN, check_block, needs_compiler
+from block_cases import REQUEST, SPAN, check_block, check_sizes_and_orders, needs_compiler
 
 import stiction as st
 from stiction.chains.blocks.motions import blocks_of
@@ -43,6 +43,17 @@ def test_the_same_as_single_runs(seed):
     chain = random_chain(rng, st.Coulomb(0.2))
     sound, doubtful = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, 10))
     assert (sound, doubtful) == (10, 0)
+
+
+@needs_compiler
+def test_any_number_of_members_in_any_order():
+    rng = np.random.default_rng(9)
+    chain = dataclasses.replace(random_chain(rng, st.Coulomb(0.2)), load=st.chains.Sine(6.0, 3.0))
+    values = rng.uniform(0.0, 0.4, 64)
+    counts = check_sizes_and_orders(blocks_of, chain, METHOD, ("law", "mu"), values, MORE)
+    sizes = {"the last 1": 1, "the last 2": 2, "the last 7": 7}
+    sizes |= dict.fromkeys(("all", "reversed", "shuffled"), 64)
+    assert counts == {name: (size, 0) for name, size in sizes.items()}
 
 
 @needs_compiler

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import REQUEST, check_block, needs_compiler
+from block_cases import REQUEST, check_block, check_sizes_and_orders, needs_compiler
 
 import stiction as st
 from stiction.chains.blocks.steps import blocks_of
@@ -49,10 +49,21 @@ def test_the_same_as_single_runs(seed):
     rng = np.random.default_rng(seed)
     chain = random_chain(rng, st.Coulomb(0.2))
     method = dataclasses.replace(METHOD, theta=float(rng.choice([0.5, 0.5, 0.6, 1.0])))
-    # more than a group of lanes, not a whole number of groups
+    # more than a group, not a whole number of groups
     count = 40 if seed < 5 else 8
     sound, doubtful = compared(chain, ("law", "mu"), rng.uniform(0.0, 0.4, count), method)
     assert (sound, doubtful) == (count, 0)
+
+
+@needs_compiler
+def test_any_number_of_members_in_any_order():
+    rng = np.random.default_rng(9)
+    chain = dataclasses.replace(random_chain(rng, st.Coulomb(0.2)), load=st.chains.Sine(6.0, 3.0))
+    values = rng.uniform(0.0, 0.4, 64)
+    counts = check_sizes_and_orders(blocks_of, chain, METHOD, ("law", "mu"), values, MORE)
+    sizes = {"the last 1": 1, "the last 2": 2, "the last 7": 7}
+    sizes |= dict.fromkeys(("all", "reversed", "shuffled"), 64)
+    assert counts == {name: (size, 0) for name, size in sizes.items()}
 
 
 @needs_compiler
@@ -92,6 +103,21 @@ def test_members_that_are_not_alike_are_left_to_single_runs():
     chain = st.Chain(mass=[1.0], stiffness=9.0, load=st.Ramp(1.0), law=st.Coulomb(0.1))
     block = blocks_of(chain, METHOD, REQUEST, [("load", "rate")], ["final.x"])
     assert block([np.array([1.0, 0.0, 2.0])]).sound.tolist() == [True, False, True]
+
+
+def test_columns_stand_in_the_order_of_the_rows_of_one_chain():
+    from stiction.chains.blocks.group_kernels import OF_PROGRESS, ChainColumns, MassColumns
+    from stiction.chains.theta.state import Masses, Motion, Progress, Trial
+    from stiction.numerics.tridiagonal import System
+
+    rows = [*System._fields, *Masses._fields, *Motion._fields, *Trial._fields]
+    names = list(MassColumns.fields_type.names)
+    # rows of the state come before those of work space that have their names
+    names[names.index("friction_before")] = "friction"
+    # two names of one row
+    assert names == [*rows[: rows.index("friction_after")], "mode"]
+    first = list(ChainColumns.fields_type.names)[:OF_PROGRESS]
+    assert first == list(Progress.fields_type.names)[:OF_PROGRESS]
 
 
 def test_what_no_block_can_do():

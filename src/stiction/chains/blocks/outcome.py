@@ -1,4 +1,4 @@
-"""What is told of many chains at once: the audit, the ledger and the quantities of their runs.
+"""What is reported of many chains at once: the audit, the ledger and the quantities of their runs.
 
 Each number is made by the same operations in the same order as for one run (`chains.outcome`,
 `event_driven.losses`, `results.ledger`), so it is the same to the last bit.
@@ -16,12 +16,13 @@ import numpy.typing as npt
 from stiction.chains.audit import energy_lines, slip_line, stick_line, stick_shares
 from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
+from stiction.chains.outcome import Kinds
 from stiction.core.audit import Line
 from stiction.core.block import Block, Energies
 from stiction.core.ledger import COLUMNS
-from stiction.numerics.arrays import Struct, Table
+from stiction.numerics.arrays import Table
 
-__all__ = ["Kinds", "Told", "in_parts", "named", "onsets"]
+__all__ = ["Outcomes", "in_parts", "named", "onsets"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -29,14 +30,6 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 _CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_against_friction")
-
-
-class Kinds(Struct):
-    """Numbers of events: masses that began to slip, came to rest, and turned round."""
-
-    slip: int
-    stick: int
-    reverse: int
 
 
 def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
@@ -55,7 +48,7 @@ def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
 
 
 def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
-    """Return what is told of m chains, solved so many at a time; none is sound without a stack."""
+    """Return the results of m chains, solved so many at a time; none is sound without a stack."""
     if stack is None:
         none = np.zeros(m, bool)
         return Block(none, none, none, none, {})
@@ -73,12 +66,12 @@ def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m:
 
 def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
     """Return when each mass first slips (m, n); masses that start in slip do at the start."""
-    moves = stack.v0 != stack.belt[:, None]
+    moves = stack.v_start != stack.belt_speed[:, None]
     return np.where(moves, t_start, first)
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class Outcomes:
     """What kernels found of m chains.
 
     Parameters
@@ -120,11 +113,11 @@ class Told:
         A line that a single run would look at twice before it fails does not hold here.
         """
         e = self.energy
-        share = stick_shares(self.friction, self.mode, self.stack.bound[:, None])
+        share = stick_shares(self.friction, self.mode, self.stack.stick_bound[:, None])
         lines = [
             *energy_lines(e.imbalance_rel, self.given, e.scale),
             stick_line(share.max(axis=(1, 2))),
-            slip_line(self.v - self.stack.belt[:, None, None], self.mode),
+            slip_line(self.v - self.stack.belt_speed[:, None, None], self.mode),
         ]
         if self.replayed is not None:
             lines.append(Line("replay_agrees", *self.replayed.T))
@@ -158,7 +151,7 @@ class Told:
         found |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
         found |= {f"stats.{name}": values for name, values in self.stats.items()}
         if stack.chain.law.has_jump:
-            kinetic = (stack.mu_kinetic * stack.normal)[:, None]
+            kinetic = (stack.mu_kinetic * stack.normal_forces)[:, None]
             excess = np.where(self.mode == 0, np.abs(self.friction) - kinetic, -np.inf)
             found["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
         return found

@@ -1,0 +1,367 @@
+"""Quiet steps of the theta scheme for a group of chains: the members in the innermost loop.
+
+A step in which no mode changes is the same arithmetic for every chain, without a branch. Every
+member sees the operations of `theta.quiet_kernels` in their order, and so the same bits. A loop
+over the members has no dependence between its passes: the compiler makes vectors of it without
+reordering a sum. A member whose step is not quiet is left to the kernels of one chain.
+
+The chains stand on a surface at rest. Every number of a chain is a column of `WIDTH` members.
+Offsets of columns are constants, so that the compiler knows that two columns never overlap.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.theta.pass_kernels import LARGEST
+from stiction.chains.theta.state import Problem, Work
+from stiction.chains.theta.step_kernels import added
+from stiction.numerics.arrays import Struct, Table, Vector
+from stiction.numerics.elementary import sin
+from stiction.numerics.jit import kernel
+
+__all__ = [
+    "WIDTH",
+    "ChainColumns",
+    "Group",
+    "MassColumns",
+    "clear_member",
+    "enter_member",
+    "fetch_member",
+    "group_of",
+    "move_group",
+    "pull_group",
+    "solve_group",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# members of a group: more would not fit into the nearest cache
+WIDTH = 32
+# bytes that a processor reads at once
+LINE = 64
+Column = Annotated[Vector, WIDTH]
+_C = TypeVar("_C", bound=Struct)
+
+
+class MassColumns(Struct):
+    """What each member has of mass i, or of the link on its left: the rows of `f`, and the mode.
+
+    The rows stand in the order of `System`, `Masses`, `Motion` and `Trial`.
+    """
+
+    excess: Column
+    coupling: Column
+    rhs: Column
+    inverse: Column
+    lower: Column
+    solution: Column
+    mass: Column
+    stiffness: Column
+    damping: Column
+    share: Column
+    plate_stiffness: Column
+    normal_force: Column
+    mu_kinetic: Column
+    inertia: Column
+    pivot: Column
+    stick_bound: Column
+    x: Column
+    x_low: Column
+    slip_rate: Column
+    friction_before: Column
+    heat: Column
+    heat_low: Column
+    force: Column
+    rate_change: Column
+    friction: Column
+    resistance: Column
+    slope: Column
+    hold: Column
+    slack: Column
+    x_before: Column
+    slip_rate_before: Column
+    heat_before: Column
+    best: Column
+    mode: Column
+
+
+class ChainColumns(Struct):
+    """What each member has once: the first fields of `Progress`, the load, and one step.
+
+    piece_*, ends : the piece of the load, and when it ends [s]
+    new_load, pull : the load at the end of the step, and what the step sees of it [N]
+    fits : 1 where the step is quiet, else 0
+    size : sum of squared slips
+    step_* : sums of `theta.step_kernels.Sums` over the masses
+    """
+
+    load: Column
+    kinetic: Column
+    stored: Column
+    scale: Column
+    work: Column
+    work_low: Column
+    viscous: Column
+    viscous_low: Column
+    algorithmic: Column
+    algorithmic_low: Column
+    heat: Column
+    heat_low: Column
+    kinetic_before: Column
+    stored_before: Column
+    work_before: Column
+    viscous_before: Column
+    algorithmic_before: Column
+    worst: Column
+    piece_time: Column
+    piece_offset: Column
+    piece_rate: Column
+    ends: Column
+    new_load: Column
+    pull: Column
+    fits: Column
+    size: Column
+    step_kinetic: Column
+    step_stored: Column
+    step_viscous: Column
+    step_spread: Column
+    step_inertia: Column
+    step_heat: Column
+    step_pushed: Column
+    step_stopped: Column
+    plate_stored: Column
+    plate_spread: Column
+
+
+# fields that a group has of `Progress`
+OF_PROGRESS = 18
+
+
+class SineColumns(Struct):
+    """What each member has of one sine of the load, as `Sine`."""
+
+    amplitude: Column
+    frequency: Column
+    phase: Column
+
+
+class Group(NamedTuple):
+    """Room for WIDTH members.
+
+    masses : (n + 2,) a row for each mass, and one at both ends: a mass that does not move, which
+        is what a wall is
+    chains : (1,)
+    sines : (sines,)
+    of_masses, of_chains : (n + 2, fields, WIDTH), (fields, WIDTH) the same numbers by position
+    """
+
+    masses: Table[MassColumns]
+    chains: Table[ChainColumns]
+    sines: Table[SineColumns]
+    of_masses: Floats
+    of_chains: Floats
+
+
+def group_of(n: int, sines: int) -> Group:
+    """Return a group without members, of chains of n masses whose load has so many sines."""
+    masses, chains = _aligned(MassColumns, n + 2), _aligned(ChainColumns, 1)
+    of_masses = masses.view(np.float64).reshape(n + 2, -1, WIDTH)
+    of_chains = chains.view(np.float64).reshape(-1, WIDTH)
+    return Group(masses, chains, SineColumns.table(sines), of_masses, of_chains)
+
+
+def _aligned(columns: type[_C], rows: int) -> Table[_C]:
+    """Return a table that begins with a cache line: vectors across two lines take 1.4 times."""
+    size = columns.fields_type.itemsize * rows
+    room = np.zeros(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return cast("Table[_C]", room[first : first + size].view(columns.fields_type))
+
+
+# ---- one member
+
+
+@kernel
+def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
+    """Write the state of a chain to member j; `progress` has its numbers by position."""
+    pieces, sines, f, m, now = work.pieces, work.sines, work.f, work.m, work.progress[0]
+    for i in range(f.shape[1]):
+        for row in range(f.shape[0]):
+            group.of_masses[i + 1, row, j] = f[row, i]
+        group.masses[i + 1].mode[j] = m[0, i]
+    for k in range(OF_PROGRESS):
+        group.of_chains[k, j] = progress[k]
+    chain, piece, after = group.chains[0], pieces[now.piece], now.piece + 1
+    # a load that does not vary is what a step sees of it
+    chain.pull[j] = chain.new_load[j] = now.load
+    chain.piece_time[j], chain.piece_offset[j] = piece.time, piece.offset
+    chain.piece_rate[j] = piece.rate
+    chain.ends[j] = pieces[after].time if after < len(pieces) else np.inf
+    for q in range(len(sines)):
+        group.sines[q].amplitude[j], group.sines[q].phase[j] = sines[q].amplitude, sines[q].phase
+        group.sines[q].frequency[j] = sines[q].frequency
+
+
+@kernel
+def fetch_member(group: Group, j: int, f: Floats, progress: Floats) -> None:
+    """Read the state of a chain from member j."""
+    for i in range(f.shape[1]):
+        for row in range(f.shape[0]):
+            f[row, i] = group.of_masses[i + 1, row, j]
+    for k in range(OF_PROGRESS):
+        progress[k] = group.of_chains[k, j]
+
+
+@kernel
+def clear_member(group: Group, j: int) -> None:
+    """Make member j a chain at rest that nothing moves: its steps are quiet for ever."""
+    group.of_masses[:, :, j] = 0.0
+    group.of_chains[:, j] = 0.0
+    group.chains[0].ends[j] = np.inf
+
+
+# ---- all members at once
+
+
+@kernel(within=True)
+def pull_group(p: Problem, group: Group, t: float) -> None:
+    """Write the load at time t, the end of a step, and what the step sees of it."""
+    chain = group.chains[0]
+    for j in range(WIDTH):
+        since = t - chain.piece_time[j]
+        chain.new_load[j] = chain.piece_offset[j] + chain.piece_rate[j] * since
+    for q in range(len(group.sines)):
+        sine = group.sines[q]
+        for j in range(WIDTH):
+            chain.new_load[j] += sine.amplitude[j] * sin(sine.frequency[j] * t + sine.phase[j])
+    for j in range(WIDTH):
+        chain.pull[j] = p.theta * chain.new_load[j] + (1.0 - p.theta) * chain.load[j]
+
+
+@kernel(within=True)
+def solve_group(p: Problem, group: Group, t: float) -> int:
+    """Solve for the slip with the modes as they are; return for how many members they do not fit.
+
+    Column `fits` says for which they do.
+
+    Source: `theta.pass_kernels.ahead` and `theta.quiet_kernels.stays`.
+    """
+    n, chain = p.n, group.chains[0]
+    for i in range(1, n + 1):
+        left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
+        for j in range(WIDTH):
+            x = here.x[j]
+            force = right.stiffness[j] * (right.x[j] - x) - here.stiffness[j] * (x - left.x[j])
+            force += here.share[j] * chain.pull[j]
+            if p.plates:
+                force += here.plate_stiffness[j] * (0.0 - x)
+            force += here.inertia[j] * here.slip_rate[j]
+            here.force[j] = force
+            slips = force - here.mode[j] * here.resistance[j]
+            here.solution[j] = slips + here.lower[j] * left.solution[j]
+    for j in range(WIDTH):
+        chain.size[j] = 0.0
+    for i in range(n, 0, -1):
+        here, right = group.masses[i], group.masses[i + 1]
+        for j in range(WIDTH):
+            behind = right.coupling[j] * right.solution[j]
+            here.solution[j] = (here.solution[j] + behind) * here.inverse[j]
+            chain.size[j] += here.solution[j] * here.solution[j]
+    for j in range(WIDTH):
+        chain.fits[j] = 1.0 if (chain.ends[j] > t) & (chain.size[j] < LARGEST) else 0.0
+    for i in range(1, n + 1):
+        left, here, right = group.masses[i - 1], group.masses[i], group.masses[i + 1]
+        for j in range(WIDTH):
+            mode, stuck = here.mode[j], here.mode[j] == 0.0
+            drive = here.force[j] + here.coupling[j] * left.solution[j]
+            drive += right.coupling[j] * right.solution[j]
+            here.friction[j] = -drive if stuck else -mode * here.resistance[j]
+            fits = (stuck & (abs(drive) <= here.hold[j])) | (mode * here.solution[j] > 0.0)
+            if p.jump:
+                end = here.solution[j] - (1.0 - p.theta) * here.slip_rate[j]
+                fits = fits & (stuck | (mode * end > 0.0))
+            chain.fits[j] = chain.fits[j] if fits else 0.0
+    bad = 0
+    for j in range(WIDTH):
+        bad += 1 if chain.fits[j] == 0.0 else 0
+    return bad
+
+
+@kernel(within=True)
+def move_group(p: Problem, group: Group) -> None:
+    """Move all masses by their slip and enter the step into the ledgers.
+
+    Source: `theta.quiet_kernels.slide` and `theta.step_kernels.close_books`.
+    """
+    n, chain = p.n, group.chains[0]
+    for j in range(WIDTH):
+        chain.step_kinetic[j] = chain.step_stored[j] = chain.step_viscous[j] = 0.0
+        chain.step_spread[j] = chain.step_inertia[j] = chain.step_heat[j] = 0.0
+        chain.step_pushed[j] = chain.step_stopped[j] = 0.0
+        chain.plate_stored[j] = chain.plate_spread[j] = 0.0
+    for i in range(1, n + 2):
+        left, here = group.masses[i - 1], group.masses[i]
+        if i <= n:
+            slide(p, here, chain)
+        for j in range(WIDTH):
+            spin, stretch = here.solution[j] - left.solution[j], here.x[j] - left.x[j]
+            chain.step_stored[j] += here.stiffness[j] * stretch * stretch
+            chain.step_spread[j] += here.stiffness[j] * spin * spin
+            chain.step_viscous[j] += here.damping[j] * spin * spin
+    close_books(p, chain)
+
+
+@kernel(within=True)
+def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
+    """Move a mass of every member, and add it to the sums of the step."""
+    h = p.h
+    for j in range(WIDTH):
+        w, mass, stuck = here.solution[j], here.mass[j], here.mode[j] == 0.0
+        du = (w - here.slip_rate[j]) * p.rate
+        u = here.slip_rate[j] + du
+        ringing = u if stuck else 0.0
+        u = 0.0 if stuck else u
+        here.slip_rate[j] = u
+        chain.step_inertia[j] += mass * du * du
+        chain.step_stopped[j] += mass * ringing * ringing
+        chain.step_kinetic[j] += mass * u * u
+        chain.step_pushed[j] += here.share[j] * w
+        here.x[j], here.x_low[j] = added(here.x[j], here.x_low[j], h * w)
+        gain = -h * here.friction[j] * w
+        chain.step_heat[j] += gain
+        here.heat[j], here.heat_low[j] = added(here.heat[j], here.heat_low[j], gain)
+        if p.plates:
+            x, stiff = here.x[j], here.plate_stiffness[j]
+            chain.plate_stored[j] += stiff * x * x
+            chain.plate_spread[j] += stiff * w * w
+
+
+@kernel(within=True)
+def close_books(p: Problem, chain: ChainColumns) -> None:
+    """Enter the sums of the step into the ledger of every member."""
+    h = p.h
+    for j in range(WIDTH):
+        kinetic = 0.5 * chain.step_kinetic[j]
+        stored = 0.5 * (chain.step_stored[j] + chain.plate_stored[j])
+        spread = chain.step_spread[j] + chain.plate_spread[j]
+        work, viscous = h * (chain.pull[j] * chain.step_pushed[j]), h * chain.step_viscous[j]
+        taken = (p.theta - 0.5) * (chain.step_inertia[j] + h * h * spread)
+        taken += 0.5 * chain.step_stopped[j]
+        heat, change = chain.step_heat[j], kinetic - chain.kinetic[j] + (stored - chain.stored[j])
+        off = abs(change - work + heat + viscous + taken)
+        chain.kinetic[j], chain.stored[j], chain.load[j] = kinetic, stored, chain.new_load[j]
+        chain.work[j], chain.work_low[j] = added(chain.work[j], chain.work_low[j], work)
+        chain.heat[j], chain.heat_low[j] = added(chain.heat[j], chain.heat_low[j], heat)
+        old, low = chain.viscous[j], chain.viscous_low[j]
+        chain.viscous[j], chain.viscous_low[j] = added(old, low, viscous)
+        old, low = chain.algorithmic[j], chain.algorithmic_low[j]
+        chain.algorithmic[j], chain.algorithmic_low[j] = added(old, low, taken)
+        size = abs(chain.work[j])
+        for other in (chain.heat[j], kinetic, stored, chain.viscous[j], chain.scale[j]):
+            size = other if other > size else size
+        chain.scale[j], ratio = size, off / size
+        chain.worst[j] = ratio if off > chain.worst[j] * size else chain.worst[j]
