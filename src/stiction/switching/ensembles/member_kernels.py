@@ -50,7 +50,6 @@ class Found(NamedTuple):
     """What is found of b members.
 
     done : (b,) 1 where the end was reached and nothing on the way asked for a choice
-    time : (b,) reached
     saved : (b, 3, 1 + n + 3 + m) samples as those of `Records`, at the start, at the end that was
         asked for and at that which was reached
     worst : (b,) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
@@ -58,7 +57,6 @@ class Found(NamedTuple):
     """
 
     done: npt.NDArray[np.int8]
-    time: Floats
     saved: Floats
     worst: Table[Inspection]
     counts: Ints
@@ -108,12 +106,13 @@ def follow_members(
         code = carry_on(w, functions, table, records, saved[1, 0], most)
         if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
-        found.done[b], found.time[b] = 1, a[Y, n]
+        found.done[b] = 1
         for k in range(3):
             found.saved[b, k] = saved[min(k, 1)]
         if a[Y, n] > saved[1, 0]:
             # the state in which the run ended belongs to it
             last = found.saved[b, 2]
+            last[0] = a[Y, n]
             for i in range(n):
                 last[1 + i] = a[Y, i]
             for i in range(q):

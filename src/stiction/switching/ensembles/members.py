@@ -191,7 +191,7 @@ class _Crew:
             **{f"events.{kind}": found.kinds[:, k] for k, kind in enumerate(KINDS)},
             **{f"audit.{line.check}": line.value for line in lines},
         }
-        return Block(holds, found.time, events, energy.imbalance_rel, results)
+        return Block(holds, found.saved[:, 2, 0], events, energy.imbalance_rel, results)
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -213,7 +213,6 @@ def _room(m: int, n: int, surfaces: int) -> Found:
 
     return Found(
         done=np.zeros(m, np.int8),
-        time=np.full(m, np.nan),
         saved=np.zeros((m, 3, 1 + n + 3 + surfaces)),
         worst=Inspection.table(m),
         counts=np.zeros((m, 2), np.int64),
