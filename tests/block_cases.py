@@ -106,3 +106,21 @@ def check_runs(block, runs, names):
         assert block.events[k] == told["events"]
         assert block.imbalance[k] == told["imbalance"]
     return sound, doubtful
+
+
+def check_sizes_and_orders(solve, columns):
+    """Solve 64 members in blocks of 1, 2, 7 and 64, and shuffled: all give the same bits."""
+    assert {len(column) for column in columns} == {64}
+    whole, shuffled = solve(columns), np.random.default_rng(4).permutation(64)
+    assert whole.sound.any()
+    for size, order in ((1, range(64)), (2, shuffled), (7, range(64)), (64, shuffled)):
+        for begin in range(0, 64, size):
+            rows = np.array(order)[begin : begin + size]
+            part, good = solve([column[rows] for column in columns]), whole.sound[rows]
+            assert np.array_equal(part.sound, good)
+            assert np.array_equal(part.reached[good], whole.reached[rows][good])
+            assert np.array_equal(part.events[good], whole.events[rows][good])
+            assert np.array_equal(part.imbalance[good], whole.imbalance[rows][good])
+            for name, values in part.results.items():
+                wanted = whole.results[name][rows][good]
+                assert np.array_equal(values[good], wanted, equal_nan=True), name

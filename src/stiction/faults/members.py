@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,20 @@ import numpy.typing as npt
 from stiction.core.block import Block, Energies, Solve, ledger_of
 from stiction.core.ledger import COLUMNS
 from stiction.core.run import Request
+from stiction.errors import ModelError
 from stiction.faults.model import SpringSlider
-from stiction.faults.outcome import EXTREMES, balance_line, ledger_line, start_line
+from stiction.faults.outcome import (
+    EXTREMES,
+    apart_from_even_sliding,
+    balance_line,
+    cycles_of,
+    is_stable,
+    ledger_line,
+    start_line,
+)
 from stiction.faults.run import cells_of, march_of, start_of
 from stiction.faults.state import Event, Progress
+from stiction.laws.rate_and_state import RateAndState
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
@@ -31,15 +41,6 @@ Path = tuple[str | int, ...]
 
 _STATS = ("steps", "rejected")
 _CHECKS = ("ledger_closes", "stress_balances", "starts_apart_from_unstable_sliding")
-_OF_SLIDER = {
-    "normal_stress": "positive",
-    "spring": "positive",
-    "plate_speed": "positive",
-    "impedance": "nonnegative",
-    "speed_start": "positive",
-    "state_start": "positive",
-}
-_OF_LAW = {"a": "positive", "b": "nonnegative", "length": "positive", "mu0": "positive"}
 # events for which there is room at first, of all members together
 _ROOM = 4096
 
@@ -78,22 +79,17 @@ def blocks_of(
 
 
 def _fits(system: SpringSlider, path: Path) -> bool:
-    owner: object = system
-    if len(path) == 2 and path[0] == "law" and path[1] in _OF_LAW:
-        owner = system.law
-    elif len(path) != 1 or path[0] not in _OF_SLIDER:
-        return False
-    given = getattr(owner, str(path[-1]))
-    return isinstance(given, float | int)
+    owner, name = system.law if path[0] == "law" else system, str(path[-1])
+    given = getattr(owner, name, None) if len(path) == 1 + (path[0] == "law") else None
+    # the law has one reference speed for all cells
+    return isinstance(given, float | int) and not isinstance(given, bool) and name != "speed0"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Sliders:
-    """The numbers of b sliders, (b,) each, and whether they make one; units as in the models."""
+class _Sliders(NamedTuple):
+    """Sliders as cells of one law; (b,) speeds and states at the start."""
 
-    sound: Flags
-    given: dict[str, Floats]
-    law: dict[str, Floats]
+    each: Sequence[SpringSlider]
+    law: RateAndState
     speed: Floats
     age: Floats
 
@@ -111,78 +107,56 @@ class _Crew:
         """Return what is told of all members."""
         from stiction.faults.member_kernels import march_sliders
 
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        made = [self._member(row) for row in rows]
+        sound = np.array([one is not None for one in made])
         with np.errstate(all="ignore"):
-            sliders = self._sliders(columns)
+            sliders = _as_cells([one or self.system for one in made])
             given = self._starts(sliders)
-            found = _room(len(columns[0]), sliders.sound)
+            found = _room(len(made), sound)
             stiffness, begin, most = np.zeros((1, 1)), 0, self.method.max_steps
-            while begin < sliders.sound.size:
+            while begin < len(made):
                 begin = march_sliders(self.march, stiffness, given, most, begin, found)
-                if begin < sliders.sound.size:
+                if begin < len(made):
                     events = Event.table(2 * len(found.events))
                     events[: len(found.events)] = found.events
                     found = found._replace(events=events)
             return self._block(sliders, given, found)
 
-    def _sliders(self, columns: Sequence[Array]) -> _Sliders:
-        m, system = len(columns[0]), self.system
-        sound = np.ones(m, bool)
-        given = {name: getattr(system, name) for name in _OF_SLIDER}
-        law = {name: getattr(system.law, name) for name in _OF_LAW}
-        for path, column in zip(self.paths, columns, strict=True):
-            name, values = str(path[-1]), np.asarray(column, dtype=np.float64)
-            rule = (_OF_SLIDER if len(path) == 1 else _OF_LAW)[name]
-            sound &= np.isfinite(values) & (values > 0.0 if rule == "positive" else values >= 0.0)
-            (given if len(path) == 1 else law)[name] = values
-        for owner in (given, law):
-            for name, values in owner.items():
-                if values is not None:
-                    owner[name] = np.array(np.broadcast_to(values, m), dtype=np.float64)
-        speed = given["plate_speed"] if given["speed_start"] is None else given["speed_start"]
-        age = law["length"] / speed if given["state_start"] is None else given["state_start"]
-        return _Sliders(sound, given, law, speed, age)
+    def _member(self, values: Sequence[float]) -> SpringSlider | None:
+        """Return the slider with these values; None where it is refused."""
+        pairs = list(zip(self.paths, values, strict=True))
+        own: dict[str, Any] = {str(path[0]): value for path, value in pairs if len(path) == 1}
+        of_law: dict[str, Any] = {str(path[1]): value for path, value in pairs if len(path) == 2}
+        try:
+            law = dataclasses.replace(self.system.law, **of_law)
+            return dataclasses.replace(self.system, law=law, **own)
+        except ModelError:
+            return None
 
     def _starts(self, sliders: _Sliders) -> Starts:
         from stiction.faults.member_kernels import Starts
 
-        given, law, own = sliders.given, sliders.law, self.system.law
         progress = start_of(self.system, self.method, self.request)
         # nobody reads a trace
         progress[0].apart = np.inf
-        cells = cells_of(own, law, given["normal_stress"], given["impedance"])
-        stress = self._friction(sliders, sliders.speed, sliders.age) * given["normal_stress"]
-        cells["stress_start"] = stress + given["impedance"] * sliders.speed
-        cells["speed"] = sliders.speed
-        return Starts(
-            log_speed=np.log(sliders.speed),
-            log_age=np.log(sliders.age),
-            spring=given["spring"],
-            plate=given["plate_speed"],
-            cells=cells,
-            progress=progress,
-        )
-
-    def _friction(self, sliders: _Sliders, speed: Floats, age: Floats) -> Floats:
-        """Return mu of every slider, by the formula of its law."""
-        # without the checks: some members may be no law, and are left to single runs
-        law = object.__new__(type(self.system.law))
-        for f in dataclasses.fields(law):
-            value = sliders.law.get(f.name, getattr(self.system.law, f.name))
-            object.__setattr__(law, f.name, value)
-        return law.coefficient(speed, age)
+        each, law, speed, age = sliders
+        sigma, eta, spring, plate = np.array(
+            [(one.normal_stress, one.damping, one.spring, one.plate_speed) for one in each],
+            dtype=np.float64,
+        ).T.copy()
+        cells = cells_of(law, sigma, eta)
+        cells["stress_start"] = law.coefficient(speed, age) * sigma + eta * speed
+        cells["speed"] = speed
+        return Starts(np.log(speed), np.log(age), spring, plate, cells, progress)
 
     def _block(self, sliders: _Sliders, given: Starts, found: Found) -> Block:
         """Judge the members as the audit does, and name their results."""
         states, progress = found.states, found.progress
         speed, age = (np.exp(np.ascontiguousarray(states[:, :, k])) for k in (0, 1))
         ahead, eta, sigma = states[:, :, 2], given.cells["eta"], given.cells["sigma"]
-        mu = np.stack(
-            [
-                self._friction(sliders, np.ascontiguousarray(speed[:, k]), age[:, k].copy())
-                for k in (0, 1)
-            ],
-            axis=1,
-        )
+        friction = sliders.law.coefficient
+        mu = np.stack([friction(speed[:, k].copy(), age[:, k].copy()) for k in (0, 1)], axis=1)
         shear = mu * sigma[:, None] + eta[:, None] * speed
         stress = -given.spring[:, None] * ahead
         sums = np.zeros((len(progress), 2, 4))
@@ -191,14 +165,15 @@ class _Crew:
         energy = ledger_of(sums, states[:, :, 3:4])
         off = np.abs(shear - shear[:, :1] - stress) / sigma[:, None]
         balance = np.maximum(off.max(axis=1), progress["off_balance"])
-        apart, stable = self._apart(sliders)
+        apart = apart_from_even_sliding(sliders.law, given.plate, sliders.speed, sliders.age)
+        stable = np.array([is_stable(one) for one in sliders.each])
         lines = ledger_line(energy.imbalance_rel), balance_line(balance), start_line(apart, stable)
-        holds = sliders.sound & (found.done == 1)
+        holds = found.done == 1
         for line in lines:
             holds &= line.holds
         events = np.diff(found.first)
         holds &= events <= self.method.max_events
-        results = self._results(sliders, found, energy, np.stack([speed, age], axis=2)[:, -1])
+        results = self._results(given, found, energy, np.stack([speed, age], axis=2)[:, -1])
         results |= {f"audit.{line.check}": line.value for line in lines}
         results["stats.events"] = events
         results |= {f"stats.{name}": progress[name] for name in _STATS}
@@ -206,31 +181,16 @@ class _Crew:
         reached = np.full(len(progress), self.request.save[-1])
         return Block(holds, reached, events, energy.imbalance_rel, results)
 
-    def _apart(self, sliders: _Sliders) -> tuple[Floats, Flags]:
-        """Return the distance from even sliding, and whether that is known to be stable."""
-        given, law = sliders.given, sliders.law
-        even = law["length"] / sliders.speed
-        off = np.abs(np.log(sliders.speed / given["plate_speed"]))
-        apart = np.maximum(off, np.abs(np.log(sliders.age / even)))
-        drop = (law["b"] - law["a"]) * given["normal_stress"]
-        critical = (drop - given["impedance"] * given["plate_speed"]) / law["length"]
-        return apart, np.asarray(given["spring"] > critical)
-
     def _results(
-        self, sliders: _Sliders, found: Found, energy: Energies, final: Floats
+        self, given: Starts, found: Found, energy: Energies, final: Floats
     ) -> dict[str, Array]:
         m, progress = len(found.done), found.progress
         onsets, mean, spread = np.zeros(m), np.full(m, np.nan), np.full(m, np.nan)
-        up = found.events["up"] == 1
         for k in np.flatnonzero(found.done == 1).tolist():
-            rows = slice(found.first[k], found.first[k + 1])
-            rising = found.events[rows][up[rows]]
-            later = rising[1:]
-            gaps = np.diff(later["time"]) + np.diff(later["time_low"])
-            onsets[k] = len(rising)
+            onsets[k], gaps = cycles_of(found.events[found.first[k] : found.first[k + 1]])
             if gaps.size:
                 mean[k], spread[k] = gaps.mean(), np.ptp(gaps)
-        slid = sliders.given["plate_speed"] * (self.request.save[-1] - self.request.save[0])
+        slid = given.plate * (self.request.save[-1] - self.request.save[0])
         results: dict[str, Array] = {
             "onsets": onsets,
             "recurrence": mean,
@@ -244,6 +204,15 @@ class _Crew:
         for name, (low, high, _) in EXTREMES.items():
             results[f"least_{name}"], results[f"largest_{name}"] = progress[low], progress[high]
         return results | energy.at_end()
+
+
+def _as_cells(each: Sequence[SpringSlider]) -> _Sliders:
+    numbers = [one.law.spread(1) for one in each]
+    lists: dict[str, Any] = {
+        name: np.concatenate([p[name] for p in numbers]) for name in numbers[0]
+    }
+    speed, age = np.hstack([one.start() for one in each])
+    return _Sliders(each, dataclasses.replace(each[0].law, **lists), speed, age)
 
 
 def _room(m: int, sound: Flags) -> Found:

@@ -15,6 +15,7 @@ from stiction.core.run import Quantity, Run, Variable
 from stiction.errors import Status
 from stiction.faults.model import Cells, Fault, FaultSystem, SpringSlider
 from stiction.faults.state import Progress
+from stiction.laws.rate_and_state import RateAndState
 from stiction.numerics.shown import counted
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 __all__ = [
     "EXTREMES",
     "History",
+    "apart_from_even_sliding",
     "balance_line",
     "build_run",
+    "cycles_of",
+    "is_stable",
     "ledger_line",
     "start_line",
 ]
@@ -238,8 +242,9 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
     lines = [ledger_line(closed), balance_line(drift, at)]
     # plates at rest have no even sliding
     if system.plate_speed > 0.0:
-        apart = _apart_from_even_sliding(system)
-        lines.append(start_line(apart, apart <= _LEAST_APART and _is_stable(system)))
+        each = apart_from_even_sliding(system.law, system.plate_speed, *system.start())
+        apart = float(each.max())
+        lines.append(start_line(apart, apart <= _LEAST_APART and is_stable(system)))
     found = [line.of_run() for line in lines]
     if isinstance(system, Fault):
         cells = system.process_zone / system.width
@@ -272,14 +277,15 @@ def _checks(system: Cells, h: History, energy: Ledger, off: Floats) -> tuple[Che
     return tuple(found)
 
 
-def _apart_from_even_sliding(system: Cells) -> float:
-    v, theta = system.start()
-    even = system.law.spread(system.n)["length"] / v
-    off = np.abs(np.log(v / system.plate_speed)), np.abs(np.log(theta / even))
-    return float(max(off[0].max(), off[1].max()))
+def apart_from_even_sliding(
+    law: RateAndState, plate: Floats | float, speed: Floats, age: Floats
+) -> Floats:
+    """Return (n,) distances of speeds and states from even sliding, in ln V and ln theta."""
+    even = law.spread(speed.size)["length"] / speed
+    return np.maximum(np.abs(np.log(speed / plate)), np.abs(np.log(age / even)))
 
 
-def _is_stable(system: Cells) -> bool:
+def is_stable(system: Cells) -> bool:
     """Return whether even sliding is known to be stable: no spring, or no cell, lets it grow."""
     if isinstance(system, SpringSlider):
         return system.spring > system.critical_stiffness
@@ -287,15 +293,20 @@ def _is_stable(system: Cells) -> bool:
     return bool(np.all(p["b"] <= p["a"]))
 
 
-def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
-    onsets = h.events[h.events["up"] == 1]
+def cycles_of(events: Array) -> tuple[int, Floats]:
+    """Return how many onsets there are, and the times from onset to onset, from the second on."""
+    onsets = events[events["up"] == 1]
     # the first cycle remembers the start
     later = onsets[1:]
-    gaps = np.diff(later["time"]) + np.diff(later["time_low"])
+    return len(onsets), np.diff(later["time"]) + np.diff(later["time_low"])
+
+
+def _quantities(system: Cells, h: History) -> dict[str, Quantity]:
+    onsets, gaps = cycles_of(h.events)
     recurrence = float(gaps.mean()) if gaps.size else None
-    since = "since the second onset" if len(onsets) > 1 else "since the start"
+    since = "since the second onset" if onsets > 1 else "since the start"
     found = {
-        "onsets": Quantity(len(onsets), "1", "times that the largest speed rose to seismic"),
+        "onsets": Quantity(onsets, "1", "times that the largest speed rose to seismic"),
         "recurrence": Quantity(
             recurrence,
             "s",

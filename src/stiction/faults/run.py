@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +219,7 @@ def march_of(system: Cells, method: Cycles, request: Request) -> March:
         state=np.zeros(size),
         next_state=np.zeros(size),
         trial=np.zeros(size),
-        cells=cells_of(law, law.spread(n), system.sigma, system.damping),
+        cells=cells_of(law, system.sigma, system.damping),
         fluid=system.fluid,
         stress_rate=np.zeros(n),
         pull=np.zeros(n),
@@ -243,13 +243,11 @@ def start_of(system: Cells, method: Cycles, request: Request) -> Table[Progress]
     return progress
 
 
-def cells_of(
-    law: RateAndState, numbers: Mapping[str, Floats], sigma: Floats, eta: Floats | float
-) -> Table[Cell]:
-    """Return cells whose a, b, length and mu0 are `numbers`."""
-    cells = Cell.table(sigma.size)
-    for name in ("a", "b", "length", "mu0"):
-        cells[name] = numbers[name]
+def cells_of(law: RateAndState, sigma: Floats, eta: Floats | float) -> Table[Cell]:
+    """Return cells under a law, with their normal stresses and damping."""
+    cells, numbers = Cell.table(sigma.size), law.spread(sigma.size)
+    for name, values in numbers.items():
+        cells[name] = values
     cells["regularised"], cells["slip_law"] = law.regularised, law.evolution == SLIP
     cells["ln_ratio"] = _logarithms(law.speed0 / numbers["length"])
     cells["ln_speed0"], cells["ln_length"] = math.log(law.speed0), _logarithms(numbers["length"])

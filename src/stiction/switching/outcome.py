@@ -237,6 +237,8 @@ def _cost(system: SwitchingSystem) -> dict[str, int | float]:
 
 
 def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quantity]:
+    from stiction.switching.flow.inspection import period_of
+
     unit = system.time_unit
     first: dict[str, float] = {}
     for loss in history.losses:
@@ -245,20 +247,9 @@ def _quantities(system: SwitchingSystem, history: FlowHistory) -> dict[str, Quan
         f"first_{kind}": Quantity(t, unit, "first time determinism is lost in this way")
         for kind, t in first.items()
     }
-    period = _period(system, history.events, history.states)
-    if period is not None:
+    cycle = CYCLE * np.asarray(system.compiled.scale)
+    events: Any = history.events
+    period = float(period_of(events, history.states, len(events), cycle))
+    if period == period:
         found["period"] = Quantity(period, unit, "time between the last two equal events")
     return found
-
-
-def _period(system: SwitchingSystem, events: npt.NDArray[np.void], states: Floats) -> float | None:
-    """Return the time between the last event and the last one like it at the same state."""
-    if len(events) < 2:
-        return None
-    like, room = np.ones(len(events) - 1, dtype=bool), CYCLE * np.asarray(system.compiled.scale)
-    for name in ("surface", "before", "after", "kind"):
-        like &= events[name][:-1] == events[name][-1]
-    like &= (np.abs(states[:-1] - states[-1]) <= room).all(axis=1)
-    found = np.flatnonzero(like)
-    time = events["time"]
-    return float(time[-1] - time[found[-1]]) if found.size else None

@@ -32,7 +32,7 @@ def balance(run):
 
 def cells_and_size(regularised=True):
     n, law = LINE.n, dataclasses.replace(LAW, regularised=regularised)
-    return cells_of(law, law.spread(n), LINE.sigma, LINE.damping), n
+    return cells_of(law, LINE.sigma, LINE.damping), n
 
 
 def stress_of(state, cells):

@@ -39,7 +39,7 @@ def test_rates_keep_the_balance_while_the_normal_stress_changes(law, regularised
     rng, n = np.random.default_rng(5), 24
     own = law(a=0.012, b=0.01, length=1e-4, regularised=regularised)
     fault = dataclasses.replace(FAULT, law=own)
-    cells = cells_of(own, own.spread(n), fault.sigma, fault.damping)
+    cells = cells_of(own, fault.sigma, fault.damping)
     y, out = np.zeros(4 * n + 2), np.zeros(4 * n + 2)
     y[:n], y[n : 2 * n] = rng.uniform(-20.0, 0.0, n), rng.uniform(-5.0, 10.0, n)
     cells["pressure_rate"] = rng.uniform(-1e6, 1e6, n)

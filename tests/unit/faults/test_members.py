@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import check_runs, needs_compiler
+from block_cases import check_runs, check_sizes_and_orders, needs_compiler
 
 import stiction as st
 from stiction.core.ledger import COLUMNS
@@ -85,6 +85,16 @@ def test_other_fields(field):
     columns = [here * rng.uniform(0.5, 1.5, 20)]
     sound, doubtful = compared(slider, [path], columns, Cycles(rtol=1e-8))
     assert (sound, doubtful) == (20, 0)
+
+
+@needs_compiler
+def test_blocks_of_any_size_and_order():
+    rng = np.random.default_rng(9)
+    # some are refused, some begin on even sliding
+    columns = [rng.uniform(-0.2e9, 4e9, 64), rng.uniform(0.008, 0.02, 64)]
+    paths = [("spring",), ("law", "a")]
+    solve = blocks_of(SLIDER, Cycles(rtol=1e-6), request_of((0.0, 900.0)), paths, NAMES)
+    check_sizes_and_orders(solve, columns)
 
 
 @needs_compiler

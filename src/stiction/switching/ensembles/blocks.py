@@ -8,12 +8,11 @@ import queue
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.numerics.arrays import Table
 from stiction.numerics.checks import whole
 from stiction.numerics.jit import mode
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from stiction.switching.flow.records import Flow
     from stiction.switching.methods import EventDriven
 
-__all__ = ["MOST_STEPS", "Outcome", "Task", "run_task"]
+__all__ = ["MOST_STEPS", "Task", "run_task"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -34,22 +33,6 @@ _BLOCK = 256
 MOST_STEPS = 20_000
 # kinds of events from this one on end every trajectory
 _ENDS_ALWAYS = 5
-
-
-class Outcome(NamedTuple):
-    """What kernels fill, one row per start.
-
-    state (N, n), signs (N, m), ends (N,), counts (N, kinds) of events, first (N, kinds) time of
-    the first of each kind
-    """
-
-    state: Floats
-    signs: Floats
-    ends: Table[End]
-    counts: npt.NDArray[np.int32]
-    first: Floats
-    density: Floats = np.zeros((0, 0))
-    outside: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +62,13 @@ class Task:
 
 def run_task(
     task: Task, workers: int | None = None, progress: Callable[[float], None] | None = None
-) -> Outcome:
-    """Return what became of every start of a task; its arrays have been checked."""
+) -> tuple[Ends, Floats, float]:
+    """Return what became of every start of a task; its arrays have been checked.
+
+    Beside it the time spent in each cell of the grid, and outside it.
+    """
     compiled, n_starts, kinds = task.system.compiled, len(task.x), task.stop.size
-    out = Outcome(
+    out = Ends(
         np.empty((n_starts, compiled.n)),
         np.empty((n_starts, compiled.m)),
         End.table(n_starts),
@@ -101,10 +87,10 @@ def run_task(
             progress(done / n_starts)
     if task.grid is None and not task.backward and not task.stop[:_ENDS_ALWAYS].any():
         _hop_on(task, out)
-    return out._replace(density=density, outside=outside)
+    return out, density, outside
 
 
-def _hop_on(task: Task, out: Outcome) -> None:
+def _hop_on(task: Task, out: Ends) -> None:
     """Follow the starts next to a two-fold, whose hops kernels cannot see, and fill their rows."""
     from stiction.switching.flow.records import CROSS, UNDECIDED
     from stiction.switching.two_folds.hopping import hop_away
@@ -125,7 +111,7 @@ def _hop_on(task: Task, out: Outcome) -> None:
             t_end=task.t_end - spent,
             off=hops.doubt,
         )
-        more = run_task(rest, 1)
+        more = run_task(rest, 1)[0]
         out.state[i], out.signs[i], out.ends[i] = more.state[0], more.signs[0], more.ends[0]
         out.ends[int(i)].time += spent
         out.counts[i], out.first[i] = more.counts[0], more.first[0] + spent
@@ -133,7 +119,7 @@ def _hop_on(task: Task, out: Outcome) -> None:
         out.first[i, CROSS] = hops.nodes[hops.landings[0][0], 0]
 
 
-def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Floats, float]]:
+def _blocks(task: Task, out: Ends, workers: int) -> Iterator[tuple[int, Floats, float]]:
     """Yield, in order, how many starts are done and what each block spent in the grid."""
     from stiction.switching.ensembles.kernels import follow
 
@@ -151,13 +137,7 @@ def _blocks(task: Task, out: Outcome, workers: int) -> Iterator[tuple[int, Float
         part = slice(begin, min(begin + _BLOCK, n_starts))
         grid, flow = _grid(task), flows.get()
         try:
-            views = Ends(
-                out.state[part],
-                out.signs[part],
-                out.ends[part],
-                out.counts[part],
-                out.first[part],
-            )
+            views = Ends._make(array[part] for array in out)
             starts = (task.x[part], task.sides[part], task.dwell[part])
             outside = follow(*flow.arrays, *starts, task.stop, limits, grid, views)
         finally:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
-from stiction.switching.flow.inspection import Inspection, inspect_states
+from stiction.switching.flow.inspection import Inspection, inspect_states, period_of
 from stiction.switching.flow.placing import put, survey
 from stiction.switching.flow.rare_events import carry_on
 from stiction.switching.flow.records import DONE
@@ -50,17 +50,14 @@ class Found(NamedTuple):
     """What is found of b members.
 
     done : (b,) 1 where the end was reached and nothing on the way asked for a choice
-    time : (b,) reached
-    states : (b, 3, n + 3) state and energies at the start, at the end that was asked for and at
-        that which was reached; signs : (b, 3, m)
+    saved : (b, 3, 1 + n + 3 + m) samples as those of `Records`, at the start, at the end that was
+        asked for and at that which was reached
     worst : (b,) of the audit; counts : (b, 2) steps, rejected steps; kinds : (b, kinds)
     period : (b,) time between the last two equal events
     """
 
     done: npt.NDArray[np.int8]
-    time: Floats
-    states: Floats
-    signs: Floats
+    saved: Floats
     worst: Table[Inspection]
     counts: Ints
     kinds: Ints
@@ -109,23 +106,19 @@ def follow_members(
         code = carry_on(w, functions, table, records, saved[1, 0], most)
         if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
-        found.done[b], found.time[b] = 1, a[Y, n]
-        for k in range(2):
+        found.done[b] = 1
+        for k in range(3):
+            found.saved[b, k] = saved[min(k, 1)]
+        if a[Y, n] > saved[1, 0]:
+            # the state in which the run ended belongs to it
+            last = found.saved[b, 2]
+            last[0] = a[Y, n]
             for i in range(n):
-                found.states[b, k, i] = saved[k, 1 + i]
+                last[1 + i] = a[Y, i]
             for i in range(q):
-                found.states[b, k, n + i] = saved[k, 1 + n + i]
+                last[1 + n + i] = a[Y, n + 1 + i]
             for i in range(m):
-                found.signs[b, k, i] = saved[k, 1 + n + q + i]
-        for i in range(n):
-            found.states[b, 2, i] = a[Y, i] if a[Y, n] > saved[1, 0] else saved[1, 1 + i]
-        for i in range(q):
-            beyond = a[Y, n] > saved[1, 0]
-            found.states[b, 2, n + i] = a[Y, n + 1 + i] if beyond else saved[1, 1 + n + i]
-        for i in range(m):
-            beyond = a[Y, n] > saved[1, 0]
-            found.signs[b, 2, i] = a[SIDES, i] if beyond else saved[1, 1 + n + q + i]
-        states = found.states[b, :, :n].copy()
+                last[1 + n + q + i] = a[SIDES, i]
         inspect_states(
             now.surface,
             now.gradient,
@@ -133,15 +126,15 @@ def follow_members(
             fresh.scale,
             fresh.plane,
             now.k,
-            states,
-            found.signs[b],
+            found.saved[b, :, 1 : n + 1].copy(),
+            found.saved[b, :, 1 + n + q :].copy(),
             found.worst,
             b,
         )
         found.counts[b, 0], found.counts[b, 1] = now.steps, now.rejected
         for k in range(now.events):
             found.kinds[b, records.events[k].kind] += 1
-        found.period[b] = _period(records, now.events, fresh.cycle)
+        found.period[b] = period_of(records.events, records.states, now.events, fresh.cycle)
 
 
 @kernel
@@ -155,22 +148,3 @@ def _starts(w: Workspace, functions: EventFunctions) -> bool:
             return False
         a[SIDES, i] = 1.0 if a[EXTRA, i] > 0.0 else -1.0
     return True
-
-
-@kernel
-def _period(records: Records, count: int, cycle: Vector) -> float:
-    """Return the time between the last event and the last one like it at the same state, or NaN.
-
-    Source: `switching.outcome`, which finds the same.
-    """
-    events, states, last = records.events, records.states, count - 1
-    for row in range(last - 1, -1, -1):
-        one, other = events[row], events[last]
-        like = one.surface == other.surface and one.kind == other.kind
-        like = like and one.before == other.before and one.after == other.after
-        for i in range(cycle.size):
-            like = like and abs(states[row, i] - states[last, i]) <= cycle[i]
-        if like:
-            time: float = other.time - one.time
-            return time
-    return np.nan

@@ -159,14 +159,15 @@ class _Crew:
 
         system, m, rtol = self.system, len(found.done), float(self.method.rtol)
         n = system.compiled.n
+        states = np.ascontiguousarray(found.saved[:, :, 1 : n + 1])
         sums = np.zeros((m, 3, 4))
         if others:
             for k, one in enumerate(others):
-                sums[k, :, :2] = np.transpose(one.energies(found.states[k, :, :n]) or ())
+                sums[k, :, :2] = np.transpose(one.energies(states[k]) or ())
         else:
-            every = found.states[:, :, :n].reshape(-1, n)
+            every = states.reshape(-1, n)
             sums[:, :, :2] = np.transpose(system.energies(every) or ()).reshape(m, 3, 2)
-        work, heat, viscous = (found.states[:, :, n + k] for k in range(3))
+        work, heat, viscous = (found.saved[:, :, 1 + n + k] for k in range(3))
         sums[:, :, 2], sums[:, :, 3] = work, viscous
         energy = ledger_of(sums, heat[:, :, None])
         given = np.max(-(heat[:, 1:] - heat[:, :-1]), axis=1, initial=0.0)
@@ -182,12 +183,15 @@ class _Crew:
             "stats.events": events,
             "stats.steps": found.counts[:, 0],
             "stats.rejected": found.counts[:, 1],
-            **{f"final.{name}": found.states[:, 2, i] for i, name in enumerate(system.state_names)},
+            **{
+                f"final.{name}": found.saved[:, 2, 1 + i]
+                for i, name in enumerate(system.state_names)
+            },
             **energy.at_end(),
             **{f"events.{kind}": found.kinds[:, k] for k, kind in enumerate(KINDS)},
             **{f"audit.{line.check}": line.value for line in lines},
         }
-        return Block(holds, found.time, events, energy.imbalance_rel, results)
+        return Block(holds, found.saved[:, 2, 0], events, energy.imbalance_rel, results)
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -209,9 +213,7 @@ def _room(m: int, n: int, surfaces: int) -> Found:
 
     return Found(
         done=np.zeros(m, np.int8),
-        time=np.full(m, np.nan),
-        states=np.zeros((m, 3, n + 3)),
-        signs=np.zeros((m, 3, surfaces)),
+        saved=np.zeros((m, 3, 1 + n + 3 + surfaces)),
         worst=Inspection.table(m),
         counts=np.zeros((m, 2), np.int64),
         kinds=np.zeros((m, len(KINDS)), np.int64),

@@ -50,7 +50,7 @@ class Grid(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Rows that are filled, one per start of a block.
+    """What kernels fill, one sample per start of a block.
 
     state (b, n), signs (b, m), ends (b,), counts of events (b, kinds), first (b, kinds) times of
     the first ones

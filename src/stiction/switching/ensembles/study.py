@@ -14,11 +14,13 @@ from stiction.core.fields import Declared, Finite, Positive
 from stiction.core.method import SharedName
 from stiction.errors import ModelError
 from stiction.numerics.checks import fits, number, whole
-from stiction.switching.ensembles.blocks import Outcome, Task, run_task
+from stiction.switching.ensembles.blocks import Task, run_task
+from stiction.switching.ensembles.state import Ends
+from stiction.switching.flow.records import KINDS
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
 
-__all__ = ["ENDS", "KINDS", "Ending", "EnsembleResult", "Occupation", "ensemble"]
+__all__ = ["ENDS", "KINDS", "Ending", "EnsembleResult", "Occupation", "ensemble", "share_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -41,8 +43,6 @@ ENDS = (
     "escaping_start",
     "no_start",
 )
-# the kinds of events, in the order of the kernels
-KINDS = ("cross", "slide", "leave", "kink", "fold", "two_fold", "codim2_line", "escaping_start")
 ENDED_ALWAYS = ("two_fold", "codim2_line")
 DEFAULT = EventDriven(rtol=1e-8)
 
@@ -216,7 +216,7 @@ class EnsembleResult:
             if these.any():
                 times = self.time[these]
                 quantiles = np.quantile(times, [0.05, 0.25, 0.5, 0.75, 0.95])
-                share = _share(these)
+                share = share_of(these)
                 mean = float(times.mean())
                 found.append(Ending(end, int(these.sum()), *share, mean, tuple(quantiles.tolist())))
         return tuple(sorted(found, key=lambda ending: -ending.count))
@@ -232,10 +232,10 @@ class EnsembleResult:
         gone = ~self.ended(*ENDED_ALWAYS)
         if recurrent is not None:
             gone &= ~np.asarray(recurrent(self.state), dtype=bool)
-        return _share(gone)
+        return share_of(gone)
 
 
-def _share(these: Flags) -> tuple[float, float]:
+def share_of(these: Flags) -> tuple[float, float]:
     """Return the share of True and its standard error; with none or all, that of one more."""
     count, total = int(these.sum()), these.size
     share = count / total
@@ -305,24 +305,24 @@ def ensemble(
         grid=occupation_at,
         interval=1.0 if occupation is None else occupation.interval,
     )
-    return result_of(run_task(task, workers, progress))
+    return result_of(*run_task(task, workers, progress))
 
 
-def result_of(outcome: Outcome) -> EnsembleResult:
+def result_of(found: Ends, density: Floats, outside: float) -> EnsembleResult:
     """Return what a task produced in the words of the interface."""
     return EnsembleResult(
-        state=outcome.state,
-        sides=outcome.signs,
-        time=outcome.ends["time"].copy(),
-        speed=outcome.ends["speed"].copy(),
-        code=outcome.ends["code"].copy(),
+        state=found.state,
+        sides=found.signs,
+        time=found.ends["time"].copy(),
+        speed=found.ends["speed"].copy(),
+        code=found.ends["code"].copy(),
         ends=ENDS + KINDS,
-        steps=outcome.ends["steps"].copy(),
-        counts=outcome.counts,
-        first=outcome.first,
+        steps=found.ends["steps"].copy(),
+        counts=found.counts,
+        first=found.first,
         kinds=KINDS,
-        density=outcome.density,
-        outside=outcome.outside,
+        density=density,
+        outside=outside,
     )
 
 

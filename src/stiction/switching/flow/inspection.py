@@ -1,4 +1,4 @@
-"""What saved states say by themselves, without trusting the solver: a kernel."""
+"""What saved states and events say by themselves, without trusting the solver: kernels."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 from stiction.numerics.callback import at, call_arrays
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.geometry import gradients
+from stiction.switching.flow.state import Event
 
-__all__ = ["Inspection", "inspect_states"]
+__all__ = ["Inspection", "inspect_states", "period_of"]
 
 # over how much h changes with the size of the states: a gradient that vanishes, the rounding of h,
 # and the least slope that h has over a finite distance
@@ -100,3 +101,25 @@ def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vec
             most = max(most, abs(values[i] - here))
         y[j] = x[j]
     return most
+
+
+@kernel(apart=True)
+def period_of(events: Table[Event], states: Matrix, count: int, cycle: Vector) -> float:
+    """Return the time between the last event and the last one like it at the same state, or NaN.
+
+    Parameters
+    ----------
+    events, states : of which `count` are in use; (e, n) states at the events
+    cycle : (n,) two states this close belong to the same point of a cycle
+    """
+    last = count - 1
+    for row in range(last - 1, -1, -1):
+        one, other = events[row], events[last]
+        like = one.surface == other.surface and one.kind == other.kind
+        like = like and one.before == other.before and one.after == other.after
+        for i in range(cycle.size):
+            like = like and abs(states[row, i] - states[last, i]) <= cycle[i]
+        if like:
+            time: float = other.time - one.time
+            return time
+    return math.nan

@@ -127,7 +127,7 @@ def funnel_exits(
         stop=np.zeros(len(KINDS), dtype=np.int64),
         backward=True,
     )
-    found = result_of(run_task(task))
+    found = result_of(*run_task(task))
     good = found.ended("two_fold")
     if not good.any():
         raise _none(r_low, r_high, f"none of {count} points comes from a two-fold")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stiction.core.fields import Declared, Positive
 from stiction.core.method import SharedName
 from stiction.numerics.checks import MOST_SEED, numbers, whole
-from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of
+from stiction.switching.ensembles.study import KINDS, EnsembleResult, result_of, share_of
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.wheel.escapes import Escapes
 from stiction.switching.wheel.model import WheelOnTurntable
@@ -220,12 +220,12 @@ class LineOrbits:
 
     def share(self, fate: str) -> tuple[float, float]:
         """Return the share of members with a fate, and its standard error."""
-        return _share(self.fate == fate)
+        return share_of(self.fate == fate)
 
     @property
     def met_two_fold(self) -> tuple[float, float]:
         """Share of members that reached the two-fold at all, and its standard error."""
-        return _share(self.two_folds > 0)
+        return share_of(self.two_folds > 0)
 
     def lyapunov(self) -> LyapunovExponent:
         """Return the mean log slope per return; its error counts members, not returns.
@@ -422,7 +422,7 @@ def _returns(
         method=dataclasses.replace(method, policy=None),
         stop=np.zeros(len(KINDS), dtype=np.int64),
     )
-    found = result_of(run_task(task, workers))
+    found = result_of(*run_task(task, workers))
     time[good] = found.time + starts[good, 3]
     state[good] = found.state
     end[good] = _words(wheel, found)
@@ -439,9 +439,3 @@ def _words(wheel: WheelOnTurntable, found: EnsembleResult) -> npt.NDArray[np.str
     end[hit & ~here] = "other_line"
     end[found.ended("time") & (found.speed <= _RESTS)] = "rest"
     return end
-
-
-def _share(these: Flags) -> tuple[float, float]:
-    share = float(these.mean())
-    safe = min(max(share, 1.0 / (these.size + 1)), these.size / (these.size + 1))
-    return share, float(np.sqrt(safe * (1.0 - safe) / these.size))

@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.errors import PlainFunctionWarning
-from stiction.switching.ensembles.study import ENDS, KINDS, Occupation, ensemble
+from stiction.switching.ensembles.study import ENDS, Occupation, ensemble
 from stiction.switching.flow import records
 from stiction.switching.methods import EventDriven
 from stiction.switching.model import PiecewiseSmooth
@@ -21,7 +21,6 @@ def wheel_starts(n, seed=0):
 
 
 def test_words_are_those_of_the_kernels():
-    assert records.KINDS == KINDS
     assert ENDS[records.LINE_HIT] == "codim2_line"
     assert ENDS[records.TWO_FOLD_HIT] == "two_fold"
     assert ENDS[records.SPLIT] == "fold"
@@ -63,10 +62,33 @@ def test_numbers_do_not_depend_on_the_threads():
     for name in ("state", "sides", "time", "speed", "code", "steps", "counts", "first", "density"):
         assert np.array_equal(getattr(one, name), getattr(three, name), equal_nan=name == "first")
     assert one.outside == three.outside
-    # and a start is the same alone as in company
-    alone = ensemble(WheelOnTurntable(), x[600:601], 3.0)
-    assert (alone.state == one.state[600]).all()
-    assert alone.time[0] == one.time[600]
+
+
+def test_ensembles_of_any_size_and_order():
+    x, names = wheel_starts(64), ("state", "sides", "time", "speed", "code", "steps", "counts")
+    whole = ensemble(WheelOnTurntable(), x, 20.0)
+    shuffled = np.random.default_rng(4).permutation(64)
+    for size, order in ((1, range(64)), (2, shuffled), (7, range(64)), (64, shuffled)):
+        for begin in range(0, 64, size):
+            rows = np.array(order)[begin : begin + size]
+            part = ensemble(WheelOnTurntable(), x[rows], 20.0)
+            for name in names:
+                assert np.array_equal(getattr(part, name), getattr(whole, name)[rows]), name
+            assert np.array_equal(part.first, whole.first[rows], equal_nan=True)
+
+
+def test_without_energies_a_start_is_a_single_run_to_the_bit():
+    # single runs of flows with energies integrate these beside the state, ensembles do not
+    x = np.random.default_rng(1).uniform(0.05, 0.5, (64, 3))
+    x[:32, 0] = 0.0
+    found = ensemble(NormalForm(-1.2, -1.5), x, 100.0, method=EventDriven(rtol=1e-9))
+    ended = np.flatnonzero(found.ended("two_fold"))
+    assert ended.size >= 32
+    for i in ended.tolist():
+        form = NormalForm(-1.2, -1.5, x0=x[i])
+        run = st.solve(form, EventDriven(rtol=1e-9), t_span=(0.0, 100.0), save=2)
+        assert [run.final[name] for name in form.state_names] == found.state[i].tolist()
+        assert (run.t_end, run.stats["steps"]) == (found.time[i], found.steps[i])
 
 
 def test_occupation_adds_up_to_the_time():
