@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from fit_errors import errors_of, rows_of
 from record import Record, arguments
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -51,17 +52,7 @@ def one(task: tuple[str, int]) -> dict:
     case = varied(case, np.random.default_rng([seed, 1]))
     start = time.process_time()
     found = st.fit(case.drawn(seed), type(case.law), case.rig)
-    truth = case.truth
-    known = {
-        e.name: {
-            # an offset's or drift's own size says nothing: the force is its scale
-            "relative": abs(e.value - truth[e.name]) / abs(truth[e.name]),
-            "errors": abs(e.value - truth[e.name]) / e.error,
-            "covered": bool(e.low <= truth[e.name] <= e.high),
-            "told": e.told,
-        }
-        for e in found.estimates
-    }
+    known = errors_of(found, {e.name: case.truth[e.name] for e in found.estimates})
     assert set(fitted) >= {n for n in known if not n.startswith("rig.")}
     return {"name": name, "seed": seed, "seconds": time.process_time() - start, "known": known}
 
@@ -80,23 +71,9 @@ def identifiable(record: Record, found: Iterable[dict], sets: int) -> None:
     by_law: dict[str, list[dict]] = {}
     for one_fit in found:
         by_law.setdefault(one_fit["name"], []).append(one_fit)
-    rows = []
-    for law, fits in by_law.items():
-        for name in fits[0]["known"]:
-            known = [f["known"][name] for f in fits]
-            row = {
-                "law": law,
-                "parameter": name,
-                "sets": len(fits),
-                "median_error": float(np.median([k["relative"] for k in known])),
-                "farthest": max(k["errors"] for k in known),
-                "seed_of_farthest": fits[int(np.argmax([k["errors"] for k in known]))]["seed"],
-                "covered": float(np.mean([k["covered"] for k in known])),
-                "told": sum(bool(k["told"]) for k in known),
-                "seconds": float(np.mean([f["seconds"] for f in fits])),
-            }
-            rows.append(row)
-            record.add("fit", **row)
+    rows = [row for law, fits in by_law.items() for row in rows_of(fits, law=law)]
+    for row in rows:
+        record.add("fit", **row)
     of_laws = [
         r for r in rows if not r["parameter"].startswith("rig.o") and r["parameter"] != "rig.drift"
     ]
