@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -58,6 +59,15 @@ def arguments(summary: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--quick", action="store_true", help="few short runs, nothing written")
     return parser.parse_args()
+
+
+def record_all(name: str, summary: str, *parts: Callable[[Record, bool], object]) -> None:
+    """Measure the parts of a script, each given whether it is to be quick; keep the points."""
+    quick = arguments(summary).quick
+    record = Record(name, quick)
+    for part in parts:
+        part(record, quick)
+    record.close()
 
 
 def machine() -> dict:
