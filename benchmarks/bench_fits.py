@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from fit_errors import errors_of, rows_of
-from record import Record, arguments
+from record import Record, record_all
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -143,20 +143,17 @@ def long_file(record: Record, rows: int) -> None:
     record.add("read", rows=rows, kept=len(np.asarray(curve.force)), seconds=spent)
 
 
-def main() -> None:
+def main(record: Record, quick: bool) -> None:
     """Fit everything on all cores, then time on one."""
-    options = arguments(__doc__)
-    sets, unknown_sets = (4, 4) if options.quick else (SETS, UNKNOWN_SETS)
-    record = Record("fits", options.quick)
+    sets, unknown_sets = (4, 4) if quick else (SETS, UNKNOWN_SETS)
     slider(record)
-    long_file(record, 10**5 if options.quick else 10**7)
+    long_file(record, 10**5 if quick else 10**7)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         lost = [(name, seed) for name in unknown_cases(8) for seed in range(unknown_sets)]
         unidentifiable(record, pool.map(untold, lost, chunksize=5))
         tasks = [(name, seed) for seed in range(sets) for name in cases(8)]
         identifiable(record, pool.map(one, tasks, chunksize=4), sets)
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("fits", __doc__, main)

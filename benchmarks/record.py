@@ -54,16 +54,11 @@ class Record:
         print(f"table written to {write()}")
 
 
-def arguments(summary: str) -> argparse.Namespace:
-    """Return the options that every script takes."""
-    parser = argparse.ArgumentParser(description=summary)
-    parser.add_argument("--quick", action="store_true", help="few short runs, nothing written")
-    return parser.parse_args()
-
-
 def record_all(name: str, summary: str, *parts: Callable[[Record, bool], object]) -> None:
     """Measure the parts of a script, each given whether it is to be quick; keep the points."""
-    quick = arguments(summary).quick
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--quick", action="store_true", help="few short runs, nothing written")
+    quick = parser.parse_args().quick
     record = Record(name, quick)
     for part in parts:
         part(record, quick)
