@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from peers import Reply, ask, peers
 from protocol import timed
-from record import Record, arguments
+from record import Record, record_all
 from scenarios import (
     BASELINE,
     PROBLEMS,
@@ -180,10 +178,8 @@ def _shown(point: dict) -> str:
     return f"{1e3 * point['seconds']:.2f} ms at {point['state_error']:.0e}"
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("accuracy", options.quick)
-    budget = 0.2 if options.quick else 2.0
+def main(record: Record, quick: bool) -> None:
+    budget = 0.2 if quick else 2.0
     points, plain = [], {}
     for problem in PROBLEMS:
         check_reference(record, problem)
@@ -193,14 +189,13 @@ def main() -> None:
         # as a user calls it, with the 1001 states that are saved by default
         plain[problem.name] = measure_ours(problem, st.EventDriven(), budget, None).seconds
         for peer in peers(problem):
-            if options.quick and ("nivp" in peer.script or problem is STEP_WAVE):
+            if quick and ("nivp" in peer.script or problem is STEP_WAVE):
                 continue
             reply = ask(peer, problem, budget)
             who = ("peer", peer.name, peer.setting)
             points.append(add_point(record, problem, who, reply))
     targets(record, points, plain)
-    record.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("accuracy", __doc__, main)

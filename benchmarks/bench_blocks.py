@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 
 import numpy as np
 from bench_studies import processor_time, swept
-from record import Record, arguments
+from record import Record, record_all
 
 import stiction as st
 from stiction.core.method import Method
@@ -67,13 +66,5 @@ def sliders_and_strings(record: Record, quick: bool) -> None:
         in_blocks_and_alone(record, what, strings, (32, 16) if quick else (400, 100))
 
 
-def main() -> None:
-    """Measure blocks of sliders and strings."""
-    options = arguments(__doc__)
-    record = Record("blocks", options.quick)
-    sliders_and_strings(record, options.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("blocks", __doc__, sliders_and_strings)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from peers import last_line
-from record import Record, arguments
+from record import Record, record_all
 
 # a process start varies more than a computation: take the best of several
 REPEAT = 9
@@ -27,10 +27,8 @@ def best_of(command: list[str], repeat: int) -> tuple[float, str | None]:
     return min(times[1:]), None
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("cli", options.quick)
-    repeat = 2 if options.quick else REPEAT
+def main(record: Record, quick: bool) -> None:
+    repeat = 2 if quick else REPEAT
     program = Path(sys.executable).parent / "stiction"
     with tempfile.TemporaryDirectory() as folder:
         run = [str(program), "run", "baseline", "--out", f"{folder}/run", "--overwrite"]
@@ -49,8 +47,7 @@ def main() -> None:
             measured = failed if failed is not None else f"{seconds:.2f} s"
             met = None if failed is not None else seconds <= limit
             record.target(f"{name}, warm kernel cache", f"<= {limit:g} s", measured, met)
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("cli", __doc__, main)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from peers import last_line
-from record import Record, arguments
+from record import Record, record_all
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = "from stiction.cli.main import main; main()"
@@ -85,16 +85,13 @@ def empty(folder: Path, source: Path) -> dict[str, str]:
     }
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("cold", options.quick)
+def main(record: Record, quick: bool) -> None:
     clock = Clock()
     with tempfile.TemporaryDirectory() as scratch:
         first_runs(record, clock, Path(scratch))
-        if not options.quick:
+        if not quick:
             compile_all(record, clock, Path(scratch))
             from_wheel(record, clock, Path(scratch))
-    record.close()
 
 
 def measured(
@@ -157,4 +154,4 @@ def from_wheel(record: Record, clock: Clock, scratch: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    record_all("cold", __doc__, main)

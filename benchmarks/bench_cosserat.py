@@ -19,7 +19,7 @@ from cosseratbench.registry import load_experiment, load_solver
 from cosseratbench.solver import Solver
 from cosseratbench.trajectory import Trajectory
 from peer_cosseratbench import StictionSolver
-from record import Record, arguments
+from record import Record, record_all
 
 PROBLEMS = ("catenary", "cantilever", "pendulum", "crossing", "twist")
 PEERS = ("pyelastica", "mujoco")
@@ -78,10 +78,8 @@ def judge(record: Record, name: str, found: dict[str, dict[str, object]], us: st
         record.target(what, "at most the best peer's", told, bool(value <= peers[best]))
 
 
-def main() -> None:
+def main(record: Record, quick: bool) -> None:
     """Measure every problem by every solver."""
-    quick = arguments(__doc__).quick
-    record = Record("cosserat", quick)
     for name in PROBLEMS[1:2] if quick else PROBLEMS:
         experiment = load_experiment(name)
         ours = ("stiction", CHOSEN)
@@ -94,8 +92,7 @@ def main() -> None:
             record.add("cosserat", problem=name, solver=label, elements=size, **point)
         for us in ours:
             judge(record, name, found, us)
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("cosserat", __doc__, main)

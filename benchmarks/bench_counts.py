@@ -6,7 +6,7 @@ The file of results this script writes is also what a test compares the code wit
 from __future__ import annotations
 
 from bench_accuracy import chain_of
-from record import Record, arguments
+from record import Record, record_all
 from scenarios import BASELINE, PROBLEMS, SLIP_WAVE, STEP_WAVE, Problem
 
 import stiction as st
@@ -143,18 +143,15 @@ def flow_counts() -> list[dict]:
     return rows
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("counts", options.quick)
+def main(record: Record, quick: bool) -> None:
     for problem in (BASELINE, SLIP_WAVE, STEP_WAVE):
         for row in counts(problem):
             record.add("count", **row)
     for row in flow_counts():
         record.add("flow_count", **row)
-    newton_counts(record, options.quick)
+    newton_counts(record, quick)
     energy(record)
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("counts", __doc__, main)

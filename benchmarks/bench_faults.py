@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 from protocol import timed
-from record import Record, arguments
+from record import Record, record_all
 from scipy.integrate import solve_ivp
 
 import stiction as st
@@ -107,14 +107,5 @@ def events(record: Record, quick: bool) -> None:
         record.target(f"faults: events of {cells:,} cells", f">= {wanted:,}", told, held)
 
 
-def main() -> None:
-    given = arguments(__doc__)
-    record = Record("faults", given.quick)
-    slider(record, given.quick)
-    right_hand_side(record, given.quick)
-    events(record, given.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    main()
+    record_all("faults", __doc__, slider, right_hand_side, events)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from fit_errors import errors_of, rows_of
 from record import Record
 
 from stiction.fits import Curve, Free, Simulated, fit_scenario
@@ -82,15 +83,7 @@ def one(task: tuple[str, int]) -> dict:
     found = fit_scenario(curve, rig, list(case.free))
     wanted = dict(zip(case.free, truth, strict=True))
     wanted |= {"rig.offset": case.offset} if case.offset else {}
-    known = {
-        path: {
-            "relative": abs(found[path].value - true) / abs(true),
-            "errors": abs(found[path].value - true) / found[path].error,
-            "covered": bool(found[path].low <= true <= found[path].high),
-            "told": found[path].told,
-        }
-        for path, true in wanted.items()
-    }
+    known = errors_of(found, wanted)
     return {"name": name, "seed": seed, "seconds": time.process_time() - begin, "known": known}
 
 
@@ -100,22 +93,8 @@ def _value(scenario: Scenario, path: str) -> float:
 
 def told(record: Record, name: str, fits: list[dict]) -> None:
     """Add a row for each number of a scenario, and the verdicts."""
-    rows = []
-    for path in fits[0]["known"]:
-        known = [f["known"][path] for f in fits]
-        farthest = int(np.argmax([k["errors"] for k in known]))
-        row = {
-            "scenario": name,
-            "parameter": path,
-            "sets": len(fits),
-            "median_error": float(np.median([k["relative"] for k in known])),
-            "farthest": known[farthest]["errors"],
-            "seed_of_farthest": fits[farthest]["seed"],
-            "covered": float(np.mean([k["covered"] for k in known])),
-            "told": sum(bool(k["told"]) for k in known),
-            "seconds": float(np.mean([f["seconds"] for f in fits])),
-        }
-        rows.append(row)
+    rows = list(rows_of(fits, scenario=name))
+    for row in rows:
         record.add("fit", **row)
     mine = [r for r in rows if not r["parameter"].startswith("rig.")]
     worst = max(r["median_error"] for r in mine)

@@ -16,7 +16,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from record import Record, arguments
+from fit_errors import errors_of, rows_of
+from record import Record, record_all
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -51,17 +52,7 @@ def one(task: tuple[str, int]) -> dict:
     case = varied(case, np.random.default_rng([seed, 1]))
     start = time.process_time()
     found = st.fit(case.drawn(seed), type(case.law), case.rig)
-    truth = case.truth
-    known = {
-        e.name: {
-            # an offset's or drift's own size says nothing: the force is its scale
-            "relative": abs(e.value - truth[e.name]) / abs(truth[e.name]),
-            "errors": abs(e.value - truth[e.name]) / e.error,
-            "covered": bool(e.low <= truth[e.name] <= e.high),
-            "told": e.told,
-        }
-        for e in found.estimates
-    }
+    known = errors_of(found, {e.name: case.truth[e.name] for e in found.estimates})
     assert set(fitted) >= {n for n in known if not n.startswith("rig.")}
     return {"name": name, "seed": seed, "seconds": time.process_time() - start, "known": known}
 
@@ -80,23 +71,9 @@ def identifiable(record: Record, found: Iterable[dict], sets: int) -> None:
     by_law: dict[str, list[dict]] = {}
     for one_fit in found:
         by_law.setdefault(one_fit["name"], []).append(one_fit)
-    rows = []
-    for law, fits in by_law.items():
-        for name in fits[0]["known"]:
-            known = [f["known"][name] for f in fits]
-            row = {
-                "law": law,
-                "parameter": name,
-                "sets": len(fits),
-                "median_error": float(np.median([k["relative"] for k in known])),
-                "farthest": max(k["errors"] for k in known),
-                "seed_of_farthest": fits[int(np.argmax([k["errors"] for k in known]))]["seed"],
-                "covered": float(np.mean([k["covered"] for k in known])),
-                "told": sum(bool(k["told"]) for k in known),
-                "seconds": float(np.mean([f["seconds"] for f in fits])),
-            }
-            rows.append(row)
-            record.add("fit", **row)
+    rows = [row for law, fits in by_law.items() for row in rows_of(fits, law=law)]
+    for row in rows:
+        record.add("fit", **row)
     of_laws = [
         r for r in rows if not r["parameter"].startswith("rig.o") and r["parameter"] != "rig.drift"
     ]
@@ -166,20 +143,17 @@ def long_file(record: Record, rows: int) -> None:
     record.add("read", rows=rows, kept=len(np.asarray(curve.force)), seconds=spent)
 
 
-def main() -> None:
+def main(record: Record, quick: bool) -> None:
     """Fit everything on all cores, then time on one."""
-    options = arguments(__doc__)
-    sets, unknown_sets = (4, 4) if options.quick else (SETS, UNKNOWN_SETS)
-    record = Record("fits", options.quick)
+    sets, unknown_sets = (4, 4) if quick else (SETS, UNKNOWN_SETS)
     slider(record)
-    long_file(record, 10**5 if options.quick else 10**7)
+    long_file(record, 10**5 if quick else 10**7)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         lost = [(name, seed) for name in unknown_cases(8) for seed in range(unknown_sets)]
         unidentifiable(record, pool.map(untold, lost, chunksize=5))
         tasks = [(name, seed) for seed in range(sets) for name in cases(8)]
         identifiable(record, pool.map(one, tasks, chunksize=4), sets)
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("fits", __doc__, main)

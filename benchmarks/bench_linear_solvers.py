@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from record import Record, arguments
+from record import Record, record_all
 from scipy.sparse.linalg import splu, spsolve
 
 from stiction.errors import ModelError
@@ -195,11 +194,9 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("linear_solvers", options.quick)
+def main(record: Record, quick: bool) -> None:
     record.lines[0]["versions"] |= versions()
-    size, rounds = ((90, 20), 3) if options.quick else ((900, 46), 7)
+    size, rounds = ((90, 20), 3) if quick else ((900, 46), 7)
     # a first small problem loads libraries and starts threads
     for candidate in CANDIDATES:
         point = {"group": candidate.group, "solver": candidate.name, "setting": candidate.setting}
@@ -212,8 +209,7 @@ def main() -> None:
             point["failed"] = str(failure).splitlines()[0]
         record.add("linear_solver", **point)
     targets(record, [line for line in record.lines if line["kind"] == "linear_solver"])
-    record.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("linear_solvers", __doc__, main)

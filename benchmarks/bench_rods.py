@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from peers import Peer, ask
 from protocol import timed
-from record import Record, arguments
+from record import Record, record_all
 
 import stiction as st
 from stiction.rods import ContactSearch, CrossedRods, RodSystem
@@ -127,15 +127,13 @@ def peer(record: Record, case: Crossing, step: float, quick: bool) -> float | No
     return each
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("rods", options.quick)
+def main(record: Record, quick: bool) -> None:
     slowest = np.inf
     for elements, wanted in RATIOS.items():
         case = Crossing(elements)
-        mine, step = ours(record, case, options.quick)
+        mine, step = ours(record, case, quick)
         slowest = min(slowest, 2e6 * (elements + 1) / mine)
-        theirs = peer(record, case, step, options.quick)
+        theirs = peer(record, case, step, quick)
         ratio = None if theirs is None else theirs / mine
         record.target(
             f"a step of two rods of {elements} elements, search on, against PyElastica",
@@ -149,8 +147,7 @@ def main() -> None:
         f"{slowest:.2g} in the slowest run, set-up and results included",
         bool(slowest >= WANTED),
     )
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("rods", __doc__, main)

@@ -12,7 +12,7 @@ import numpy as np
 from bench_accuracy import chain_of
 from long_chains import CHAINS, streamed
 from peers import Peer, ask, last_line, siconos
-from record import Record, arguments
+from record import Record, record_all
 from scenarios import BASELINE, SLIP_WAVE
 
 import stiction as st
@@ -169,15 +169,5 @@ def memory(record: Record, quick: bool) -> None:
     )
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("scaling", options.quick)
-    three_masses(record, options.quick)
-    against_siconos(record, options.quick)
-    many_masses(record, options.quick)
-    memory(record, options.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    main()
+    record_all("scaling", __doc__, three_masses, against_siconos, many_masses, memory)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from record import Record, arguments
+from record import Record, record_all
 from scipy.interpolate import CubicSpline
 
 import stiction as st
@@ -132,13 +132,5 @@ def injection(record: Record, quick: bool) -> None:
                 record.target(what, "all", f"{100 * share:.2f} %", share == 1.0)
 
 
-def main() -> None:
-    given = arguments(__doc__)
-    record = Record("seas", given.quick)
-    injection(record, given.quick)
-    cycles(record, given.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    main()
+    record_all("seas", __doc__, injection, cycles)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from peers import last_line
-from record import Record, arguments
+from record import Record, record_all
 from solid_case import LAM, MU, Case, Solver, block, measure, reference, save
 
 from stiction.solids.elements.assembly import Bulk, Pattern
@@ -162,11 +162,9 @@ def add(record: Record, name: str, said: dict, errors: tuple[float, float], **mo
     )
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("solid_assembly", options.quick)
-    case = block((90, 5)) if options.quick else block()
-    budget = 0.2 if options.quick else 4.0
+def main(record: Record, quick: bool) -> None:
+    case = block((90, 5)) if quick else block()
+    budget = 0.2 if quick else 4.0
     *wanted, smallest = reference(case)
     elements, unknowns = case.cells.shape[0], case.points.size
     record.add("assembly_case", elements=elements, unknowns=unknowns, smallest_det=smallest)
@@ -199,8 +197,7 @@ def main() -> None:
             "not measured" if ratio is None else f"{ratio:.1f} times as fast",
             None if ratio is None else ratio > 1.0,
         )
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("solid_assembly", __doc__, main)

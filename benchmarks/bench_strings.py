@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 from protocol import timed
-from record import Record, arguments
+from record import Record, record_all
 from scenarios import FOLDER
 
 import stiction as st
@@ -67,15 +67,11 @@ def measure(record: Record, name: str, system: RollingStrings, step: float, quic
     return rate
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("strings", options.quick)
-    steps = (1e-3,) if options.quick else (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
+def main(record: Record, quick: bool) -> None:
+    steps = (1e-3,) if quick else (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
     problems = (("symmetric", symmetric()), ("offset", offset()))
     rates = [
-        measure(record, name, system, step, options.quick)
-        for name, system in problems
-        for step in steps
+        measure(record, name, system, step, quick) for name, system in problems for step in steps
     ]
     slowest = min(rates)
     record.target(
@@ -84,8 +80,7 @@ def main() -> None:
         f"{slowest:.2g} in the slowest run, set-up and fields included",
         slowest >= WANTED,
     )
-    record.close()
 
 
 if __name__ == "__main__":
-    main()
+    record_all("strings", __doc__, main)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
-from record import Record, arguments, load
+from record import Record, load, record_all
 
 import stiction as st
 from stiction.chains.blocks import motion_kernels
@@ -169,14 +168,5 @@ def steps(record: Record, quick: bool) -> None:
     record.target("the same: peak memory of all processes", "<= 2 GiB", f"{memory:.2f} GiB", within)
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("studies", options.quick)
-    ramps(record, options.quick)
-    steps(record, options.quick)
-    wheels(record, options.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("studies", __doc__, ramps, steps, wheels)

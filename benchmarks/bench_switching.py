@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import fields
 
 import belt as belts
@@ -11,7 +10,7 @@ import numpy as np
 from first_call import first_calls
 from peers import Reply, ask
 from protocol import timed
-from record import Record, arguments
+from record import Record, record_all
 from scenarios import FOLDER, Answer
 
 import stiction as st
@@ -282,18 +281,15 @@ def against_peers(record: Record, quick: bool) -> None:
     belt_targets(record, ours, others)
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("switching", options.quick)
+def main(record: Record, quick: bool) -> None:
     known = references()
     compare_two_fold(record, known)
     compare_flags(record, known)
     compare_sequences(record, known)
     compare_closed_forms(record, known)
-    against_peers(record, options.quick)
-    first_calls(record, options.quick)
-    record.close()
+    against_peers(record, quick)
+    first_calls(record, quick)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("switching", __doc__, main)

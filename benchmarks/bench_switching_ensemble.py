@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 import numpy as np
 from protocol import timed
-from record import Record, arguments, load
+from record import Record, load, record_all
 
 import stiction as st
 from stiction.switching.ensembles.study import EnsembleResult, ensemble
@@ -110,14 +109,5 @@ def accuracy(record: Record, quick: bool) -> None:
     record.add("ensemble_error", **point)
 
 
-def main() -> None:
-    options = arguments(__doc__)
-    record = Record("switching_ensemble", options.quick)
-    cost(record, options.quick)
-    accuracy(record, options.quick)
-    million(record, options.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("switching_ensemble", __doc__, cost, accuracy, million)

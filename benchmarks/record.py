@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -53,11 +54,15 @@ class Record:
         print(f"table written to {write()}")
 
 
-def arguments(summary: str) -> argparse.Namespace:
-    """Return the options that every script takes."""
+def record_all(name: str, summary: str, *parts: Callable[[Record, bool], object]) -> None:
+    """Measure the parts of a script, each given whether it is to be quick; keep the points."""
     parser = argparse.ArgumentParser(description=summary)
     parser.add_argument("--quick", action="store_true", help="few short runs, nothing written")
-    return parser.parse_args()
+    quick = parser.parse_args().quick
+    record = Record(name, quick)
+    for part in parts:
+        part(record, quick)
+    record.close()
 
 
 def machine() -> dict:

@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = (
-    "accuracy",
-    "scaling",
-    "cli",
-    "cold",
-    "switching",
-    "switching_ensemble",
-    "studies",
-    "blocks",
-    "two_workers",
-    "strings",
-    "rods",
-    "cosserat",
-    "solid_assembly",
-    "solids",
-    "solids_space",
-    "solids_cap",
-    "linear_solvers",
-    "counts",
-    "faults",
-    "seas",
-    "fits",
-    "fit_scenarios",
-)
 
 HEAD = """# Measured
 
@@ -54,51 +33,128 @@ def points() -> dict[str, list[dict]]:
 def write() -> str:
     """Write RESULTS.md and return its name."""
     found = points()
-    parts = [HEAD, _machines(found)]
     every = [line for lines in found.values() for line in lines]
-    parts.append(_targets(every))
-    if "accuracy" in found:
-        parts.append(_accuracy(found["accuracy"]))
-    if "scaling" in found:
-        parts.append(_scaling(found["scaling"]))
-    if "cli" in found:
-        parts.append(_commands(found["cli"]))
-    if "cold" in found:
-        parts.append(_cold(found["cold"]))
-    if "switching" in found:
-        parts.append(_switching(found["switching"]))
-    if "switching_ensemble" in found:
-        parts.append(_ensembles(found["switching_ensemble"]))
-    if "studies" in found:
-        parts.append(_studies(found["studies"], found.get("blocks", [])))
-    if "rods" in found:
-        parts.append(_rods(found["rods"]))
-    if "cosserat" in found:
-        parts.append(_cosserat(found["cosserat"]))
-    if "solid_assembly" in found:
-        parts.append(_assembly(found["solid_assembly"]))
-    if "solids" in found:
-        parts.append(_solids(found["solids"]))
-    if "solids_space" in found:
-        parts.append(_spheres(found["solids_space"]))
-    if "solids_cap" in found:
-        parts.append(_caps(found["solids_cap"]))
-    if "linear_solvers" in found:
-        parts.append(_linear(found["linear_solvers"]))
-    if "counts" in found:
-        parts += [_counts(found["counts"]), _newton(found["counts"]), _energy(found["counts"])]
-        parts.append(_flow_counts(found["counts"]))
-    if "faults" in found:
-        parts.append(_faults(found["faults"]))
-    if "seas" in found:
-        parts.append(_seas(found["seas"]))
-    if "fits" in found:
-        parts.append(_fits(found["fits"]))
-    if "fit_scenarios" in found:
-        parts.append(_scenario_fits(found["fit_scenarios"]))
+    parts = [HEAD, _machines(found), TARGETS.make(every)]
+    parts += [part.make(found[part.script]) for part in PARTS if part.script in found]
     path = HERE / "RESULTS.md"
     path.write_text("\n".join(parts))
     return path.name
+
+
+# ---- tables of points
+
+
+class _Words(string.Formatter):
+    """Texts with a point's values, as `{seconds:time}` or `{loss:.2f %}`; a dash for none."""
+
+    def get_value(self, key: int | str, args: Sequence, kwargs: Mapping) -> object:
+        """Return a value of the point, or one that follows from others."""
+        return _DERIVED[key](kwargs) if key in _DERIVED else kwargs.get(key)
+
+    def format_field(self, value: object, spec: str) -> str:
+        """Return a value as its column shows it."""
+        if spec == "error":
+            return _error(value)
+        if value is None:
+            return "-"
+        if spec == "time":
+            return _time(value)
+        form, _, unit = spec.rpartition(" ")
+        if unit in _SCALES and form:
+            return f"{_SCALES[unit] * value:{form}} {unit}"
+        return super().format_field(value, spec)
+
+
+_SCALES = {"%": 100.0, "ns": 1e9, "GiB": 2.0**-30, "MiB": 2.0**-20}
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e9 * seconds:.3g} ns"
+
+
+def _error(value: float | str | None) -> str:
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:.1e}"
+
+
+def _said(text: str, point: dict) -> str:
+    return _Words().vformat(text, (), point)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with a row for every point of a kind.
+
+    Parameters
+    ----------
+    script, kind : of the points
+    text : what stands above the table, with values of the first point that did not fail
+    head, row : titles of the columns, and what they show of a point, divided by ` | `
+    failed : how many columns a point that failed fills, and which one says why
+    more : values that the points have besides, from all lines of the script
+    """
+
+    script: str
+    kind: str
+    text: str
+    head: str
+    row: str
+    failed: tuple[int, int] = (0, 0)
+    more: Callable[[list[dict]], dict] = lambda lines: {}
+
+    def make(self, lines: list[dict]) -> str:
+        """Return the text and the table."""
+        more = self.more(lines)
+        mine = [{**p, **more} for p in lines if p["kind"] == self.kind]
+        first = next((p for p in mine if "failed" not in p), {})
+        return _said(self.text, first) + _table(self.head.split(" | "), map(self._cells, mine))
+
+    def _cells(self, p: dict) -> list[str]:
+        columns, (known, at) = self.row.split(" | "), self.failed
+        if not at or "failed" not in p:
+            return [_said(column, p) for column in columns]
+        cells = [*(_said(column, p) for column in columns[:known]), *["-"] * (at - known)]
+        return [*cells, p["failed"], *[""] * (len(columns) - at - 1)]
+
+
+class Part(NamedTuple):
+    """What a function makes of the points of a script."""
+
+    script: str
+    make: Callable[[list[dict]], str]
+
+
+def _solver(p: dict) -> str:
+    """Return the name of a solver, ours in bold."""
+    ours = p.get("group") == "ours" or p["solver"].startswith("stiction")
+    return f"**{p['solver']}**" if ours else p["solver"]
+
+
+def _ratio(p: dict) -> str:
+    return "-" if p["unit"] is None else f"{p['seconds'] / p['unit']:.3g}"
+
+
+def _work(p: dict) -> str:
+    names = {
+        "steps": "steps",
+        "restarts": "restarts",
+        "right_sides": "right sides",
+        "solves": "solves",
+        "iterations": "iterations",
+        "unconverged": "unconverged",
+        "unconverged_steps": "unconverged",
+    }
+    return ", ".join(f"{p['counts'][k]} {n}" for k, n in names.items() if p["counts"].get(k))
 
 
 # ---- parts
@@ -122,154 +178,59 @@ def _machines(found: dict[str, list[dict]]) -> str:
     return f"{table}\n{names}.\n"
 
 
-def _targets(lines: list[dict]) -> str:
-    rows = [
-        (line["what"], line["wanted"], line["measured"], _VERDICT[line["met"]])
-        for line in lines
-        if line["kind"] == "target"
-    ]
-    return "## Numbers to be reached\n\n" + _table(("what", "wanted", "measured", ""), rows)
-
-
 _VERDICT = {True: "met", False: "**missed**", None: "not measured"}
+TARGETS = Grid(
+    "",
+    "target",
+    "## Numbers to be reached\n\n",
+    "what | wanted | measured | ",
+    "{what} | {wanted} | {measured} | {verdict}",
+)
 
 
 def _accuracy(lines: list[dict]) -> str:
     parts = ["## Error against work\n"]
     for about in (line for line in lines if line["kind"] == "reference"):
-        parts.append(f"### {about['title']}\n")
-        parts.append(
-            f"Reference: {about['source']}. The dense modal solution of `modal.py` agrees with it "
-            f"within {about['modal_state']:.0e}, onsets within {about['modal_onset']:.0e} s.\n"
-        )
         mine = [p for p in lines if p["kind"] == "point" and p["problem"] == about["problem"]]
         unit = next((p["seconds"] for p in mine if p["solver"] == "EventDriven"), None)
-        rows = [_accuracy_row(p, unit, about["events"]) for p in mine]
-        head = ("solver", "setting", "time", "ratio", "error", "onsets [s]", "events [s]", "work")
-        parts.append(_table(head, rows))
-    return "\n".join(parts)
-
-
-def _accuracy_row(p: dict, unit: float | None, n_events: int) -> tuple[str, ...]:
-    name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
-    if "failed" in p:
-        return (name, p["setting"], "-", "-", p["failed"], "", "", "")
-    events = "-"
-    if p["events"] is not None:
-        events = _error(p["event_error"])
-        if isinstance(p["event_error"], str):
-            events = f"other sequence ({p['events']}, not {n_events})"
-    ratio = "-" if unit is None else f"{p['seconds'] / unit:.3g}"
-    return (
-        name,
-        p["setting"],
-        _time(p["seconds"]),
-        ratio,
-        _error(p["state_error"]),
-        _error(p["onset_error"]),
-        events,
-        _work(p["counts"]),
-    )
-
-
-def _work(counts: dict) -> str:
-    names = {
-        "steps": "steps",
-        "restarts": "restarts",
-        "right_sides": "right sides",
-        "solves": "solves",
-        "iterations": "iterations",
-        "unconverged": "unconverged",
-        "unconverged_steps": "unconverged",
-    }
-    shown = [f"{counts[k]} {n}" for k, n in names.items() if counts.get(k)]
-
-    return ", ".join(shown)
-
-
-def _scaling(lines: list[dict]) -> str:
-    steps = [line for line in lines if line["kind"] == "step"]
-    rows = []
-    for p in steps:
-        setting = f"theta {p['theta']:g}" + (f", {p['formulation']}" if "formulation" in p else "")
-        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
-        each = f"{1e9 * p['seconds_per_step']:.0f} ns"
-        solves = f"{p['solves'] / p['steps']:.4f}" if "solves" in p else "-"
-        rows.append((name, p["problem"], setting, each, solves, str(p.get("unconverged", "-"))))
-    head = ("solver", "problem", "setting", "per step", "solves per step", "unconverged")
-    parts = ["## Cost of a step, three masses\n", _table(head, rows)]
-    sizes = [line for line in lines if line["kind"] == "size"]
-    rows = [
-        (
-            p["chain"],
-            f"10^{len(str(p['n'])) - 1}",
-            f"{p['steps']:,}",
-            f"{1e9 * p['per_mass']:.1f} ns",
-            f"{p['solves'] / p['steps']:.2f}",
-            f"{p['most']}" if "most" in p else "-",
-            f"{p['events']:,}",
-            str(p["unconverged"]),
+        text = (
+            "### {title}\n\nReference: {source}. The dense modal solution of `modal.py` agrees "
+            "with it within {modal_state:.0e}, onsets within {modal_onset:.0e} s.\n\n"
         )
-        for p in sizes
-    ]
-    head = (
-        "chain",
-        "n",
-        "steps",
-        "per mass and step",
-        "solves per step",
-        "most",
-        "events",
-        "unconv.",
-    )
-    parts += ["## Cost of a step, n masses (`ThetaStepper`, theta 0.5)\n", _table(head, rows)]
-    rows = [
-        (f"{p['n']:,}", str(p["steps"]), f"{p['growth_bytes'] / 2**20:.1f} MiB")
-        for p in lines
-        if p["kind"] == "memory" and "growth_bytes" in p
-    ]
-    head = ("masses", "steps", "growth of peak memory")
-    parts += ["## Memory of a run that stores two states\n", _table(head, rows)]
+        grid = Grid(
+            "accuracy",
+            "point",
+            "",
+            "solver | setting | time | ratio | error | onsets [s] | events [s] | work",
+            "{by} | {setting} | {seconds:time} | {ratio} | {state_error:error} | "
+            "{onset_error:error} | {sequence} | {counted}",
+            (2, 4),
+            lambda _, unit=unit, about=about: {"unit": unit, "n_events": about["events"]},
+        )
+        parts.append(_said(text, about) + grid.make(mine))
     return "\n".join(parts)
 
 
-def _commands(lines: list[dict]) -> str:
-    rows = [
-        (f"`{p['name']}`", p["failed"] or f"{p['seconds']:.2f} s")
-        for p in lines
-        if p["kind"] == "command"
-    ]
-    return "## Command line, warm\n\n" + _table(("command", "time"), rows)
+def _sequence(p: dict) -> str:
+    """Return the error of event times, or that there were other events."""
+    if p["events"] is not None and isinstance(p["event_error"], str):
+        return f"other sequence ({p['events']}, not {p['n_events']})"
+    return "-" if p["events"] is None else _error(p["event_error"])
 
 
-def _cold(lines: list[dict]) -> str:
-    head = ("scenario, from a wheel with kernels", "first run", "warm", "over it, in units")
-    rows = [
-        (f"`{p['name']}`", f"{p['first']:.2f} s", f"{p['warm']:.2f} s", f"{p['over']:.2f}")
-        for p in lines
-        if p["kind"] == "from wheel"
-    ]
-    return "## First runs, processor time\n\n" + _table(head, rows)
+def _scheme(p: dict) -> str:
+    return f"theta {p['theta']:g}" + (f", {p['formulation']}" if "formulation" in p else "")
 
 
-def _counts(lines: list[dict]) -> str:
-    keys = ("steps", "expansions", "solves", "most_iterations", "unconverged_steps", "events")
-    rows = [
-        (p["problem"], p["method"], *(f"{p[key]:,}" if key in p else "-" for key in keys))
-        for p in lines
-        if p["kind"] == "count"
-    ]
-    head = (
-        "problem",
-        "method",
-        "steps",
-        "series",
-        "solves",
-        "most per step",
-        "unconverged",
-        "events",
+def _memory(lines: list[dict]) -> str:
+    grid = Grid(
+        "scaling",
+        "memory",
+        "## Memory of a run that stores two states\n\n",
+        "masses | steps | growth of peak memory",
+        "{n:,} | {steps} | {growth_bytes:.1f MiB}",
     )
-    return "## Counts of work\n\n" + _table(head, rows)
+    return grid.make([p for p in lines if "growth_bytes" in p])
 
 
 def _newton(lines: list[dict]) -> str:
@@ -284,7 +245,7 @@ def _newton(lines: list[dict]) -> str:
                 p = cells[width, step, theta, line_search]
                 lost = f", **{100 * p['unconverged'] / p['steps']:.1f} % unconverged**"
                 row.append(f"{p['mean']:.2f} ({p['most']})" + (lost if p["unconverged"] else ""))
-            rows.append(tuple(row))
+            rows.append(row)
     head = ("width [m/s]", "Newton", *(f"h = {h:.0e}, theta {theta:g}" for h, theta in columns))
     return (
         "## Newton iterations against smoothing (`RegularizedTheta`, baseline)\n\n"
@@ -293,301 +254,46 @@ def _newton(lines: list[dict]) -> str:
     )
 
 
-def _energy(lines: list[dict]) -> str:
-    rows = [
-        (
-            p["problem"],
-            p["method"],
-            "-" if p["theta"] is None else f"{p['theta']:g}",
-            _error(p["step_imbalance"]),
-            _error(p["imbalance"]),
-            f"{p['taken']:.1e}",
-        )
-        for p in lines
-        if p["kind"] == "energy"
-    ]
-    head = ("problem", "method", "theta", "worst step", "whole run", "taken by the scheme")
-    return (
-        "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
-        "what the scheme itself takes out (negative: creates).\n\n" + _table(head, rows)
+def _strict(lines: list[dict]) -> str:
+    """Return what a strict tolerance says of the ensemble."""
+    text = (
+        "Against rtol 1e-12, {count:,} trajectories: {same:.3f %} have the same events; of these "
+        "the time of the hit differs by {time_error:.1e} at worst, {time_99:.1e} for 99 %, "
+        "{time_median:.1e} in the median, and the place by {state_error:.1e} at worst. The strict "
+        "runs take {steps_strict:.1f} steps.\n"
     )
+    return "\n".join(_said(text, p) for p in lines if p["kind"] == "ensemble_error")
 
 
-# ---- flows that switch
+def _fastest(lines: list[dict]) -> dict:
+    """Return the time of the fastest exact run on the belt."""
+    mine = [p for p in lines if p["kind"] == "point" and p["solver"] == "EventDriven"]
+    return {"unit": min((p["seconds"] for p in mine if p["error"] <= 1e-9), default=None)}
 
 
-def _switching(lines: list[dict]) -> str:
-    mine = [p for p in lines if p["kind"] == "point"]
-    good = [p for p in mine if p["solver"] == "EventDriven" and p["error"] <= 1e-9]
-    unit = min((p["seconds"] for p in good), default=None)
-    rows = []
-    for p in mine:
-        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
-        if "failed" in p:
-            rows.append((name, p["setting"], "-", "-", p["failed"], "", ""))
-            continue
-        ratio = "-" if unit is None else f"{p['seconds'] / unit:.3g}"
-        errors = (_error(p["state_error"]), _error(p["event_error"]))
-        counts = _work(p["counts"])
-        rows.append((name, p["setting"], _time(p["seconds"]), ratio, *errors, counts))
-    head = ("solver", "setting", "time", "ratio", "last state", "event times", "work")
-    parts = [
-        "## A block on a belt to T = 20, five events\n",
-        "Reference: closed form. The ratio is to the fastest `EventDriven` run whose errors are "
-        "all below 1e-9.\n",
-        _table(head, rows),
-    ]
-    rows = [
-        (p["call"], p["failed"], "", "")
-        if "failed" in p
-        else (
-            p["call"],
-            _time(p["cold"]),
-            _time(p["warm"]),
-            _time(p["loading"]),
-        )
-        for p in lines
-        if p["kind"] == "first_call"
-    ]
-    head = ("first call of a process", "empty kernel cache", "filled", "import stiction")
-    parts += ["## Flows that switch: the first call\n", _table(head, rows)]
-    return "\n".join(parts)
+def _errors_of_rods(p: dict) -> str:
+    measures = p.get("measures", {})
+    errors = [f"{k.removesuffix('_error')} {v:.2e}" for k, v in measures.items() if "error" in k]
+    return p.get("failed") or ", ".join(errors)
 
 
-def _ensembles(lines: list[dict]) -> str:
-    rows = [
-        (
-            f"{p['count']:,}",
-            str(p["workers"]),
-            _time(p["seconds_each"]),
-            f"{p['steps']:.1f}",
-            f"{p['events']:.2f}",
-            str(p["load"]),
-        )
-        for p in lines
-        if p["kind"] == "ensemble"
-    ]
-    head = ("trajectories", "cores used", "each", "steps", "events on the way", "load")
-    parts = ["## The wheel from its escaping region to the line, rtol 1e-8\n", _table(head, rows)]
-    parts += [
-        f"Against rtol 1e-12, {p['count']:,} trajectories: {100 * p['same']:.3f} % have the same "
-        f"events; of these the time of the hit differs by {p['time_error']:.1e} at worst, "
-        f"{p['time_99']:.1e} for 99 %, {p['time_median']:.1e} in the median, and the place by "
-        f"{p['state_error']:.1e} at worst. The strict runs take {p['steps_strict']:.1f} steps.\n"
-        for p in lines
-        if p["kind"] == "ensemble_error"
-    ]
-    return "\n".join(parts)
+def _processor_time(p: dict) -> str:
+    return _time(p["processor_seconds"]) if "processor_seconds" in p else ""
 
 
-def _flow_counts(lines: list[dict]) -> str:
-    keys = ("steps", "rejected", "events")
-    rows = [
-        (p["problem"], p["method"], *(f"{p[key]:,}" for key in keys))
-        for p in lines
-        if p["kind"] == "flow_count"
-    ]
-    return "## Counts of work, flows that switch\n\n" + _table(
-        ("problem", "method", "steps", "rejected", "events"), rows
-    )
-
-
-# ---- rods
-
-
-def _rods(lines: list[dict]) -> str:
-    rows = []
-    for p in (line for line in lines if line["kind"] == "rods"):
-        name = f"**{p['solver']}**" if p.get("group") == "ours" else p["solver"]
-        if "failed" in p:
-            rows.append((name, str(p["elements"]), p["failed"], "", "", "", ""))
-            continue
-        limit = "-" if p["step_limit"] is None else _time(p["step_limit"])
-        speed = f"{p['us_per_step']:.3g} us", f"{p['node_steps_per_second']:.2g}"
-        drift = _error(p["energy_drift"])
-        rows.append((name, str(p["elements"]), *speed, _time(p["step"]), limit, drift))
-    head = ("solver", "elements", "per step", "node-steps/s", "step", "longest step", "energy")
-    return (
-        "## Two crossed rods in contact\n\n"
-        "Rolling contact and a search for more of them, beside a penalty contact without friction. "
-        "The energy is the largest change within 1 s at this step; that of the peer counts what "
-        "its penalty springs hold.\n\n" + _table(head, rows)
-    )
-
-
-def _cosserat(lines: list[dict]) -> str:
-    rows = []
-    for p in (line for line in lines if line["kind"] == "cosserat"):
-        name = f"**{p['solver']}**" if p["solver"].startswith("stiction") else p["solver"]
-        measures = p.get("measures", {})
-        errors = [
-            f"{k.removesuffix('_error')} {v:.2e}" for k, v in measures.items() if "error" in k
-        ]
-        told = p.get("failed") or ", ".join(errors)
-        spent = _time(p["processor_seconds"]) if "processor_seconds" in p else ""
-        rows.append((p["problem"], name, str(p["elements"]), told, spent))
-    head = ("problem", "solver", "elements", "errors", "processor time")
-    return (
-        "## Problems of cosseratbench 0.3\n\n"
-        "Errors as cosseratbench measures them, at its own numbers of elements. *Exact*: what the "
-        "same measures say of an exact answer: the reference of the catenary has no bending, and "
-        "the lift of the crossing is read half an element beside the middle. Less than that is "
-        "errors that cancel.\n\n" + _table(head, rows)
-    )
-
-
-# ---- solids
-
-
-def _assembly(lines: list[dict]) -> str:
+def _case_of_assembly(lines: list[dict]) -> dict:
     case = next(p for p in lines if p["kind"] == "assembly_case")
     unit = next(p["seconds"] for p in lines if p.get("group") == "ours")
-    rows = []
-    for p in (line for line in lines if line["kind"] == "assembly"):
-        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
-        if "failed" in p:
-            rows.append((name, p["setting"], p["failed"], "", "", "", ""))
-            continue
-        times = _time(p["seconds"]), _time(p["median"]), f"{p['seconds'] / unit:.3g}"
-        errors = _error(p["residual_error"]), _error(p["product_error"])
-        rows.append((name, p["setting"], *times, *errors))
-    head = ("program", "setting", "best", "median", "ratio", "residual", "K v")
-    return (
-        f"## Residual and tangent of {case['elements']:,} Neo-Hookean Q1 elements\n\n"
-        f"A bent block in plane strain, {case['unknowns']:,} unknowns, one thread; the last two "
-        "columns are the distance from the same in plain NumPy.\n\n" + _table(head, rows)
-    )
+    return {"elements": case["elements"], "unknowns": case["unknowns"], "unit": unit}
 
 
-def _linear(lines: list[dict]) -> str:
-    points = [p for p in lines if p["kind"] == "linear_solver"]
-    good = [p for p in points if "failed" not in p]
-    unit, rows = good[0]["seconds"], []
-    for p in points:
-        name = f"**{p['solver']}**" if p["group"] == "ours" else p["solver"]
-        if "failed" in p:
-            rows.append((name, p["setting"], p["failed"], "", "", "", ""))
-            continue
-        times = [_time(p[key]) for key in ("first", "factorise", "solve")]
-        ratio = f"{p['seconds'] / unit:.3g}"
-        rows.append((name, p["setting"], *times, ratio, _error(p["residual"])))
-    head = ("solver", "setting", "first", "then factorise", "then solve", "ratio", "residual")
-    return (
-        f"## Direct solves of {good[0]['unknowns']:,} unknowns\n\n"
-        "An elastic strip under a rigid plate with friction, unsymmetric, "
-        f"{good[0]['entries']:,} entries; matrices of one pattern one after another, one "
-        "right-hand side each. First: analysis, factors and solution of the first matrix; then: "
-        "the best of later ones. The ratio is that of factors and solution.\n\n"
-        + _table(head, rows)
-    )
+def _first_solver(lines: list[dict]) -> dict:
+    good = (p for p in lines if p["kind"] == "linear_solver" and "failed" not in p)
+    return {"unit": next(good)["seconds"]}
 
 
-def _solids(lines: list[dict]) -> str:
-    rows = []
-    for p in (line for line in lines if line["kind"] == "solid_solve"):
-        who = p["what"], f"{p['method'][0]}, {p['solver']}"
-        if "failed" in p:
-            rows.append((*who, p["failed"], "", "", "", ""))
-            continue
-        times = f"{p['seconds']:.0f} s", f"{p['cpu_seconds']:.0f} s"
-        work = p["work"] + (f", {p['factorisations']} factorisations" if "unknowns" in p else "")
-        memory = f"{p['peak_bytes'] / 2**30:.2f} GiB"
-        rows.append((*who, *times, work, memory, f"{p['load'][0]} / {p['load'][1]}"))
-    head = ("solve", "method", "wall", "processor", "work", "peak memory", "load before / after")
-    return (
-        "## Whole solves of solids at the paper's sizes\n\n"
-        "From set-up to results, kernels compiled beforehand; processor time adds up all threads, "
-        "those that wait for each other included. Memory is that of the whole process.\n\n"
-        + _table(head, rows)
-    )
-
-
-def _spheres(lines: list[dict]) -> str:
-    pressed = [
-        (
-            str(p["cells_on_radius"]),
-            f"{p['law_over_approach']:g}",
-            f"{p['block_over_radius']:g}",
-            str(p["unknowns"]),
-            f"{100.0 * p['force_error']:+.2f} %",
-            f"{100.0 * p['peak_pressure_error']:+.2f} %",
-            _time(p["cpu"]),
-        )
-        for p in lines
-        if p["kind"] == "hertz"
-    ]
-    drawn = [
-        (
-            f"{p['tabor']:g}",
-            str(p["cells_on_radius"]),
-            str(p["unknowns"]),
-            f"{p['pull_off']:.4f}",
-            f"{p['exact']:.4f}",
-            f"{100.0 * p['error']:+.2f} %",
-            ", ".join(p["audit_failed"]) or "holds",
-            _time(p["cpu"]),
-        )
-        for p in lines
-        if p["kind"] == "pull-off"
-    ]
-    cells = "cells on a"
-    head = (cells, "law / approach", "block / a", "unknowns", "force", "peak pressure", "CPU")
-    other = ("Tabor number", cells, "unknowns", "pull-off", "on rings", "error", "audit", "CPU")
-    return (
-        "## Spheres on a block in space\n\nPressed: force for the radius of the pressure, and the "
-        "largest pressure, over those of Hertz.\n\n"
-        + _table(head, pressed)
-        + "\n\nDrawn off: the largest pull over pi W R, beside the self-consistent one on a "
-        "half space.\n\n" + _table(other, drawn)
-    )
-
-
-def _caps(lines: list[dict]) -> str:
-    rows = [
-        (
-            " x ".join(str(n) for n in p["cells"]),
-            f"{p['normal_force']:g}",
-            str(p["unknowns"]),
-            p["solver"],
-            str(p["iterations"]),
-            str(p["factorisations"]),
-            f"{100.0 * p['loss']:.2f} %",
-            _time(p["cpu"]),
-            _time(p["wall"]),
-            f"{p['peak_bytes'] / 2**30:.2f} GiB",
-        )
-        for p in lines
-        if p["kind"] == "run"
-    ]
-    head = ("cells", "normal force", "unknowns", "solver", "Newton", "factorisations")
-    head += ("loss of area", "CPU", "wall", "memory")
-    return (
-        "## The sheared cap in space\n\nHalf of it, without adhesion, load and shear to full "
-        "sliding and beyond, one thread beside other work.\n\n" + _table(head, rows)
-    )
-
-
-def _studies(lines: list[dict], members: list[dict]) -> str:
-    rows = [
-        (
-            p["what"],
-            f"{p['members']:,}",
-            _time(p["seconds"]),
-            _time(2.0 * p["seconds"] / p["members"]),
-            _beside(p),
-        )
-        for p in lines
-        if p["kind"] == "sweep"
-    ]
-    head = ("sweep", "members", "two workers", "of a core, each", "beside")
-    blocks = [
-        (p["what"], f"{p['members']:,}", _time(p["each"]), _time(p["alone"]))
-        for p in members
-        if p["kind"] == "blocks"
-    ]
-    other = ("sweep", "members", "in blocks, of a core, each", "one by one")
-    second = "\n" + _table(other, blocks) if blocks else ""
-    return "## Studies\n\n" + _table(head, rows) + second
+def _work_of_solids(p: dict) -> str:
+    return p["work"] + (f", {p['factorisations']} factorisations" if "unknowns" in p else "")
 
 
 def _beside(p: dict) -> str:
@@ -599,142 +305,284 @@ def _beside(p: dict) -> str:
     return f"{100.0 * p['lost']:.3g} % lose determinism"
 
 
-def _faults(lines: list[dict]) -> str:
-    rows = [
-        (p["who"], f"{p['rtol']:.0e}", _time(p["seconds"]), _error(p["error"]))
-        for p in lines
-        if p["kind"] == "slider"
-    ]
-    many = [
-        (
-            f"{p['cells']:,}",
-            f"{p['onsets']:,}",
-            _time(p["seconds"]),
-            f"{p['steps']:,}",
-            _error(p["ledger"]),
-            _error(p["balance"]),
-        )
-        for p in lines
-        if p["kind"] == "events"
-    ]
-    head = ("cells", "onsets", "CPU", "steps", "ledger", "balance of stress")
-    return (
-        "## Recurrence of a slider with rate and state\n\nThe error is that of the time from onset "
-        "to onset, 585.48 s.\n\n"
-        + _table(("solver", "rtol", "time", "error [s]"), rows)
-        + "\nLong runs of faults, rtol 1e-8 for the slider and 1e-6 for lines.\n\n"
-        + _table(head, many)
-    )
-
-
-def _seas(lines: list[dict]) -> str:
-    earthquakes = [
-        (
-            f"{p['width']:g} m",
-            f"{p['first']:.7e}",
-            f"{p['slip']:.4f}",
-            f"{p['log_speed']:.4f}",
-            f"{p['stress']:.4f}",
-            str(p["events"]),
-            f"{p['recurrence']:.4e}",
-            _time(p["seconds"]) if "seconds" in p else "-",
-        )
-        for p in lines
-        if p["kind"] == "bp1"
-    ]
-    # all of the submission that is at hand
-    earthquakes.append(
-        ("HBI, 10 m", "6.1965193e+09", "37.5159", "-15.1720", "28.5546", "15", "-", "-")
-    )
-    names = ("slip", "speed", "stress", "pressure", "state")
-    injected = [
-        (
-            f"{p['width']:g} m",
-            str(p["station"]),
-            *(f"{100 * p[n]:.2f} % ({100 * p[f'within_{n}']:.1f} %)" for n in names),
-            f"{100 * p['peak_off']:+.3f} %",
-            _time(p["seconds"]),
-        )
-        for p in lines
-        if p["kind"] == "bp6"
-    ]
-    head = ("cells", "first event [s]", "slip [m]", "log10 V", "stress [MPa]", "events")
-    columns = ("cells", "station", "slip", "slip rate", "stress", "pressure", "state")
-    return (
+def _earthquakes(lines: list[dict]) -> str:
+    grid = Grid(
+        "seas",
+        "bp1",
         "## Benchmarks of the SEAS community\n\nBP1-QD at the surface, at 4.2218916e10 s, and its "
-        "events until 4.30e10 s.\n\n"
-        + _table((*head, "last recurrences [s]", "CPU"), earthquakes)
-        + "\nBP6-QD-A: largest difference to the submission of CYCLAPS from three days on, over "
-        "its value then (in brackets: samples of the whole series within 1 %), and that of the "
-        "time of the largest slip rate.\n\n"
-        + _table((*columns, "time of the largest rate", "CPU"), injected)
+        "events until 4.30e10 s.\n\n",
+        "cells | first event [s] | slip [m] | log10 V | stress [MPa] | events | "
+        "last recurrences [s] | CPU",
+        "{width:g} m | {first:.7e} | {slip:.4f} | {log_speed:.4f} | {stress:.4f} | {events} | "
+        "{recurrence:.4e} | {seconds:time}",
     )
+    # all of the submission that is at hand
+    peer = ("HBI, 10 m", "6.1965193e+09", "37.5159", "-15.1720", "28.5546", "15", "-", "-")
+    return grid.make(lines) + "| " + " | ".join(peer) + " |\n"
 
 
-def _fits(lines: list[dict]) -> str:
-    rows = [
-        (
-            p["law"],
-            f"`{p['parameter']}`",
-            f"{100.0 * p['median_error']:.2f} %",
-            f"{p['farthest']:.2f}",
-            f"{100.0 * p['covered']:.1f} %",
-            str(p["told"]),
-            _time(p["seconds"]),
-        )
-        for p in lines
-        if p["kind"] == "fit"
-    ]
-    head = ("law", "parameter", "median error", "farthest", "covered", "told", "time of a fit")
-    return (
+# values of a row that follow from others, by the name that rows use
+_DERIVED: dict[int | str, Callable[[Mapping], object]] = {
+    "by": _solver,
+    "ratio": _ratio,
+    "counted": _work,
+    "verdict": lambda p: _VERDICT[p["met"]],
+    "sequence": _sequence,
+    "scheme": _scheme,
+    "solves_per_step": lambda p: p["solves"] / p["steps"] if "solves" in p else None,
+    "power_of_ten": lambda p: f"10^{len(str(p['n'])) - 1}",
+    "run_time": lambda p: p["failed"] or f"{p['seconds']:.2f} s",
+    "core_time": lambda p: 2.0 * p["seconds"] / p["members"],
+    "beside": _beside,
+    "rod_errors": _errors_of_rods,
+    "processor_time": _processor_time,
+    "solid_work": _work_of_solids,
+    "audit": lambda p: ", ".join(p["audit_failed"]) or "holds",
+    "mesh": lambda p: " x ".join(str(n) for n in p["cells"]),
+}
+
+
+# ---- what is shown of every script, in the order of the page
+
+PARTS: tuple[Grid | Part, ...] = (
+    Part("accuracy", _accuracy),
+    Grid(
+        "scaling",
+        "step",
+        "## Cost of a step, three masses\n\n",
+        "solver | problem | setting | per step | solves per step | unconverged",
+        "{by} | {problem} | {scheme} | {seconds_per_step:.0f ns} | {solves_per_step:.4f} | "
+        "{unconverged}",
+    ),
+    Grid(
+        "scaling",
+        "size",
+        "## Cost of a step, n masses (`ThetaStepper`, theta 0.5)\n\n",
+        "chain | n | steps | per mass and step | solves per step | most | events | unconv.",
+        "{chain} | {power_of_ten} | {steps:,} | {per_mass:.1f ns} | {solves_per_step:.2f} | "
+        "{most} | {events:,} | {unconverged}",
+    ),
+    Part("scaling", _memory),
+    Grid(
+        "cli",
+        "command",
+        "## Command line, warm\n\n",
+        "command | time",
+        "`{name}` | {run_time}",
+    ),
+    Grid(
+        "cold",
+        "from wheel",
+        "## First runs, processor time\n\n",
+        "scenario, from a wheel with kernels | first run | warm | over it, in units",
+        "`{name}` | {first:.2f} s | {warm:.2f} s | {over:.2f}",
+    ),
+    Grid(
+        "switching",
+        "point",
+        "## A block on a belt to T = 20, five events\n\nReference: closed form. The ratio is to "
+        "the fastest `EventDriven` run whose errors are all below 1e-9.\n\n",
+        "solver | setting | time | ratio | last state | event times | work",
+        "{by} | {setting} | {seconds:time} | {ratio} | {state_error:error} | {event_error:error} "
+        "| {counted}",
+        (2, 4),
+        _fastest,
+    ),
+    Grid(
+        "switching",
+        "first_call",
+        "## Flows that switch: the first call\n\n",
+        "first call of a process | empty kernel cache | filled | import stiction",
+        "{call} | {cold:time} | {warm:time} | {loading:time}",
+        (1, 1),
+    ),
+    Grid(
+        "switching_ensemble",
+        "ensemble",
+        "## The wheel from its escaping region to the line, rtol 1e-8\n\n",
+        "trajectories | cores used | each | steps | events on the way | load",
+        "{count:,} | {workers} | {seconds_each:time} | {steps:.1f} | {events:.2f} | {load}",
+    ),
+    Part("switching_ensemble", _strict),
+    Grid(
+        "studies",
+        "sweep",
+        "## Studies\n\n",
+        "sweep | members | two workers | of a core, each | beside",
+        "{what} | {members:,} | {seconds:time} | {core_time:time} | {beside}",
+    ),
+    Grid(
+        "blocks",
+        "blocks",
+        "",
+        "sweep | members | in blocks, of a core, each | one by one",
+        "{what} | {members:,} | {each:time} | {alone:time}",
+    ),
+    Grid(
+        "rods",
+        "rods",
+        "## Two crossed rods in contact\n\nRolling contact and a search for more of them, beside "
+        "a penalty contact without friction. The energy is the largest change within 1 s at this "
+        "step; that of the peer counts what its penalty springs hold.\n\n",
+        "solver | elements | per step | node-steps/s | step | longest step | energy",
+        "{by} | {elements} | {us_per_step:.3g} us | {node_steps_per_second:.2g} | {step:time} | "
+        "{step_limit:time} | {energy_drift:error}",
+        (2, 2),
+    ),
+    Grid(
+        "cosserat",
+        "cosserat",
+        "## Problems of cosseratbench 0.3\n\nErrors as cosseratbench measures them, at its own "
+        "numbers of elements. *Exact*: what the same measures say of an exact answer: the "
+        "reference of the catenary has no bending, and the lift of the crossing is read half an "
+        "element beside the middle. Less than that is errors that cancel.\n\n",
+        "problem | solver | elements | errors | processor time",
+        "{problem} | {by} | {elements} | {rod_errors} | {processor_time}",
+    ),
+    Grid(
+        "solid_assembly",
+        "assembly",
+        "## Residual and tangent of {elements:,} Neo-Hookean Q1 elements\n\nA bent block in plane "
+        "strain, {unknowns:,} unknowns, one thread; the last two columns are the distance from "
+        "the same in plain NumPy.\n\n",
+        "program | setting | best | median | ratio | residual | K v",
+        "{by} | {setting} | {seconds:time} | {median:time} | {ratio} | {residual_error:error} | "
+        "{product_error:error}",
+        (2, 2),
+        _case_of_assembly,
+    ),
+    Grid(
+        "solids",
+        "solid_solve",
+        "## Whole solves of solids at the paper's sizes\n\nFrom set-up to results, kernels "
+        "compiled beforehand; processor time adds up all threads, those that wait for each other "
+        "included. Memory is that of the whole process.\n\n",
+        "solve | method | wall | processor | work | peak memory | load before / after",
+        "{what} | {method[0]}, {solver} | {seconds:.0f} s | {cpu_seconds:.0f} s | {solid_work} | "
+        "{peak_bytes:.2f GiB} | {load[0]} / {load[1]}",
+        (2, 2),
+    ),
+    Grid(
+        "solids_space",
+        "hertz",
+        "## Spheres on a block in space\n\nPressed: force for the radius of the pressure, and the "
+        "largest pressure, over those of Hertz.\n\n",
+        "cells on a | law / approach | block / a | unknowns | force | peak pressure | CPU",
+        "{cells_on_radius} | {law_over_approach:g} | {block_over_radius:g} | {unknowns} | "
+        "{force_error:+.2f %} | {peak_pressure_error:+.2f %} | {cpu:time}",
+    ),
+    Grid(
+        "solids_space",
+        "pull-off",
+        "\nDrawn off: the largest pull over pi W R, beside the self-consistent one on a half "
+        "space.\n\n",
+        "Tabor number | cells on a | unknowns | pull-off | on rings | error | audit | CPU",
+        "{tabor:g} | {cells_on_radius} | {unknowns} | {pull_off:.4f} | {exact:.4f} | {error:+.2f "
+        "%} | {audit} | {cpu:time}",
+    ),
+    Grid(
+        "solids_cap",
+        "run",
+        "## The sheared cap in space\n\nHalf of it, without adhesion, load and shear to full "
+        "sliding and beyond, one thread beside other work.\n\n",
+        "cells | normal force | unknowns | solver | Newton | factorisations | loss of area | CPU "
+        "| wall | memory",
+        "{mesh} | {normal_force:g} | {unknowns} | {solver} | {iterations} | {factorisations} | "
+        "{loss:.2f %} | {cpu:time} | {wall:time} | {peak_bytes:.2f GiB}",
+    ),
+    Grid(
+        "linear_solvers",
+        "linear_solver",
+        "## Direct solves of {unknowns:,} unknowns\n\nAn elastic strip under a rigid plate with "
+        "friction, unsymmetric, {entries:,} entries; matrices of one pattern one after another, "
+        "one right-hand side each. First: analysis, factors and solution of the first matrix; "
+        "then: the best of later ones. The ratio is that of factors and solution.\n\n",
+        "solver | setting | first | then factorise | then solve | ratio | residual",
+        "{by} | {setting} | {first:time} | {factorise:time} | {solve:time} | {ratio} | "
+        "{residual:error}",
+        (2, 2),
+        _first_solver,
+    ),
+    Grid(
+        "counts",
+        "count",
+        "## Counts of work\n\n",
+        "problem | method | steps | series | solves | most per step | unconverged | events",
+        "{problem} | {method} | {steps:,} | {expansions:,} | {solves:,} | {most_iterations:,} | "
+        "{unconverged_steps:,} | {events:,}",
+    ),
+    Part("counts", _newton),
+    Grid(
+        "counts",
+        "energy",
+        "## How well the energy closes\n\nImbalance over the largest energy; the last column is "
+        "what the scheme itself takes out (negative: creates).\n\n",
+        "problem | method | theta | worst step | whole run | taken by the scheme",
+        "{problem} | {method} | {theta:g} | {step_imbalance:error} | {imbalance:error} | "
+        "{taken:.1e}",
+    ),
+    Grid(
+        "counts",
+        "flow_count",
+        "## Counts of work, flows that switch\n\n",
+        "problem | method | steps | rejected | events",
+        "{problem} | {method} | {steps:,} | {rejected:,} | {events:,}",
+    ),
+    Grid(
+        "faults",
+        "slider",
+        "## Recurrence of a slider with rate and state\n\nThe error is that of the time from "
+        "onset to onset, 585.48 s.\n\n",
+        "solver | rtol | time | error [s]",
+        "{who} | {rtol:.0e} | {seconds:time} | {error:error}",
+    ),
+    Grid(
+        "faults",
+        "events",
+        "Long runs of faults, rtol 1e-8 for the slider and 1e-6 for lines.\n\n",
+        "cells | onsets | CPU | steps | ledger | balance of stress",
+        "{cells:,} | {onsets:,} | {seconds:time} | {steps:,} | {ledger:error} | {balance:error}",
+    ),
+    Part("seas", _earthquakes),
+    Grid(
+        "seas",
+        "bp6",
+        "BP6-QD-A: largest difference to the submission of CYCLAPS from three days on, over its "
+        "value then (in brackets: samples of the whole series within 1 %), and that of the time "
+        "of the largest slip rate.\n\n",
+        "cells | station | slip | slip rate | stress | pressure | state | time of the largest "
+        "rate | CPU",
+        "{width:g} m | {station} | {slip:.2f %} ({within_slip:.1f %}) | {speed:.2f %} "
+        "({within_speed:.1f %}) | {stress:.2f %} ({within_stress:.1f %}) | {pressure:.2f %} "
+        "({within_pressure:.1f %}) | {state:.2f %} ({within_state:.1f %}) | {peak_off:+.3f %} | "
+        "{seconds:time}",
+    ),
+    Grid(
+        "fits",
+        "fit",
         "## Fits of drawn tests\n\n300 rows (steps of speed and LuGre: 900), noise of 1 %, offset "
         "and drift; farthest in standard errors; covered by the interval of 95 %; told as "
-        "unknown.\n\n" + _table(head, rows)
-    )
-
-
-def _scenario_fits(lines: list[dict]) -> str:
-    rows = [
-        (
-            p["scenario"],
-            f"`{p['parameter']}`",
-            str(p["sets"]),
-            f"{100.0 * p['median_error']:.2f} %",
-            f"{p['farthest']:.2f}",
-            f"{100.0 * p['covered']:.1f} %",
-            str(p["told"]),
-            _time(p["seconds"]),
-        )
-        for p in lines
-        if p["kind"] == "fit"
-    ]
-    head = ("scenario", "field", "sets", "median error", "farthest", "covered", "told", "CPU")
-    return (
-        "## Fits of whole scenarios\n\n120 rows, noise of 1 % of the change of force; farthest "
-        "in standard errors; covered by the interval of 95 %; told as unknown.\n\n"
-        + _table(head, rows)
-    )
-
-
-# ---- words
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def _time(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{1e9 * seconds:.3g} ns"
-
-
-def _error(value: float | str | None) -> str:
-    if isinstance(value, str):
-        return value
-    return "-" if value is None else f"{value:.1e}"
+        "unknown.\n\n",
+        "law | parameter | median error | farthest | covered | told | time of a fit",
+        "{law} | `{parameter}` | {median_error:.2f %} | {farthest:.2f} | {covered:.1f %} | {told} "
+        "| {seconds:time}",
+    ),
+    Grid(
+        "fit_scenarios",
+        "fit",
+        "## Fits of whole scenarios\n\n120 rows, noise of 1 % of the change of force; farthest in "
+        "standard errors; covered by the interval of 95 %; told as unknown.\n\n",
+        "scenario | field | sets | median error | farthest | covered | told | CPU",
+        "{scenario} | `{parameter}` | {sets} | {median_error:.2f %} | {farthest:.2f} | "
+        "{covered:.1f %} | {told} | {seconds:time}",
+    ),
+)
+SCRIPTS = (
+    *("accuracy", "scaling", "cli", "cold", "switching", "switching_ensemble", "studies"),
+    *("blocks", "two_workers", "strings", "rods", "cosserat", "solid_assembly", "solids"),
+    *("solids_space", "solids_cap", "linear_solvers", "counts", "faults", "seas", "fits"),
+    "fit_scenarios",
+)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import sys
 import time
 
 import numpy as np
 from bench_studies import CHAIN, KEEP, SPAN, frictions, swept
-from record import Record, arguments, load
+from record import Record, load, record_all
 
 import stiction as st
 
@@ -68,13 +67,5 @@ def apart(sweep: st.Sweep, cores: int) -> float:
     return time.perf_counter() - begin
 
 
-def main() -> None:
-    """Measure the turns."""
-    options = arguments(__doc__)
-    record = Record("two_workers", options.quick)
-    workers(record, options.quick)
-    record.close()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    record_all("two_workers", __doc__, workers)
