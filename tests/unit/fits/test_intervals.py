@@ -65,7 +65,7 @@ def test_stick_fixes_the_static_coefficient_from_below_alone():
     rng = np.random.default_rng(0)
     force = np.where(t < 5.0, 0.5 * t, 2.0) + rng.normal(0.0, 0.02, t.size)
     curve = Curve(force=force, time=t, velocity=v, normal_force=10.0)
-    found = st.fit(curve, st.StaticKinetic, ImposedSlip())
+    found = st.fit(curve, st.StaticKinetic, ImposedSlip(0.0, 0.0))
     assert found.unknown == ("mu_static",)
     assert "only from below" in found["mu_static"].told
     assert found["mu_static"].low == pytest.approx(0.25, rel=0.05)  # reason: noise of 1 %
