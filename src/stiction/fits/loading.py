@@ -34,6 +34,19 @@ class SavedFit:
     estimates : the parameters, without their profiles
     warnings : what data cannot tell, and which parameters go together
     summary : all that fit.json holds
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> speed = np.linspace(-0.1, 0.1, 20)
+    >>> told = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = st.fit(told, st.Coulomb).save(place + "/fit", figures=False)
+    ...     found = st.load(folder)
+    ...     isinstance(found, st.fits.SavedFit), round(float(found.law.mu), 6)
+    (True, 0.3)
     """
 
     folder: Path
