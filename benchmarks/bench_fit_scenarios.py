@@ -77,7 +77,8 @@ def one(task: tuple[str, int]) -> dict:
     measured = np.interp(at, x, force) + case.offset
     measured = measured + rng.normal(0.0, 0.01 * np.ptp(force), ROWS)
     offset = Free() if case.offset else 0.0
-    rig = Simulated(scenario, force=case.force, along=case.along, rows=case.rows, offset=offset)
+    what = {"force": case.force, "along": case.along, "rows": case.rows}
+    rig = Simulated(scenario, **what, offset=offset, drift=0.0)
     begin = time.process_time()
     curve = Curve(force=measured, time=at, displacement=at, title="drawn")
     found = fit_scenario(curve, rig, list(case.free))

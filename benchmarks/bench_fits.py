@@ -112,9 +112,13 @@ def unidentifiable(record: Record, found: Iterable[dict]) -> None:
 def slider(record: Record) -> None:
     """Add the time of a fit of four parameters to 2,000 points of a spring-driven slider."""
     when = np.linspace(0.0, 4.0, 2000)
-    rig = SpringDrive(Free(start=1e3), Free(start=1.0))
+    rig = SpringDrive(Free(start=1e3), Free(start=1.0), offset=0.0, drift=0.0)
     case = Case(
-        st.StaticKinetic(0.4, 0.25), when, 0.02 * np.sin(3.0 * when), rig, SpringDrive(1e3, 1.0)
+        st.StaticKinetic(0.4, 0.25),
+        when,
+        0.02 * np.sin(3.0 * when),
+        rig,
+        SpringDrive(1e3, 1.0, offset=0.0, drift=0.0),
     )
     st.fit(case.drawn(0), st.StaticKinetic, rig)
     start = time.process_time()

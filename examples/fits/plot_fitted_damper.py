@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 import stiction as st
-from stiction.fits import Bootstrap, Free, ImposedSlip, Profile, compare_fits
+from stiction.fits import Bootstrap, ImposedSlip, Profile, compare_fits
 from stiction.laws import BoucWen, Dahl
 
 # of each row time in s/1024, displacement in inch/1000, force in kip/1000
@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
     lines = [f"{int(t) / 1024},{int(x) / 1000},{int(f) / 1000}" for t, x, f in rows]
     path.write_text("time [s],displacement [in],force [kip]\n" + "\n".join(lines))
     damper = st.fits.read_curve(path, normal_force=1e3)
-rig = ImposedSlip(offset=Free())
+rig = ImposedSlip(drift=0.0)
 
 # %%
 # The law

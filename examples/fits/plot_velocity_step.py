@@ -55,7 +55,7 @@ ram = np.where(time < 0.0, 3.021e-6 * time, 10.033e-6 * time)
 basalt = Curve(
     force=friction, time=time, displacement=ram, noise=9.65e-4 / np.sqrt(count), title="basalt"
 )
-rig = SpringDrive(stiffness=Free(start=3e3), drift=Free())
+rig = SpringDrive(stiffness=Free(start=3e3), offset=0.0)
 
 # %%
 # The law
@@ -89,7 +89,7 @@ print(f"b - a = {b.value - a.value:.5f}, standard error {error:.5f}")
 
 # %%
 # Had the rig been taken for rigid, the direct effect would be too small, and the length too large.
-rigid = st.fit(basalt, law, ImposedSlip(drift=Free()))
+rigid = st.fit(basalt, law, ImposedSlip(offset=0.0))
 for name in ("a", "b", "length"):
     print(f"{name}: {found[name].value:.3g} with the rig, {rigid[name].value:.3g} without")
 

@@ -27,8 +27,8 @@ from stiction.errors import Status as Status
 from stiction.errors import StictionError as StictionError
 from stiction.errors import StoreError as StoreError
 from stiction.fits.fitting import fit as fit
+from stiction.fits.loading import load as load
 from stiction.io.scenario import read_scenario as read_scenario
-from stiction.io.store import load as load
 from stiction.laws.adhesion import LennardJones as LennardJones
 from stiction.laws.adhesive_friction import DI as DI
 from stiction.laws.adhesive_friction import EA as EA

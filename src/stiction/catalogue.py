@@ -426,6 +426,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Curve": "stiction.fits.curves.curve",
             "Fit": "stiction.fits.outcome",
             "Free": "stiction.fits.rigs",
+            "SavedFit": "stiction.fits.loading",
             "compare_fits": "stiction.fits.comparison",
             "fit": "stiction.fits.fitting",
             "fit_scenario": "stiction.fits.simulated",
@@ -542,7 +543,7 @@ _FIRST = (
 # results and errors, of no kind and in no room
 _CORE = {
     "Run": "stiction.core.run",
-    "load": "stiction.io.store",
+    "load": "stiction.fits.loading",
     "read_scenario": "stiction.io.scenario",
     "StictionError": "stiction.errors",
     "ModelError": "stiction.errors",

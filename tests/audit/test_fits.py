@@ -57,7 +57,7 @@ def test_stick_alone():
     t = np.linspace(0.0, 10.0, 101)
     force = 0.3 * t + np.random.default_rng(0).normal(0.0, 0.02, t.size)
     curve = Curve(force=force, time=t, velocity=np.zeros(101), normal_force=10.0)
-    assert "parameters_known" in failed(st.fit(curve, st.Coulomb, ImposedSlip()))
+    assert "parameters_known" in failed(st.fit(curve, st.Coulomb, ImposedSlip(0.0, 0.0)))
 
 
 @pytest.mark.fails_audit("fits", "starts_agree")

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from fit_cases import cases, unknown_cases
+from fit_cases import cases, imposed, swept, unknown_cases
 from scipy.stats import binom
 
 import stiction as st
+from stiction.laws import Dahl, LuGre
 
 SETS = 40
 
@@ -25,6 +26,18 @@ def test_intervals_cover(name):
     # each of some thirty counts leaves this range once in a thousand times
     least = binom.ppf(1e-3, SETS, 0.95)
     assert min(covered.values()) >= least, covered
+
+
+def test_intervals_of_a_law_that_contains_the_true_one_cover():
+    case = imposed(Dahl(2e4, 0.6), *swept(200, 1e-4))
+    truth = {"sigma0": 2e4, "sigma1": 0.0, "sigma2": 0.0, "mu_static": 0.6, "rig.offset": 0.2}
+    covered = dict.fromkeys(truth, 0)
+    for seed in range(10):
+        found = st.fit(case.drawn(1000 + seed), LuGre, case.rig)
+        for name, value in truth.items():
+            covered[name] += found[name].low <= value <= found[name].high
+    # one interval in eight misses, where another parameter has no value (docs/limits.md)
+    assert min(covered.values()) >= binom.ppf(1e-3, 10, 0.88), covered
 
 
 @pytest.mark.parametrize("name", sorted(unknown_cases()))

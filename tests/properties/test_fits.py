@@ -64,8 +64,8 @@ def test_the_other_direction_is_the_same_law(one):
 
 def test_twice_the_rows_halve_the_variance(one):
     curve, found = one
-    both = st.fit([curve, dataclasses.replace(curve)], st.laws.Dahl, ImposedSlip())
-    single = st.fit(curve, st.laws.Dahl, ImposedSlip())
+    both = st.fit([curve, dataclasses.replace(curve)], st.laws.Dahl, ImposedSlip(0.0, 0.0))
+    single = st.fit(curve, st.laws.Dahl, ImposedSlip(0.0, 0.0))
     ratio = single["sigma0"].error / both["sigma0"].error
     assert ratio == pytest.approx(np.sqrt(2.0), rel=0.02)  # reason: two parameters of 80 rows
     assert found.rows == 80

@@ -8,6 +8,7 @@ import pytest
 from fit_cases import cases
 from typer.testing import CliRunner
 
+import stiction as st
 from stiction.cli.main import app
 from stiction.io.scenario import read_scenario
 
@@ -47,6 +48,20 @@ def test_a_fit_from_the_command_line(file, tmp_path):
     again = RUN.invoke(app, [*asked, "--no-figures"])
     assert again.exit_code == 2
     assert "does not exist yet" in again.output
+
+
+def test_python_fits_a_file_as_the_command_line_does(file, tmp_path):
+    out = tmp_path / "fit"
+    asked = ["fit", str(file), "--law", "Dahl", "--normal-force", "10", "--out", str(out), "-q"]
+    assert RUN.invoke(app, [*asked, "--no-figures"]).exit_code == 0
+    told = json.loads((out / "fit.json").read_text())["parameters"]
+    curve = st.fits.read_curve(file, normal_force=10.0)
+    for rig in (None, st.fits.ImposedSlip()):
+        found = st.fit(curve, st.laws.Dahl, rig)
+        assert {e.name: (e.value, e.low, e.high) for e in found.estimates} == {
+            name: (one["value"], one["low"], one["high"]) for name, one in told.items()
+        }
+    assert {"rig.offset", "rig.drift"} < set(told)
 
 
 def test_fields_of_a_scenario_are_fitted(tmp_path):

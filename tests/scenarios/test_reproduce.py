@@ -36,6 +36,19 @@ def test_slip_wave_table(stiction, here):
     assert stiction("reproduce", "chains", "Table 2", "--overwrite", "--no-figures").code == 0
 
 
+def test_a_figure_of_a_changed_scenario(stiction, here):
+    change = ("--set", "system.normal_force=9.81", "--no-figures")
+    answer = stiction("reproduce", "chains", "table-2", *change)
+    assert answer.code == 0, answer.err
+    assert "not judged: the scenario was changed by --set system.normal_force=9.81" in answer.out
+    folder = here / "out" / "reproduce-chains" / "table-2"
+    assert load(folder / "slip-wave").system.normal_force == 9.81
+    assert stiction("reproduce", "chains", *change).code == 2
+    answer = stiction("reproduce", "switching", "8", *change)
+    assert answer.code == 2
+    assert "no scenario is run for it" in answer.err
+
+
 def test_figure_is_drawn(stiction, here):
     assert stiction("reproduce", "chains", "5", "--out", "mine").code == 0
     picture = here / "mine" / "figure-5" / "figure-5.png"

@@ -368,13 +368,19 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="The quick sizes: the default where a paper has two.")
     ] = False,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="path=value", help="Change a key of the scenarios of FIGURE."
+        ),
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """A paper's figures, tables and statements beside ours, with verdicts, as a report."""
     from stiction.cli.reproduce import Wanted, reproduce
 
-    flags = (overwrite, not no_figures, full, quick, json, quiet)
+    flags = (overwrite, not no_figures, full, quick, json, quiet, changes or ())
     raise typer.Exit(reproduce(Wanted(paper, figure, out, *flags)))
 
 

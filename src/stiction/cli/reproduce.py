@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -43,6 +44,7 @@ class Wanted:
     quick: bool = False
     json: bool = False
     quiet: bool = False
+    changes: Sequence[str] = ()
 
 
 def reproduce(wanted: Wanted) -> int:
@@ -54,6 +56,12 @@ def reproduce(wanted: Wanted) -> int:
         why = "a figure is made at one size."
         got, needs = "--quick and --full", "one of them"
         raise ModelError("reproduce", got, needs, why, "leave out --full.")
+    if wanted.changes and wanted.figure is None:
+        why = "figures of a paper have different scenarios."
+        got, needs = f"{wanted.paper!r} without a figure", "one figure or table"
+        raise ModelError(
+            "--set", got, needs, why, "for example stiction reproduce chains 5 --set ..."
+        )
     if wanted.paper != _ALL:
         code, result = _paper(wanted)
     else:
@@ -77,6 +85,11 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
     """Make figures of one paper, and its report if they are all; return code and result."""
     items = items_of(wanted.paper, full=wanted.full)
     keys = list(items) if wanted.figure is None else [key_of(wanted.figure, items)]
+    if wanted.changes and not items[keys[0]].scenarios:
+        why = "it is drawn from closed forms, and no scenario is run for it."
+        got, needs = repr(keys[0]), "a figure that runs scenarios"
+        some = [key for key, item in items.items() if item.scenarios]
+        raise ModelError("--set", got, needs, why, f"take one of {', '.join(some)}.")
     root = Path(wanted.out or Path("out", f"reproduce-{wanted.paper}"))
     found = judged(wanted.paper)
     runs: dict[str, Run] = {}
@@ -90,19 +103,24 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
             item = items[key]
             for name in item.scenarios:
                 if name not in runs:
-                    runs[name] = solved(name)
+                    runs[name] = solved(name, wanted.changes)
                 if not (run := runs[name]).status.ok:
                     typer.echo(f"{name}: {run.reason}\nTry: {run.advice}", err=True)
                     return 1, result
-            rows = write_item(key, item, runs, claims[key], figures=wanted.figures)
+            rows = write_item(
+                key, item, runs, claims[key], figures=wanted.figures, changes=wanted.changes
+            )
             verdict = found.item[key]
             pictures = sorted((root / key).glob(f"{key}*.png"))
             made.append(Made(key, item, rows, pictures))
             words = {"verdict": verdict.verdict, "because": verdict.because}
+            if wanted.changes:
+                changed = f"the scenario was changed by --set {' '.join(wanted.changes)}"
+                words = {"verdict": "not judged", "because": changed}
             result["items"].append(
                 {"key": key, "folder": str(root / key), **words, **plain(item, rows)}
             )
-            judgement = f"verdict: {verdict.verdict}: {verdict.because}"
+            judgement = f"verdict: {words['verdict']}: {words['because']}"
             say(f"{screen(key, item, rows)}\n{judgement}\nwritten to {root / key}\n")
     if wanted.figure is None:
         versions = {k: v for k, v in provenance(time.perf_counter() - begin).items() if k in _TOLD}

@@ -6,6 +6,7 @@ from stiction.fits.curves.reading import read_curve as read_curve
 from stiction.fits.fitting import fit as fit
 from stiction.fits.intervals import Bootstrap as Bootstrap
 from stiction.fits.intervals import Profile as Profile
+from stiction.fits.loading import SavedFit as SavedFit
 from stiction.fits.outcome import Fit as Fit
 from stiction.fits.rigs import Free as Free
 from stiction.fits.rigs import ImposedSlip as ImposedSlip

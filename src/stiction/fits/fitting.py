@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +13,12 @@ import numpy.typing as npt
 from stiction.core.audit import Audit, Check, Kind
 from stiction.errors import ModelError
 from stiction.fits.curves.curve import Curve
-from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profile_ends
+from stiction.fits.intervals import KNOWN, Bootstrap, Ends, Intervals, Profile, drawn, profiles
 from stiction.fits.outcome import Estimate, Fit
 from stiction.fits.parameters import Law, Parameter
 from stiction.fits.problem import Problem
 from stiction.fits.rigs import ImposedSlip, Rig
-from stiction.fits.search import ALIKE, Found, best
+from stiction.fits.search import ALIKE, Found, agreeing, best
 from stiction.numerics.checks import MOST_SEED, whole
 
 __all__ = ["checked", "fit", "fitted"]
@@ -25,6 +27,11 @@ Floats = npt.NDArray[np.float64]
 
 # a direction whose effect is so much smaller than the largest has none
 _NO_EFFECT = 1e-7
+# profiles begin again from a better fit so often at most
+_MOST_RESTARTS = 20
+_DISAGREE = "no interval is stated: searches disagree"
+# searches ended at two places where a coordinate differs by this share of its size
+_ELSEWHERE = 0.1
 
 
 def fit(
@@ -80,20 +87,19 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
     why, try_ = "it makes a search that can be repeated.", "leave it out."
     whole("fit.seed", seed, least=0, most=MOST_SEED, why=why, try_=try_)
     how = Profile() if intervals is None else intervals
-    top, agree, ends = best(problem, seed)
-    spread = _variance(problem, top)
-    errors, correlation = _errors(problem, top, spread[0])
-    estimates = _estimates(problem, top, how, errors, spread, ends)
+    search = _searched(problem, seed, how.level)
+    top, spread = search.top, search.spread
+    estimates = _estimates(problem, search, how)
     values = problem.coordinates.physical(top.y)
     forces, _ = problem.forces(values)
-    checks = _checks(problem, top, (agree, len(ends)), forces, spread[0], estimates)
+    checks = _checks(problem, search, forces, estimates)
     checks += problem.checks(values)
     return Fit(
         law=problem.law_at(values),
         rig=problem.rig_at(values),
         curves=problem.curves,
         estimates=tuple(estimates),
-        correlation=correlation,
+        correlation=search.correlation,
         noise=math.sqrt(spread[0]),
         known_noise=problem.known_noise,
         rows=problem.rows,
@@ -106,6 +112,66 @@ def fitted(problem: Problem, intervals: Intervals | None, seed: int) -> Fit:
         evaluations=problem.evaluations,
         problem=problem,
     )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The best fit, and what its surroundings and its profiles say.
+
+    Parameters
+    ----------
+    top : the best fit
+    agree, followed : how many searches ended at it, of how many
+    spread : variance of the residuals, and its degrees of freedom
+    errors, correlation : of the parameters, as of a linear law
+    ends : intervals along the profiles
+    """
+
+    top: Found
+    agree: int
+    followed: int
+    spread: tuple[float, int]
+    errors: Floats
+    correlation: Floats
+    ends: Sequence[Ends]
+
+    @property
+    def agreed(self) -> bool:
+        """Whether two searches ended at the best fit, where there were two."""
+        return self.agree >= min(2, self.followed)
+
+
+def _searched(problem: Problem, seed: int, level: float) -> _Search:
+    """Return the best fit and its profiles, begun again from each better fit that one passes."""
+    from scipy.stats import chi2, f
+
+    top, agree, found = best(problem, seed)
+    for _ in range(_MOST_RESTARTS):
+        spread = _variance(problem, top)
+        errors, correlation = _errors(problem, top, spread[0])
+        limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, spread[1])
+        # where searches disagree no interval is stated; profiles look for better fits alone
+        others = _others(problem, top, found) if agree >= min(2, len(found)) else []
+        ends = profiles(problem, top, errors, spread[0], float(limit), others)
+        if not isinstance(ends, Found):
+            break
+        top = ends
+        found = [top, *found]
+        agree = agreeing(problem, found)
+    else:
+        # the last fit has no profile
+        values = problem.coordinates.physical(top.y)
+        ends = [Ends(v, v, False, False, np.array([(v, 0.0)])) for v in values.tolist()]
+        agree = 0
+    return _Search(top, agree, len(found), spread, errors, correlation, ends)
+
+
+def _others(problem: Problem, top: Found, found: Sequence[Found]) -> list[Floats]:
+    """Return where searches ended elsewhere, and the simpler law whose friction does not fall."""
+    size = problem.spread(top.y)
+    others = [end.y for end in found if np.max(np.abs(end.y - top.y) / size) > _ELSEWHERE]
+    even = problem.coordinates.even(top.y)
+    return others if even is None else [*others, even]
 
 
 def _variance(problem: Problem, top: Found) -> tuple[float, int]:
@@ -162,37 +228,22 @@ def _turned(problem: Problem, y: Floats) -> Floats:
     return made
 
 
-def _estimates(
-    problem: Problem,
-    top: Found,
-    how: Intervals,
-    errors: Floats,
-    spread: tuple[float, int],
-    found: Sequence[Found],
-) -> list[Estimate]:
-    from scipy.stats import chi2, f
-
-    variance, freedom = spread
-    level = how.level
-    limit = chi2.ppf(level, 1) if problem.known_noise else f.ppf(level, 1, freedom)
+def _estimates(problem: Problem, search: _Search, how: Intervals) -> list[Estimate]:
+    top, ends = search.top, list(search.ends)
     values = problem.coordinates.physical(top.y)
-    # searches that came to another place than the best
-    others = [end.y for end in found if end.rss > top.rss * (1.0 + problem.agreement) + 1e-30]
-    ends = [
-        profile_ends(problem, top, i, float(errors[i]), variance, float(limit), others)
-        for i in range(len(problem.parameters))
-    ]
     if isinstance(how, Bootstrap):
         ends = _resampled(problem, top, how, ends)
+    if not search.agreed:
+        ends = [dataclasses.replace(end, low=-math.inf, high=math.inf) for end in ends]
     return [
         Estimate(
             name=q.name,
             unit=q.unit,
             value=float(values[i]),
-            error=float(errors[i]),
+            error=float(search.errors[i]),
             low=end.low,
             high=end.high,
-            told=_told(q, end),
+            told=_told(q, end) if search.agreed else _DISAGREE,
             places=end.places,
         )
         for i, (q, end) in enumerate(zip(problem.parameters, ends, strict=True))
@@ -243,20 +294,15 @@ def _told(q: Parameter, end: Ends) -> str:
 
 
 def _checks(
-    problem: Problem,
-    top: Found,
-    starts: tuple[int, int],
-    forces: Sequence[Floats],
-    variance: float,
-    estimates: Sequence[Estimate],
+    problem: Problem, search: _Search, forces: Sequence[Floats], estimates: Sequence[Estimate]
 ) -> list[Check]:
     from scipy.stats import norm
 
+    top, variance = search.top, search.spread[0]
     r = problem.residuals(top.y)
     n, size = r.size, float(np.max(np.abs(r))) / math.sqrt(variance)
     alike, most = problem.alikeness(r), ALIKE / math.sqrt(n)
     exact = variance <= 4.0 * _least(problem)
-    agree, followed = starts
     checks = [
         Check(
             "search_ended",
@@ -268,9 +314,9 @@ def _checks(
         ),
         Check(
             "starts_agree",
-            agree >= min(2, followed),
-            float(agree),
-            float(min(2, followed)),
+            search.agreed,
+            float(search.agree),
+            float(min(2, search.followed)),
             note="searches that end at the best place; one alone may have missed a better one",
             kind=Kind.CONDITION,
         ),

@@ -57,14 +57,28 @@ def scenario_of_fit(fit: Fit) -> Scenario:
     load = PiecewiseLinear(
         time=tuple(time[corners].tolist()), value=tuple((stiffness * place[corners]).tolist())
     )
+    note = _NOTE + _invented(fit, mass, stiffness)
     chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal)
-    return Scenario(chain, EventDriven(), note=_NOTE, **words)
+    return Scenario(chain, EventDriven(), note=note, **words)
 
 
 _NOTE = (
     "The load is the stiffness times the motion of the spring's end: the force in the spring is "
     "the load less the stiffness times the displacement of the block."
 )
+
+
+def _invented(fit: Fit, mass: float, stiffness: float) -> str:
+    """Return what of the block no measurement says."""
+    if not isinstance(fit.rig, SpringDrive):
+        return (
+            f" Invented: the mass {mass:.4g} kg and the stiffness {stiffness:.4g} N/m. The slip "
+            "was imposed; with these the block follows it to about "
+            f"{100 * _DEFLECTION:g} % of its path."
+        )
+    if float(fit.rig.mass) > 0.0:  # type: ignore[arg-type]
+        return ""
+    return f" Invented: the mass {mass:.4g} kg, so small that it does not matter."
 
 
 def _slider(
@@ -85,4 +99,6 @@ def _slider(
         speed_start=0.5 * speed,
     )
     note = "Forces are counted on an area of 1 m^2; the spring's end moves at the mean speed."
+    if not isinstance(fit.rig, SpringDrive):
+        note += f" Invented: the spring of {stiffness:.4g} Pa/m. The slip was imposed."
     return Scenario(slider, Cycles(), note=note, **words)

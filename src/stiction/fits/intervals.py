@@ -15,7 +15,7 @@ from stiction.fits.problem import Problem
 from stiction.fits.search import Found, polished
 from stiction.numerics.checks import MOST_SEED
 
-__all__ = ["KNOWN", "Bootstrap", "Ends", "Intervals", "Profile", "profile_ends"]
+__all__ = ["KNOWN", "Bootstrap", "Ends", "Intervals", "Profile", "profile_ends", "profiles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,7 +26,11 @@ _DECADES, _TIMES = 4.0, 300.0
 _CLOSE = 0.01
 # of a misfit on a profile, whose differences count beside noise
 _TOLERANCE = 1e-8
-_MOST_PLACES = 40
+_MOST_PLACES, _MOST_VALLEYS = 40, 5
+# a crossing is looked for by so many secants, then by halves; where the drop jumps, to this share
+_SECANTS, _JUMP = 6, 1e-4
+# a fit is a better one where 2 ln L is higher by this
+_BETTER = 0.01
 
 _WHY = "intervals are quantiles of what is drawn."
 _LEVEL = Positive(
@@ -97,6 +101,40 @@ class Bootstrap(Intervals):
     block: Annotated[int, Count(0, _WHY, most=1_000_000)] = 0
 
 
+class _BetterFitError(Exception):
+    """A profile passes a better fit than the one it began at; `found` is that fit."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__()
+        self.found = found
+
+
+def profiles(
+    problem: Problem,
+    top: Found,
+    errors: Floats,
+    variance: float,
+    limit: float,
+    others: Sequence[Floats] = (),
+) -> list[Ends] | Found:
+    """Return the interval of every parameter, or a better fit than `top` if a profile passes one.
+
+    Parameters
+    ----------
+    errors : standard errors of the parameters
+    top, variance, limit, others : as of `profile_ends`
+
+    Verified by: tests/unit/fits/test_intervals.py::test_profiles_return_a_better_fit
+    """
+    try:
+        return [
+            profile_ends(problem, top, i, float(error), variance, limit, others)
+            for i, error in enumerate(errors)
+        ]
+    except _BetterFitError as better:
+        return polished(problem, better.found.y)
+
+
 def profile_ends(
     problem: Problem,
     top: Found,
@@ -154,10 +192,22 @@ def _side(
             for y in starts or (guess,)
         ]
         found = min(ends, key=lambda one: one.rss)
+        if top.rss - found.rss > max(_BETTER * variance, problem.exact):
+            values = problem.coordinates.physical(found.y, (i, x))
+            raise _BetterFitError(Found(problem.coordinates.coordinates(values), found.rss, True))
         last, moved = found.y, x - value
         drop = max((found.rss - top.rss) / variance, 0.0)
         seen.append((x, drop))
         return drop
+
+    def lowest(x: float, f: float) -> float:
+        nonlocal last, moved
+        here = last, moved
+        if (other := at(x, others)) < f:
+            return other
+        seen.pop()
+        last, moved = here
+        return f
 
     step = error if math.isfinite(error) and error > 0.0 else 0.05 * max(abs(value), size)
     x, far = value, 1.0
@@ -167,17 +217,20 @@ def _side(
         x = _ahead(value, s * step * far * math.sqrt(limit), logarithmic)
         x = max(x, most) if s < 0.0 else min(x, most)
         f = at(x)
-        if f >= KNOWN and others:
-            here = last
-            if (lower := at(x, others)) < f:
+        if f >= limit and others:
+            lower = lowest(x, f)
+            if lower < f - _BETTER:
                 # the lowest valley is another one, and the end is there, if there is one
-                del seen[-2]
-                f, end = lower, None
-            else:
-                del seen[-1]
-                last = here
+                end = None
+            f = lower
         if end is None and f >= limit:
             end = _crossing(at, (inner, f_inner), (x, f), limit)
+            for _ in range(_MOST_VALLEYS if others else 0):
+                lower = lowest(end, limit)
+                if lower > (1.0 - 2.0 * _CLOSE) * limit:
+                    break
+                # another valley is lower at this end: the end is beyond it
+                end = _crossing(at, (end, lower), (x, f), limit)
         if f >= KNOWN:
             return end if end is not None else x, True, _sorted(seen, s)
         if x == most:
@@ -219,15 +272,23 @@ def _crossing(
     outer: tuple[float, float],
     limit: float,
 ) -> float:
-    """Return where the drop is `limit`; its root is nearly straight in the parameter."""
+    """Return where the drop is `limit`; its root is nearly straight in the parameter.
+
+    Where the drop jumps over `limit`, the end is the first value beyond.
+    """
     want = math.sqrt(limit)
     (a, fa), (b, fb) = inner, outer
     ra, rb = math.sqrt(fa), math.sqrt(fb)
-    x = b
-    for _ in range(12):
-        if rb - ra <= 1e-12:
+    begin = a
+    for k in range(_MOST_PLACES):
+        scale = min(abs(b - begin), max(abs(a), abs(b)) if a * b <= 0.0 else min(abs(a), abs(b)))
+        if rb - ra <= 1e-12 or abs(b - a) <= _JUMP * scale:
             break
-        x = a + (b - a) * min(max((want - ra) / (rb - ra), 0.02), 0.98)
+        if k < _SECANTS:
+            x = a + (b - a) * min(max((want - ra) / (rb - ra), 0.02), 0.98)
+        else:
+            # a root far from straight: halve the interval, or its decades
+            x = math.copysign(math.sqrt(a * b), a) if a * b > 0.0 else 0.5 * (a + b)
         f = at(x)
         r = math.sqrt(f)
         if abs(r - want) <= _CLOSE * want:
@@ -238,7 +299,7 @@ def _crossing(
             a, ra = x, r
         else:
             b, rb = x, r
-    return float(x)
+    return float(b)
 
 
 def drawn(problem: Problem, top: Found, how: Bootstrap, block: int) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,8 @@ Bools = npt.NDArray[np.bool_]
 
 # parameters that go together so closely are named
 _TOGETHER = 0.98
+# an estimate is at an edge that is nearer than this share of its size, or of its interval
+_EDGE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,9 @@ class Fit:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What data cannot tell, and which parameters go together."""
-        found = [e.told for e in self.estimates if e.told]
+        """What data cannot tell, what lies at an edge, and which parameters go together."""
+        found = list(dict.fromkeys(e.told for e in self.estimates if e.told))
+        found += [f"{name} lies at the edge of its interval" for name in _at_edges(self)]
         for i, one in enumerate(self.estimates):
             for j in range(i):
                 size = self.correlation[i, j]
@@ -193,6 +196,20 @@ class Fit:
         from stiction.fits.folder import save_fit
 
         return save_fit(self, Path(folder), overwrite=overwrite, figures=figures)
+
+
+def _at_edges(fit: Fit) -> Iterator[str]:
+    """Yield the names of parameters at an end of their interval, or of what the law admits."""
+    coordinates = fit.problem.coordinates
+    y = coordinates.coordinates(np.array([e.value for e in fit.estimates]))
+    size = _EDGE * fit.problem.spread(y)
+    low, high = coordinates.bounds()
+    bounded = (y <= low + size) | (y >= high - size)
+    for e, at_bound in zip(fit.estimates, bounded, strict=True):
+        close = _EDGE * min(e.error, e.high - e.low)
+        close = close if math.isfinite(close) else 0.0
+        if at_bound or not e.low + close < e.value < e.high - close:
+            yield e.name
 
 
 def criteria(problem: Problem, rss: float) -> tuple[float, float]:

@@ -220,6 +220,15 @@ class Coordinates:
             y[i] = values[i] / partner if ratio else max(values[i] - partner, 0.0)
         return y
 
+    def even(self, y: Floats) -> Floats | None:
+        """Return `y` without excess of a static coefficient; None where none is fitted."""
+        rows = [i for i, _, _, ratio in self._pairs if not ratio]
+        if not rows:
+            return None
+        made = y.copy()
+        made[rows] = 0.0
+        return made
+
     def bounds(self, held: tuple[int, float] | None = None) -> tuple[Floats, Floats]:
         """Return the bounds of the coordinates, where one may be held at its value."""
         low = np.array([q.low for q in self.parameters])

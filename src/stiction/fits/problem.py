@@ -215,6 +215,11 @@ class Problem:
         return float(max(np.ptp(d) / s.min() for d, s in zip(self.data, self.scales, strict=True)))
 
     @property
+    def exact(self) -> float:
+        """Return a sum of squared residuals of data without noise."""
+        return self.rows * (1e-7 * self._size) ** 2
+
+    @property
     def has_events(self) -> bool:
         """Whether stick and slip begin and end as the numbers of the law say, not as imposed."""
         return self.generations > 0 and not isinstance(self.rig, ImposedSlip)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -46,9 +46,10 @@ class Free(Declared):
 
 
 class Rig(Declared):
-    """What all rigs share: the force is told with an offset, and drifts.
+    """What all rigs share: the measured force has an offset, and drifts.
 
-    `offset` and `drift` that are Free have a value of their own for each curve.
+    `offset` and `drift` are fitted unless a number is given, each with a value of its own for each
+    curve.
     """
 
     offset: Annotated[float | Free, Finite("N", _WHY, _TRY)]
@@ -72,8 +73,8 @@ class ImposedSlip(Rig):
     Verified by: tests/exact/test_fits.py::test_noiseless_data_give_the_law_back
     """
 
-    offset: float | Free = 0.0
-    drift: float | Free = 0.0
+    offset: float | Free = field(default_factory=Free)
+    drift: float | Free = field(default_factory=Free)
     rest: Annotated[float, NonNegative("m/s", _WHY, _TRY)] = 0.0
 
 
@@ -100,7 +101,7 @@ class SpringDrive(Rig):
     >>> end = 0.1 * time  # of the spring [m]
     >>> pull = np.minimum(10.0 * end, mu)  # it loads the slider, which then slides evenly
     >>> told = st.fits.Curve(force=pull, time=time, displacement=end, noise=0.01)
-    >>> rig = st.fits.SpringDrive(stiffness=10.0)
+    >>> rig = st.fits.SpringDrive(stiffness=10.0, offset=0.0, drift=0.0)
     >>> round(float(st.fit(told, st.Coulomb, rig).law.mu), 3)
     0.3
     """
@@ -109,8 +110,8 @@ class SpringDrive(Rig):
     mass: Annotated[float | Free, NonNegative("kg", _WHY, _TRY)] = 0.0
     impedance: Annotated[float, NonNegative("N s/m", _WHY, _TRY)] = 0.0
     force_start: Annotated[float | Free, Finite("N", _WHY, _TRY)] = 0.0
-    offset: float | Free = 0.0
-    drift: float | Free = 0.0
+    offset: float | Free = field(default_factory=Free)
+    drift: float | Free = field(default_factory=Free)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,8 +136,8 @@ class Simulated(Rig):
     force: str
     along: str = "time"
     rows: Annotated[int, _ROWS] = 400
-    offset: float | Free = 0.0
-    drift: float | Free = 0.0
+    offset: float | Free = field(default_factory=Free)
+    drift: float | Free = field(default_factory=Free)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stiction.fits.problem import Held, Problem
 from stiction.fits.starts import candidates
 
-__all__ = ["ALIKE", "Found", "best", "polished"]
+__all__ = ["ALIKE", "Found", "agreeing", "best", "polished"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -125,12 +125,12 @@ def best(problem: Problem, seed: int) -> tuple[Found, int, list[Found]]:
         last = polished(problem, ends[0].y)
         if last.rss <= ends[0].rss:
             ends[0] = last
-    return ends[0], _agreeing(problem, ends), ends
+    return ends[0], agreeing(problem, ends), ends
 
 
-def _agreeing(problem: Problem, ends: Sequence[Found]) -> int:
+def agreeing(problem: Problem, ends: Sequence[Found]) -> int:
     """Return how many searches ended at the best place; they are sorted."""
-    close = ends[0].rss * (1.0 + max(problem.agreement, _SAME / problem.rows)) + 1e-30
+    close = ends[0].rss * (1.0 + max(problem.agreement, _SAME / problem.rows)) + problem.exact
     return sum(end.rss <= close for end in ends)
 
 
@@ -138,7 +138,7 @@ def _doubtful(problem: Problem, ends: Sequence[Found]) -> bool:
     """Return whether a better place is likely: one search alone, or what looks like no noise."""
     r = problem.residuals(ends[0].y)
     alike = problem.alikeness(r) > ALIKE / math.sqrt(r.size)
-    return alike or _agreeing(problem, ends) < 2
+    return alike or agreeing(problem, ends) < 2
 
 
 def _evolved(problem: Problem, ends: Sequence[Found], tolerance: float, seed: int) -> list[Found]:

@@ -80,9 +80,9 @@ def key_of(figure: str, items: Mapping[str, Item]) -> str:
     )
 
 
-def solved(name: str) -> Run:
-    """Return the run of a built-in scenario, whatever its status."""
-    scenario = read_scenario(name)
+def solved(name: str, changes: Sequence[str] = ()) -> Run:
+    """Return the run of a built-in scenario with changes, whatever its status."""
+    scenario = read_scenario(name, changes)
     with watch(name) as report, np.errstate(all="ignore"):
         return solve(
             scenario.system,
@@ -102,15 +102,20 @@ def write_item(
     *,
     overwrite: bool = False,
     figures: bool = True,
+    changes: Sequence[str] = (),
 ) -> Sequence[Row]:
     """Write runs, comparison, figure and curves of an item to a folder; return the comparison.
+
+    Parameters
+    ----------
+    changes : settings "path=value" that the runs were solved with
 
     Verified by: tests/scenarios/test_reproduce.py::test_slip_wave_table
     """
     rows = item.rows(runs)
     with staged(folder, overwrite=overwrite) as place:
         for name in item.scenarios:
-            save(runs[name], place / name, scenario=write_scenario(read_scenario(name)))
+            save(runs[name], place / name, scenario=write_scenario(read_scenario(name, changes)))
         if item.draw is not None and figures:
             item.draw(runs, place / f"{key}.png")
         if item.curves is not None:

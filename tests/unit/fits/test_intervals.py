@@ -2,12 +2,16 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fit_cases import cases
+from fit_cases import cases, imposed, swept
 from scipy.stats import t as student
 
 import stiction as st
 from stiction.errors import ModelError
 from stiction.fits import Bootstrap, Curve, Free, ImposedSlip, Profile
+from stiction.fits.intervals import profiles
+from stiction.fits.problem import Problem
+from stiction.fits.search import Found, best
+from stiction.laws import Dahl, LuGre
 
 RIG = ImposedSlip(offset=Free(), drift=Free())
 
@@ -61,7 +65,7 @@ def test_stick_fixes_the_static_coefficient_from_below_alone():
     rng = np.random.default_rng(0)
     force = np.where(t < 5.0, 0.5 * t, 2.0) + rng.normal(0.0, 0.02, t.size)
     curve = Curve(force=force, time=t, velocity=v, normal_force=10.0)
-    found = st.fit(curve, st.StaticKinetic, ImposedSlip())
+    found = st.fit(curve, st.StaticKinetic, ImposedSlip(0.0, 0.0))
     assert found.unknown == ("mu_static",)
     assert "only from below" in found["mu_static"].told
     assert found["mu_static"].low == pytest.approx(0.25, rel=0.05)  # reason: noise of 1 %
@@ -100,3 +104,30 @@ def test_known_noise_gives_the_interval_of_the_normal_law():
     two = st.fit(dataclasses.replace(drawn, noise=0.06), st.Coulomb, RIG)
     assert two["mu"].error == pytest.approx(2.0 * one["mu"].error, rel=1e-6)
     assert one.known_noise
+
+
+def test_profiles_return_a_better_fit():
+    case = cases(80)["Dahl"]
+    problem = Problem(Dahl, RIG, [case.drawn(0)], None, {})
+    top, _, _ = best(problem, 1)
+    variance, errors = top.rss / 76, np.full(4, np.inf)
+    assert not isinstance(profiles(problem, top, errors, variance, 4.0), Found)
+    beside = top.y + np.array([0.05, 0.0, 0.0, 0.0])
+    r = problem.residuals(beside)
+    better = profiles(problem, Found(beside, float(r @ r), True), errors, variance, 4.0)
+    assert isinstance(better, Found)
+    assert better.rss == pytest.approx(top.rss, rel=1e-6)
+
+
+def test_no_bound_is_stated_while_searches_disagree():
+    # of this noise the misfit of LuGre has valleys that no two searches share
+    case = imposed(Dahl(2e4, 0.6), *swept(300, 1e-4))
+    found = st.fit(case.drawn(2), LuGre, RIG)
+    assert "starts_agree" in [c.check for c in found.audit.failed]
+    assert all((e.low, e.high) == (-np.inf, np.inf) for e in found.estimates)
+    assert found.unknown == tuple(e.name for e in found.estimates)
+    assert str(found).count("searches disagree") == 1
+    # no viscosity at all, and no kinetic friction
+    for name in ("sigma1", "mu_kinetic"):
+        assert f"{name} lies at the edge of its interval" in found.warnings
+    assert "sigma0 lies at the edge of its interval" not in found.warnings

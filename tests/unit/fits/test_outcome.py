@@ -66,6 +66,46 @@ def verified(folder):
     return verdict
 
 
+def test_a_saved_fit_is_loaded(tmp_path, dahl):
+    folder = dahl.save(tmp_path / "fit", figures=False)
+    found = st.load(folder)
+    assert isinstance(found, st.fits.SavedFit)
+    assert found.law == dahl.law
+    assert repr(found) == repr(dahl)
+    assert found.warnings == dahl.warnings
+    for one, other in zip(found.estimates, dahl.estimates, strict=True):
+        assert [one.name, one.value, one.low, one.high, one.told] == [
+            other.name, other.value, other.low, other.high, other.told,
+        ]  # fmt: skip
+    assert found["mu"].error == dahl["mu"].error
+    # its law goes on in another scenario
+    chain = st.read_scenario("slip-wave", [f"system.law=@{folder / 'law.toml'}"])
+    assert chain.system.law == dahl.law
+    (folder / "law.toml").write_text("")
+    with pytest.raises(StoreError, match=r"law\.toml"):
+        st.load(folder)
+    assert st.load(folder, unverified=True)["mu"].value == dahl["mu"].value
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Dahl", ("Invented: the mass", "the stiffness")),
+        ("AgeingLaw", ("Invented: the spring",)),
+        ("pulled Coulomb", ("Invented: the mass",)),
+        ("pulled StaticKinetic", ()),
+    ],
+)
+def test_a_scenario_names_what_is_invented(name, words, dahl):
+    case = cases(80)[name]
+    found = dahl if name == "Dahl" else st.fit(case.drawn(0), type(case.law), case.rig)
+    note = found.scenario().note
+    assert all(word in note for word in words)
+    assert ("Invented" in note) == bool(words)
+    if name == "Dahl":
+        assert f"{found.scenario().system.mass[0]:.4g} kg" in note
+
+
 def test_damage_is_told(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
     # the folder itself, or one above it

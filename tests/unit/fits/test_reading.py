@@ -302,7 +302,7 @@ def test_bad_rows_are_refused(tmp_path, spoil, words):
     [
         ("time [s],displacement [um],force [m]", "no unit of force"),
         ("time [s],displacement [um],force", "without a unit"),
-        ("time [s],displacement [um],voltage [V]", "column of force"),
+        ("time [s],displacement [um],voltage [V]", r"voltage \[V\]; needs a column of force"),
         ("time [s],force [N],F [mN]", "both may be meant"),
         ("0.0,1.0,2.0", "a header"),
         ("time [s] displacement force", "columns apart"),

@@ -27,13 +27,17 @@ def measured(scenario, name, noise, along="time"):
     return Curve(force=force, time=T, displacement=at, title="drawn")
 
 
+# no offset of the force, and no drift
+ALONE = {"offset": 0.0, "drift": 0.0}
+
+
 @pytest.fixture(scope="module")
 def chain():
     true = dataclasses.replace(
         CHAIN, system=dataclasses.replace(CHAIN.system, law=st.Coulomb(0.21), stiffness=23.0)
     )
     curve = measured(true, "x[2]", 0.01)
-    rig = Simulated(CHAIN, force="x[2]", offset=Free())
+    rig = Simulated(CHAIN, force="x[2]", drift=0.0)
     return fit_scenario(curve, rig, ["law.mu", "stiffness"])
 
 
@@ -61,7 +65,7 @@ def test_what_data_do_not_tell_is_told():
     run = still.solve(save=50)
     noise = np.random.default_rng(1).normal(0.0, 1e-3, 40)
     curve = Curve(force=noise, time=run.time[:40], displacement=run.time[:40])
-    found = fit_scenario(curve, Simulated(still, force="x[2]"), ["law.mu"])
+    found = fit_scenario(curve, Simulated(still, force="x[2]", **ALONE), ["law.mu"])
     assert found.unknown == ("law.mu",)
 
 
@@ -70,7 +74,7 @@ def test_a_contact_of_solids_gives_its_friction_back():
     changes = ["system.cells=[10, 2]", "system.u_end=2", "method.steps=3"]
     strip = read_scenario("strip-peeling", changes)
     curve = measured(strip, "force_x", 0.01, along="displacement")
-    rig = Simulated(strip, force="force_x", along="displacement", rows=10)
+    rig = Simulated(strip, force="force_x", along="displacement", rows=10, **ALONE)
     found = fit_scenario(curve, rig, {"model.mu": Free(start=0.012)})
     assert found["model.mu"].low < 0.01 < found["model.mu"].high
     assert found["model.mu"].error < 0.02 * 0.01
@@ -94,13 +98,13 @@ def test_a_contact_of_solids_gives_its_friction_back():
 def test_what_cannot_be_compared_is_refused(rig, free, words):
     curve = Curve(force=np.sin(T), time=T, displacement=T)
     with pytest.raises((ModelError, ScenarioError), match=words):
-        fit_scenario(curve, Simulated(CHAIN, **rig), free)
+        fit_scenario(curve, Simulated(CHAIN, **rig, **ALONE), free)
 
 
 def test_data_beyond_the_run_are_refused():
     curve = Curve(force=np.sin(T), time=2.0 * T, displacement=T)
     with pytest.raises(ModelError, match="where the run leads"):
-        fit_scenario(curve, Simulated(CHAIN, force="x[2]"), ["law.mu"])
+        fit_scenario(curve, Simulated(CHAIN, force="x[2]", **ALONE), ["law.mu"])
 
 
 def test_noise_of_some_curves_alone_is_refused():
@@ -108,7 +112,7 @@ def test_noise_of_some_curves_alone_is_refused():
     one = Curve(force=np.sin(T), time=T, displacement=T, noise=1e-3)
     other = Curve(force=np.sin(T), time=T, displacement=T)
     with pytest.raises(ModelError, match="all or none"):
-        fit_scenario([one, other], Simulated(CHAIN, force="x[2]"), ["law.mu"])
+        fit_scenario([one, other], Simulated(CHAIN, force="x[2]", **ALONE), ["law.mu"])
 
 
 @pytest.mark.fails_audit("fits", "run_can_be_trusted")
@@ -117,7 +121,7 @@ def test_what_the_run_does_not_hold_the_fit_does_not_either():
     changes = ["system.cells=[40, 2]", "system.u_end=8", "method.steps=16"]
     strip = read_scenario("strip-peeling", changes)
     curve = Curve(force=1e-3 * T, time=T, displacement=T)
-    rig = Simulated(strip, force="force_x", along="displacement", rows=17)
+    rig = Simulated(strip, force="force_x", along="displacement", rows=17, **ALONE)
     (check,) = RunProblem([curve], rig, ["model.mu"]).checks(np.array([0.01]))
     assert not check.ok
     assert "process_zone_resolved" in check.note

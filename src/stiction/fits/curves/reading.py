@@ -96,10 +96,12 @@ def read_curve(
             try_ = f"write {role} [{shown}] in the header, or give --unit {role}={shown}."
             raise ModelError("data", got, needs, why, try_)
         made[role] = made[role] * factor_of(told.get(role, "1"), role, f"unit of {role}")
-    return _made(made, normal_force, place.stem)
+    return _made(made, normal_force, place.stem, table.names)
 
 
-def _made(made: dict[str, Floats], normal_force: float | None, title: str) -> Curve:
+def _made(
+    made: dict[str, Floats], normal_force: float | None, title: str, names: Sequence[str]
+) -> Curve:
     """Return the curve after its rows were cleaned."""
     cleaned: list[str] = []
     made = _complete(made, cleaned)
@@ -111,7 +113,7 @@ def _made(made: dict[str, Floats], normal_force: float | None, title: str) -> Cu
             raise ModelError("data", got, "one of them", why, "use --column.")
         made["force"] = made.pop("coefficient") * made.get("normal_force", 1.0)
     if "force" not in made:
-        got, needs = ", ".join(made), "a column of force, or of the coefficient"
+        got, needs = "columns " + ", ".join(names), "a column of force, or of the coefficient"
         try_ = "name it by --column force=NAME."
         raise ModelError("data", got, needs, "a law says how large it is.", try_)
     if normal_force is not None:

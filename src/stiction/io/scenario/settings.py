@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, nearest
-from stiction.io.scenario.source import Table, parse
+from stiction.io.scenario.source import Table, parse, read_table
 
 __all__ = ["change"]
 
@@ -23,7 +24,7 @@ def change(table: Table, setting: str) -> None:
     ----------
     table : the scenario as plain values
     setting : dotted path, `=`, and a value in TOML; a bare word is a string, and a table
-        in braces replaces the whole object
+        in braces replaces the whole object, as does @FILE, the table in a TOML file
 
     Raises
     ------
@@ -46,7 +47,9 @@ def change(table: Table, setting: str) -> None:
         if key == "solve" and depth == 0:
             owner.setdefault(key, {})
         owner = _step(owner, key, ".".join(keys[: depth + 1]), setting)
-    owner[keys[-1]] = _value(text.strip(), setting)
+    text = text.strip()
+    made = _of_file(text[1:].strip(), keys[-1]) if text.startswith("@") else _value(text, setting)
+    owner[keys[-1]] = made
 
 
 def _step(owner: Table, key: str, path: str, setting: str) -> Table:
@@ -68,6 +71,12 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
     )
 
 
+def _of_file(path: str, key: str) -> Any:
+    """Return the table of a TOML file, or the one under `key`, as in law.toml of a fit."""
+    table = read_table(Path(path))
+    return table.get(key, table) if "type" not in table else table
+
+
 def _value(text: str, setting: str) -> Any:
     why, needs = "a setting changes one key.", "a value in TOML"
     try:
@@ -84,5 +93,9 @@ def _value(text: str, setting: str) -> Any:
             # a key of too many parts
             raise
         why = f"it cannot be read ({error.__cause__})."
-    try_ = _EXAMPLE + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"}.'
+    try_ = (
+        _EXAMPLE
+        + ' Lists: system.mass=[1,2,4]; objects: method={type="Quasistatic"};'
+        + " files: system.law=@law.toml."
+    )
     raise ScenarioError("--set", repr(setting), needs, why, try_)

@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.errors import ModelError, nearest
+from stiction.errors import ModelError, explain, nearest
 from stiction.numerics.checks import Record, fits, number, numbers, whole
 from stiction.solids.mesh import checks
 from stiction.solids.mesh.gradings import (
@@ -111,6 +112,12 @@ class Mesh(Record):
         from stiction.solids.mesh.files import read
 
         mesh = cls(*read(path))
+        if not (mesh.boundaries or contact):
+            many = f"{len(mesh.cells)} cells and {len(mesh.points)} points"
+            got, needs = f"no named boundary in {str(path)!r} ({many})", "named groups of lines"
+            why = "contacts and conditions refer to boundaries by name."
+            try_ = "name physical curves in Gmsh, or sets of nodes."
+            warnings.warn(explain("Mesh.read", got, needs, why, try_), stacklevel=2)
         for name in (contact,) if isinstance(contact, str) else contact:
             mesh.chain(name)
         return mesh

@@ -112,7 +112,8 @@ def test_eight_nodes_get_their_centre(tmp_path):
     used, number = np.unique(cells, return_inverse=True)
     path = tmp_path / "a.vtk"
     meshio.Mesh(points[used], [("quad8", number.reshape(-1, 8))]).write(path)
-    found = Mesh.read(path)
+    with pytest.warns(UserWarning, match=r"no named boundary in .*a\.vtk' \(.*cells and .* points"):
+        found = Mesh.read(path)
     assert found.cells.shape == (6, 9)
     middle = points[mesh.cells[:, 8]]
     # a parabola along x is what eight nodes can carry
@@ -124,7 +125,9 @@ def test_six_nodes(tmp_path):
     path = tmp_path / "a.vtk"
     # clockwise: 0, 2, 1 with the middles in that order
     meshio.Mesh(points, [("triangle6", [[0, 2, 1, 5, 4, 3]])]).write(path)
-    assert Mesh.read(path).cells.tolist() == [[0, 1, 2, -1, 3, 4, 5, -1, -1]]
+    with pytest.warns(UserWarning, match="boundaries by name"):
+        found = Mesh.read(path)
+    assert found.cells.tolist() == [[0, 1, 2, -1, 3, 4, 5, -1, -1]]
 
 
 def test_boundaries_of_several_chains_are_kept_but_do_not_touch(tmp_path):

@@ -1,0 +1,116 @@
+"""What was saved: a run, or a fit whose law goes on in another scenario."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stiction.fits.outcome import Estimate
+from stiction.io.contents import FIT
+from stiction.io.scenario import Scenario, read_scenario
+from stiction.io.staging import whereabouts
+from stiction.io.store import load as load_run
+from stiction.io.verify import examine, refusal
+
+if TYPE_CHECKING:
+    from stiction.core.run import Run
+
+__all__ = ["SavedFit", "load"]
+
+
+@dataclass(frozen=True, eq=False)
+class SavedFit:
+    """A fit that was saved: its law, its numbers and what is doubted, without the curves.
+
+    Parameters
+    ----------
+    folder : where it is
+    status : "fitted" or "untrusted"
+    estimates : the parameters, without their profiles
+    warnings : what data cannot tell, and which parameters go together
+    summary : all that fit.json holds
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import stiction as st
+    >>> speed = np.linspace(-0.1, 0.1, 20)
+    >>> told = st.fits.Curve(force=0.3 * np.sign(speed), velocity=speed, noise=0.01)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     folder = st.fit(told, st.Coulomb).save(place + "/fit", figures=False)
+    ...     found = st.load(folder)
+    ...     isinstance(found, st.fits.SavedFit), round(float(found.law.mu), 6)
+    (True, 0.3)
+    """
+
+    folder: Path
+    status: str
+    estimates: Sequence[Estimate]
+    warnings: Sequence[str]
+    summary: Mapping[str, Any] = field(repr=False)
+
+    def __getitem__(self, name: str) -> Estimate:
+        """Return the estimate of one parameter."""
+        return {e.name: e for e in self.estimates}[name]
+
+    def __repr__(self) -> str:
+        """Return the one-screen summary of the fit."""
+        return str(self.summary["screen"])
+
+    @functools.cached_property
+    def law(self) -> Any:
+        """The law with the best numbers; a law like any other."""
+        system: Any = self.scenario().system
+        return getattr(system, "law", getattr(system, "model", system))
+
+    def scenario(self) -> Scenario:
+        """Return the scenario in which this law slides as it was measured, to run on."""
+        return read_scenario(self.folder / "scenario.toml")
+
+
+def load(path: str | Path, *, unverified: bool = False) -> Run | Any:
+    """Return the run that was saved in the folder `path`, or the fit, a `SavedFit`.
+
+    The digests of its files are compared before anything is read. `system` and `method` of a run
+    are built from its scenario.toml; they are None when that names what only Python can hold.
+
+    Parameters
+    ----------
+    path : the folder
+    unverified : read files that were changed since they were saved, as far as they can be read;
+        the field `unverified` of a run names them
+
+    Raises
+    ------
+    StoreError : if nothing is saved there, or a file of it is missing, damaged or was changed.
+
+    Verified by: tests/unit/fits/test_outcome.py::test_a_saved_fit_is_loaded
+    """
+    folder = whereabouts(Path(path))
+    if not (folder / FIT).is_file():
+        return load_run(path, unverified=unverified)
+    verdict = examine(folder, FIT)
+    if verdict.summary is None or (verdict.suspect and not unverified):
+        raise refusal(verdict)
+    summary = verdict.summary
+    numbers = ("value", "error", "low", "high")
+    estimates = [
+        Estimate(
+            name=name,
+            unit=one["unit"],
+            told=one["told"],
+            places=np.empty((0, 2)),
+            # JSON has no infinities and no NaN
+            **{k: float("nan" if one[k] is None else one[k]) for k in numbers},
+        )
+        for name, one in summary["parameters"].items()
+    ]
+    return SavedFit(
+        folder, summary["status"], tuple(estimates), tuple(summary["warnings"]), summary
+    )
