@@ -45,7 +45,7 @@ CURVE, SPHERE, PLANE = 0, 1, 2
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
 # values of `unreported_slip`: no step has ended with the slip yet, or one has
-NOT_SLID, SLID = 1, 2
+SLIP_PENDING, SLIP_UNREPORTED = 1, 2
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
@@ -166,7 +166,7 @@ class Contact(Struct):
 Contacts = Table[Contact]
 
 
-class Touch(NamedTuple):
+class ContactSet(NamedTuple):
     """All contacts; one at a place that is only tried; extremes as `extremes_kernels` has them."""
 
     contacts: Contacts

@@ -230,9 +230,9 @@ class ContactState:
             weights = sign * k["node_weights"][:, side]
             np.add.at(push.T, first + four, weights[:, :, None] * force[:, None, :])
             # beyond the ends of all rods there is no slot, and no weight
-            beside = np.clip(first + np.array([-1, 4]), 0, push.shape[1] - 1)
+            outer_nodes = np.clip(first + np.array([-1, 4]), 0, push.shape[1] - 1)
             outer = sign * k["outer_weights"][:, side]
-            np.add.at(push.T, beside, outer[:, :, None] * force[:, None, :])
+            np.add.at(push.T, outer_nodes, outer[:, :, None] * force[:, None, :])
             elements = k["frames"][:, side, None] + four
             np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * turn[:, None, :])
         return push, twist

@@ -10,7 +10,7 @@ import math
 from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Touch
+from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, ContactSet
 from stiction.rods.contact.observe_kernels import contact_rates
 from stiction.rods.driving_kernels import Drive
 
@@ -59,7 +59,9 @@ def end_weight(k: Contact, side: int, node: int) -> float:
 
 
 @kernel
-def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, now: float) -> None:
+def note_extremes(
+    contact_set: ContactSet, v: Matrix, driven: Table[Drive], rate: float, now: float
+) -> None:
     """Keep the worst of every contact at the end of a step.
 
     Parameters
@@ -71,12 +73,12 @@ def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, no
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
     """
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode == EMPTY:
             continue
-        most = touch.extremes[c]
+        most = contact_set.extremes[c]
         depth = k.reach - k.distance
         if depth > most.depth:
             most.depth, most.depth_time = depth, now

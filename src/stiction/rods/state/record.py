@@ -90,7 +90,13 @@ class StateRecord:
         return {"varying_force": self.varying, "applied_moment": self.turned}.get(name, True)
 
     def look(
-        self, k: int, now: float, v: Floats, p: Floats, inner: Inner, touch: tuple[Floats, Floats]
+        self,
+        k: int,
+        now: float,
+        v: Floats,
+        p: Floats,
+        inner: Inner,
+        contact_loads: tuple[Floats, Floats],
     ) -> None:
         """Write the state at time `now` into row k.
 
@@ -111,8 +117,8 @@ class StateRecord:
             seen["clamp_frame"][k] = f.q[:, frames].T
             seen["clamp_angular_velocity"][k] = spin[:, frames].T
             # what is held has no drag
-            force = inner.force + touch[0] + f.drags.node * v
-            torque = inner.torque + touch[1] + f.drags.element * spin
+            force = inner.force + contact_loads[0] + f.drags.node * v
+            torque = inner.torque + contact_loads[1] + f.drags.element * spin
             found = reactions(f, self.holds, force, torque, now)
             seen["clamp_force"][k], seen["clamp_moment"][k] = found
         if self.varying or self.turned:
