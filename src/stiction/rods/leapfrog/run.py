@@ -62,7 +62,7 @@ _REASONS = {
 
 
 class Progress(Struct):
-    """How far a run is.
+    """Progress of a run.
 
     projected : energy taken at the start to make contacts roll [J]
     limit : how far nodes may move before contacts are looked for again [m]
@@ -78,7 +78,7 @@ class Progress(Struct):
 
 
 class LeapfrogStepper:
-    """The state of a run: arrays that the kernels change in place."""
+    """Method state of a run: arrays that the kernels change in place."""
 
     reasons = _REASONS
 
@@ -152,7 +152,7 @@ class LeapfrogStepper:
     # ---- the start
 
     def _settle_start(self) -> bool:
-        """Make contacts and velocities fit each other; return whether all closed ones only roll."""
+        """Make velocities consistent with the contacts; return whether all closed contacts roll."""
         f, contact_state = self.flat, self.contact_state
         # clamps move from the start, and their energy is the state's, not work of the first step
         now = float(self.save[0])
@@ -188,7 +188,7 @@ class LeapfrogStepper:
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
             self._add_work(0.25 * h)
-            # what is driven pushes against contacts from the start
+            # prescribed motions act on contacts from the start
             contact_state = self.contact_state
             contact_state.impulse[:] = 0.5 * h * contact_state.force
             work = tk.drive_work(f.q, contact_state.contacts, self.mobility, f.v, f.p)
@@ -204,11 +204,11 @@ class LeapfrogStepper:
         self._forget_kick()
 
     def _begin_at(self, now: float, part: int) -> None:
-        """Let a step go on from a part of it at `now`."""
+        """Set the phase of the step at time `now`."""
         self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
 
     def _forget_kick(self) -> None:
-        """Let the last kick be over: it counts as a whole."""
+        """Mark the last kick as complete: its whole impulse counts."""
         for name in ("external_kick", "viscous_kick", "algorithmic_kick"):
             self.sums[name] = 0.0
 
@@ -220,16 +220,16 @@ class LeapfrogStepper:
         self.contact_state.impulse[:] = before
 
     def _note_extremes(self, rate: float, now: float) -> None:
-        """Keep the worst of every contact; forces are `rate` times impulses, with 0 its own."""
+        """Record extremes of contacts; forces are `rate` times impulses, or their own with 0."""
         xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _keep_events(self) -> None:
-        """Take the events that the kernels have written."""
+        """Append the events that the kernels recorded."""
         self.events.add(self.buffer[: self.written[0]])
         self.written[0] = 0
 
     def _settle_slipping(self, mobility: Floats) -> None:
-        """Let contacts with a friction law start by an impact if they close in, or open."""
+        """Start approaching contacts with a friction law by an impact; open separating ones."""
         f, contact_state = self.flat, self.contact_state
         scale = max(float(np.abs(f.v).max()), 1e-300)
         for c in range(contact_state.size):
@@ -312,10 +312,10 @@ class LeapfrogStepper:
         if on.retarded or on.damped:
             self.sums[0].viscous -= duration * power(f.q, f.v, f.p, fe, te)
 
-    # ---- the way
+    # ---- integration
 
     def go(self) -> None:
-        """March to the end, or to where the model ends."""
+        """Integrate to the end time, or to the time at which the model ceases to hold."""
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
@@ -337,14 +337,14 @@ class LeapfrogStepper:
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
     def _within(self, k: int, part: float) -> Pause:
-        """Return the pause after a part of interval k, where a run cannot be left for good."""
+        """Return the pause within interval k, at which a run cannot end."""
         return Pause((k + part) / len(self.counts), f"{self.now.steps} steps")
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
-        """March from one saved time to the next; return False where the model ends."""
+        """Integrate from one saved time to the next; return False if the model ceases to hold."""
         left, h = int(self.counts[k]), float(self.h[k])
         while left > 0:
-            # short calls, so that an interrupt is heard and progress is shown
+            # short calls allow an interrupt and a report of progress
             steps = min(left, self.most_steps)
             self._begin_at(self.save[k + 1] - left * h, mk.DRIFT)
             last = self._last(k) if steps == left else h
@@ -369,9 +369,9 @@ class LeapfrogStepper:
         return True
 
     def _tables(self) -> tuple[State, mk.Constants, ck.ContactSet, mk.Workspace]:
-        """Return what the kernels of a step work on, in groups."""
+        """Return the arguments of the step kernels: state, constants, contacts, workspace."""
         f, t = self.flat, self.contact_state
-        # slots behind the last one in use stay empty until the next search
+        # slots after the last used one stay empty until the next search
         used = np.flatnonzero(t.contacts["mode"] != ck.EMPTY)
         n = int(used[-1]) + 1 if used.size else 0
         return (
@@ -384,7 +384,7 @@ class LeapfrogStepper:
     def _march(
         self, h: float, last: float, next_drift: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
-        """Take steps; return why they ended, how many were taken, and the contact it is about."""
+        """Take steps; return the reason they stopped, their number, and the contact concerned."""
         state, table, contact_set, workspace = self._tables()
         shake, limit, done = self.method.shake, self.contact_state.limit, 0
         while True:
@@ -423,9 +423,9 @@ class LeapfrogStepper:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
-        """Return the arrays that kernels change in place, and what was seen so far."""
+        """Return the arrays that kernels change in place, and the records so far."""
         t, upto = self.contact_state, self.now.reached + 1
-        # each interval looks for lost contacts anew
+        # each interval repeats the search for lost contacts
         self.now.limit, self.tally[0].lost = t.limit, -1
         mine = ("v_old", "p_old", "built", "sums", "overlap")
         return {
@@ -437,13 +437,13 @@ class LeapfrogStepper:
             "contacts_extremes": StateArray(t.extremes, within=(0, MOST_WORK)),
             "tally": StateArray(self.tally, within=(-1, MOST_WORK)),
             **{name: StateArray(getattr(self, name)) for name in mine},
-            # two half kicks begin with the forces that the last one ended with
+            # velocity Verlet starts a step with the forces at the end of the last one
             "forces": StateArray(self.scratch[: mk.SAVED_ROWS]),
             "position": StateArray(self.position, "saved", upto),
             "energy": StateArray(self.energy, "saved", upto),
             "seen_heat": StateArray(self.heat, "saved", upto),
             "momentum": StateArray(self.momentum, "saved", upto),
-            # an open contact has nothing to tell
+            # an open contact has no forces to record
             **{
                 f"contact_{name}": StateArray(values, "saved", upto, nan=True)
                 for name, values in self.contact.items()
@@ -453,7 +453,7 @@ class LeapfrogStepper:
         }
 
     def _resume(self) -> bool:
-        """Take up the state of a checkpoint; return whether there was one."""
+        """Restore the state from a checkpoint; return whether there was one."""
         saved = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if saved is None:
             return False
@@ -465,7 +465,7 @@ class LeapfrogStepper:
         return True
 
     def _check_contacts(self) -> None:
-        """Refuse contacts of rods that are not there, or that have other elements."""
+        """Refuse contacts whose rods do not exist or have another number of elements."""
         contacts, flat = self.contact_state.contacts, self.flat
         bodies = contacts["bodies"]
         if bodies.size:
@@ -477,7 +477,7 @@ class LeapfrogStepper:
             raise refused("contacts", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
-        """Look for overlaps and new contacts: nodes have moved since the last look."""
+        """Search for overlaps and new contacts, after the nodes moved by the search limit."""
         self.built[:] = self.flat.r
         self._look_for_overlap(float(self.sums[0].time))
         if self.rods.search is not None:
@@ -494,7 +494,7 @@ class LeapfrogStepper:
         if code == mk.NEAR_PARALLEL:
             self.parallel[:] = self.contact_state.contacts[contact].sine, now
 
-    # ---- what is seen
+    # ---- records
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
         f, t = self.flat, self.contact_state
@@ -512,7 +512,7 @@ class LeapfrogStepper:
         self.momentum[k, :3], self.momentum[k, 3:] = totals.momentum, totals.angular_momentum
         now = float(self.save[k])
         self._look_for_overlap(now)
-        # the march goes on from the forces of its last kick
+        # the next step needs the forces of the last kick
         saved = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
@@ -526,13 +526,13 @@ class LeapfrogStepper:
         return self._last(k - 1) if k else 0.0
 
     def _look_for_overlap(self, now: float) -> None:
-        """Keep the deepest overlap of any two bodies, and when it was met."""
+        """Record the largest penetration of any two bodies, and its time."""
         depth, a, b = deepest(self.flat)
         if not depth <= self.overlap[0]:
             self.overlap[:] = depth, now, a + 1, b + 1
 
     def history(self) -> RodHistory:
-        """Return what was seen up to the last saved time that was reached."""
+        """Return the records up to the last saved time that the run reached."""
         upto = self.now.reached + 1
         events, tally = self.events.rows, self.tally[0]
         return RodHistory(

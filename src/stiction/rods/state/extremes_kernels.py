@@ -1,4 +1,4 @@
-"""The worst that contacts met in all steps of a run: what the audit compares with its limits.
+"""Extreme values of contacts over all steps of a run, which the audit compares with limits.
 
 Source: formulas sheet of the rods paper, sections 2 to 4.
 """
@@ -19,7 +19,7 @@ NEVER = -1e300
 
 
 class Extreme(Struct):
-    """The worst of a contact, each with the time [s].
+    """Extreme values of a contact, each with the time [s].
 
     pull : normal force, pulling > 0 [N]
     depth : interpenetration [m]
@@ -62,7 +62,7 @@ def end_weight(k: Contact, side: int, node: int) -> float:
 def note_extremes(
     contact_set: ContactSet, v: Matrix, driven: Table[Drive], rate: float, now: float
 ) -> None:
-    """Keep the worst of every contact at the end of a step.
+    """Update the extremes of every contact at the end of a step.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def note_extremes(
         tx, ty, tz = fx - along * n[0], fy - along * n[1], fz - along * n[2]
         if along > most.pull:
             most.pull, most.pull_time = along, now
-        # forces that are rounding have no direction
+        # forces at roundoff have no direction
         rub = math.sqrt(tx * tx + ty * ty + tz * tz)
         ratio = rub / abs(along) if abs(along) > k.noise else 0.0
         if ratio > most.friction:
