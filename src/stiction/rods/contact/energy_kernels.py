@@ -83,16 +83,16 @@ def account_half_kick(
         un = mx * n[0] + my * n[1] + mz * n[2]
         pn = -dot(impulse, n)
         rest += pn * un
-        rub = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
+        heat = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
         if k.mode == SLIP:
-            k.heat += rub
+            k.heat += heat
             # just after stick, the impulse of the second half reverses part of the first
             if note > 0.0:
-                k.first_heat = rub
+                k.first_heat = heat
             else:
-                k.friction_work -= min(k.first_heat + rub, 0.0)
+                k.friction_work -= min(k.first_heat + heat, 0.0)
         else:
-            rest += rub
+            rest += heat
         put(k.slip, ux, uy, uz)
         if note > 0.0:
             put(k.first_impulse, impulse[0], impulse[1], impulse[2])

@@ -182,8 +182,8 @@ def set_modes_from_impulses(contacts: Contacts) -> None:
         k.mode = ROLL
         if k.friction < math.inf:
             tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-            rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-            if rub >= k.friction * pn * (1.0 - 1e-9):
+            tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+            if tangential >= k.friction * pn * (1.0 - 1e-9):
                 k.mode = SLIP
 
 

@@ -336,7 +336,7 @@ def solve_step_end(
             put(impulse, 0.0, 0.0, 0.0)
             if closed > 1:
                 small = max(small, rounding(k, v, p))
-                # where contacts share what presses in many ways: as in the first half, by the law
+                # statically indeterminate contacts: start from the forces of the first half kick
                 put(impulse, k.first_impulse[0], k.first_impulse[1], k.first_impulse[2])
                 push(q, k, impulse[0], impulse[1], impulse[2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True

@@ -109,11 +109,11 @@ def update_forces(
 
 
 @kernel
-def secant_root(before: float, behind: float) -> float:
-    """Return the root of the secant from `before` < 0 to `behind` >= 0, as a fraction of it."""
+def secant_root(before: float, after: float) -> float:
+    """Return the root of the secant from `before` < 0 to `after` >= 0, as a fraction of it."""
     if before >= 0.0:
         return 0.0
-    return -before / (behind - before) if behind > before else 1.0
+    return -before / (after - before) if after > before else 1.0
 
 
 @kernel
@@ -159,7 +159,7 @@ def event_value_at_start(kind: int, c: int, contact_set: ContactSet, saved: Save
 def first_root(code: int, contact_set: ContactSet, saved: SavedStep) -> tuple[float, int]:
     """Return the fraction of the step at the first event, and its contact; (1, -1) for none.
 
-    kept.low holds contacts at the beginning of the way.
+    saved.low holds contacts at the lower end of the bracket.
     """
     first, which = 1.0, -1
     for c in range(contact_set.contacts.shape[0]):
@@ -189,15 +189,15 @@ def locate_event(
     """Find where in a step of h, which came to `code`, the first contact changes.
 
     Returns the code there, where the step is to end, and when the change was, from its start. It
-    leaves the state there, behind the change, or a code of `locate_all`.
+    leaves the state there, after the change, or a code of `locate_all`.
     """
     low, high, there, same = 0.0, h, True, False
     copy_contacts(saved.contacts, saved.low)
     part, which = first_root(code, contact_set, saved)
     kind = event_function_of(which, code, contact_set, saved) if which >= 0 else GAP
-    before, behind = 0.0, 0.0
+    before, after = 0.0, 0.0
     if which >= 0:
-        before, behind = (
+        before, after = (
             event_value_at_start(kind, which, contact_set, saved),
             event_value(kind, contact_set.contacts[which]),
         )
@@ -206,7 +206,7 @@ def locate_event(
         close = 2.0 * OVERSHOOT * h
         if code == PENETRATION:
             close = 1e-13 * h
-            if which >= 0 and behind <= CLOSED_GAP * contact_set.contacts[which].reach:
+            if which >= 0 and after <= CLOSED_GAP * contact_set.contacts[which].reach:
                 break
             out = which < 0 or saved.contacts[which].allowed_depth == 0.0
             if not out and low == 0.0 and high <= OVERSHOOT * h:
@@ -227,7 +227,7 @@ def locate_event(
                 return code, trial, trial
             if same:
                 # Illinois rule: one end of the bracket stayed, so halve its function value
-                behind *= 0.5
+                after *= 0.5
             same = True
         elif now in (PENETRATION, MODE_CHANGE):
             code, high, there, same = now, trial, True, False
@@ -235,10 +235,10 @@ def locate_event(
             if which >= 0:
                 kind = event_function_of(which, code, contact_set, saved)
                 before = event_value_at_start(kind, which, contact_set, saved)
-                behind = event_value(kind, contact_set.contacts[which])
+                after = event_value(kind, contact_set.contacts[which])
         else:
             return now, trial, trial
-        when = low + secant_root(before, behind) * (high - low)
+        when = low + secant_root(before, after) * (high - low)
     if not there:
         restore_step_start(state, table, forcing, contact_set, workspace, saved)
         code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, high, 0.0)
@@ -297,8 +297,8 @@ def set_modes_after_impact(contact_set: ContactSet) -> None:
         pn = -dot(impulse, n)
         tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
         if pn > 0.0:
-            rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-            k.mode = SLIP if rub >= k.friction * pn * (1.0 - 1e-9) else ROLL
+            tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+            k.mode = SLIP if tangential >= k.friction * pn * (1.0 - 1e-9) else ROLL
 
 
 @kernel
@@ -393,7 +393,7 @@ def process_events(
     left = h
     for turns in range(MAX_EVENTS):
         end, when = left, left
-        # a step has room for one change of modes to be told in time; impacts always are
+        # locate one mode change per step in time, but every impact
         if turns == 0 or (code == PENETRATION and turns < MAX_EVENTS - 1):
             code, end, when = locate_event(
                 state, table, forcing, contact_set, workspace, saved, full_step, left, code
@@ -437,7 +437,7 @@ def after_impact(
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Find the forces behind an impact, and the modes that they leave.
+    """Find the forces after an impact, and the modes that they leave.
 
     What has just closed opens at the end of a step, not before it had one.
     """

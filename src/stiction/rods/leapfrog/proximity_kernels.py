@@ -36,7 +36,7 @@ SAME_MINIMUM = 0.35
 NEAR = 1.25
 # places nearer than this, in elements, are the same
 DUPLICATE_DISTANCE = 1e-6
-# a gap that falls by less than this part of the reach on the way from a contact does not fall
+# decrease of the gap over the reach, from a contact on, that counts as a decrease
 FALLS = 1e-9
 
 
