@@ -35,7 +35,7 @@ from stiction.rods import (
 from stiction.rods.contact import state
 
 # what is reached past the public names, to damage it
-PLANE_KERNELS = "stiction.rods.plane.march_kernels"
+PLANE_KERNELS = "stiction.rods.plane.stepper_kernels"
 
 RADIUS = 0.02
 SECTION = CircularSection(RADIUS, 1e6, density=1000.0)

@@ -1,4 +1,4 @@
-"""What drives and damps rods: dead loads, internal damping, clamps that move."""
+"""Dead loads, internal damping and prescribed motion of clamps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Load(Struct):
 
 
 class Drive(Struct):
-    """A slot that a moving clamp drives.
+    """A node or element with prescribed motion.
 
     slot, is_frame : its number, and 1 for a frame, 0 for a node
     slides : 1 for a node that is free along the axis of the clamp
@@ -332,7 +332,7 @@ def rate_of(d: Drive, times: Vector, factors: Vector, late: float) -> tuple[floa
 
 @kernel
 def keep_along(d: Drive, rows: Matrix, i: int) -> None:
-    """Leave of rows[:, i] what points along the axis of a clamp that slides."""
+    """Project rows[:, i] on the axis of a sliding clamp."""
     along = d.spin[0] * rows[0, i] + d.spin[1] * rows[1, i] + d.spin[2] * rows[2, i]
     for a in range(3):
         rows[a, i] = along * d.spin[a]
@@ -340,7 +340,7 @@ def keep_along(d: Drive, rows: Matrix, i: int) -> None:
 
 @kernel
 def hold_slides(v: Matrix, driven: Table[Drive]) -> None:
-    """Leave nodes that slide the velocity along their axes."""
+    """Keep only the axial velocity of sliding nodes."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.slides == 1:
@@ -359,7 +359,7 @@ def follow_clamps(
     now: float,
     h: float,
 ) -> None:
-    """Give driven slots the velocities that take them where they must be at now + h.
+    """Set the velocities of driven slots so that they reach their positions at now + h.
 
     `times`, `factors` : histories, as of loads
     """
@@ -403,7 +403,7 @@ def follow_clamps(
 def place_frames(
     q: Matrix, driven: Table[Drive], times: Vector, factors: Vector, now: float
 ) -> None:
-    """Put driven frames exactly where they must be."""
+    """Set driven frames to their prescribed orientations."""
     for k in range(driven.shape[0]):
         d = driven[k]
         if d.is_frame == 0:

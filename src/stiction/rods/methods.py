@@ -82,7 +82,7 @@ class RollingLeapfrog(Method):
 
     def solve(self, system: RodSystem, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.rods.leapfrog.halves import run_leapfrog
+        from stiction.rods.leapfrog.velocity_verlet import run_leapfrog
 
         return run_leapfrog(system, self, request)
 

@@ -31,7 +31,7 @@ from stiction.rods import (
     step_limit,
 )
 from stiction.rods.assembly import assemble, end_shares
-from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.leapfrog.run import LeapfrogStepper
 from stiction.rods.section import GivenSection
 
 # next to no bending stiffness, a hundredth of strain at the pin under its own weight
@@ -218,7 +218,9 @@ def run_at(name, part, elements, steps=1500):
     system = Rods([local(name, LARGEST, "free", elements, motion)])
     h = part * step_limit(system.rods[0])
     save = h * np.linspace(0.0, steps, 11)
-    marcher = Marcher(system, RollingLeapfrog(h), Request(0.0, save[-1], save), limited=False)
+    marcher = LeapfrogStepper(
+        system, RollingLeapfrog(h), Request(0.0, save[-1], save), limited=False
+    )
     marcher.go()
     kinetic = marcher.history().energy[:, 0]
     return np.nan_to_num(kinetic[1:] / kinetic[0], nan=np.inf).max()

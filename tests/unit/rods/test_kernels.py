@@ -13,7 +13,7 @@ from stiction.numerics.jit import Kernel
 from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
-from stiction.rods.contact.rub_kernels import rubbing
+from stiction.rods.contact.local_coulomb_kernels import tangential_impulse
 from stiction.rods.model import Rods
 from stiction.rods.rod import CosseratRod, Driven, Free, PointForce, PointMoment
 from stiction.rods.rod_kernels import copy
@@ -137,7 +137,7 @@ def test_rubbing_solves_coulombs_law_at_a_contact_that_gives_way_unevenly():
         contact = ck.Contact.table()[0]
         contact.normal, contact.delassus = n, 2.0 * np.outer(n, n) + g_tangential
         u, bound = rng.normal(size=3), rng.uniform(0.01, 0.3)
-        *impulse, mode = rubbing(contact, *u, bound)
+        *impulse, mode = tangential_impulse(contact, *u, bound)
         after = across.T @ (u + g_tangential @ impulse)
         modes.add(mode)
         assert abs(n @ impulse) < 1e-12

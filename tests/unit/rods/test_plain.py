@@ -44,7 +44,7 @@ from stiction.rods import (
 from stiction.rods import driving_kernels as dk
 from stiction.rods import rod_kernels as rk
 from stiction.rods.contact import pairs
-from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog import stepper_kernels as mk
 from stiction.rods.midpoint import kernels as mid
 from stiction.rods.strings import characteristics_kernels as wk
 from stiction.rods.strings.state import Cubic, Pair, String, Wave
@@ -320,8 +320,8 @@ def test_motion_without_forces(h):
     check_kernel(rk.damped_kick, q, v, p, f, t, mat, drag, h)
     check_kernel(rk.kinetic_energy, q, v, p, mat)
     check_kernel(rk.copy, r, empty(3, 12))
-    check_kernel(mk.moved, r, r + h, 1.0)
-    check_kernel(mk.moved, r, r + h, 9.0)
+    check_kernel(mk.has_moved, r, r + h, 1.0)
+    check_kernel(mk.has_moved, r, r + h, 9.0)
     check_kernel(dk.power, q, v, p, f, t)
     check_kernel(mid.turned, q, rng.normal(size=(12, 6)), h, empty(4, 12))
     check_kernel(mid.turned, q, np.zeros((12, 6)), h, empty(4, 12))
@@ -353,7 +353,7 @@ def test_what_is_not_a_number_stays_so_in_both():
     check_kernel(rk.drift, r, q, v, p, 0.1)
     check_kernel(rk.kinetic_energy, q, v, p, mat)
     check_kernel(rk.kinetic_energy, q, 1e200 * v, p, mat)
-    check_kernel(mk.moved, r, np.zeros((3, 12)), 1.0)
+    check_kernel(mk.has_moved, r, np.zeros((3, 12)), 1.0)
 
 
 @pytest.mark.parametrize("size", [0, 3, 10**6, 10**12, 2**62])

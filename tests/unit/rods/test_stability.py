@@ -8,7 +8,7 @@ import stiction as st
 from stiction.core.run import Request
 from stiction.errors import ModelError
 from stiction.rods.centreline import Straight
-from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.leapfrog.run import LeapfrogStepper
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, CosseratRod, Free, GivenMotion
@@ -49,7 +49,7 @@ def run_at(name, part, steps=2000):
     h = part * step_limit(system.rods[0])
     save = h * np.linspace(0.0, steps, 11)
     request = Request(0.0, save[-1], save)
-    marcher = Marcher(system, RollingLeapfrog(h), request, limited=False)
+    marcher = LeapfrogStepper(system, RollingLeapfrog(h), request, limited=False)
     marcher.go()
     kinetic = marcher.history().energy[:, 0]
     return kinetic[1:].max() / kinetic[0]

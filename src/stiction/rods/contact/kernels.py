@@ -1,4 +1,4 @@
-"""Contact of two spline axes: where it is, how it responds to a force, and the laws it obeys.
+"""Contact of two spline axes: closest-point projection, slip velocity, and Delassus matrix.
 
 The contact curve of a rod is R(s) = sum_k B(s - k) r_k with the cubic B-spline B and s in
 units of elements, or one fitted to the nodes, see `curve.kernels`; angular velocities are
@@ -45,7 +45,7 @@ CURVE, SPHERE, PLANE = 0, 1, 2
 CROSSING, LINE = 0, 1
 EMPTY, OPEN, ROLL, SLIP = -1, 0, 1, 2
 # values of `unreported_slip`: no step has ended with the slip yet, or one has
-NOT_SLID, SLID = 1, 2
+SLIP_PENDING, SLIP_UNREPORTED = 1, 2
 
 INSIDE, OUTSIDE, SINGULAR = 0, 1, 2
 # sine of twenty degrees: a search takes pairs below it for line contacts, points of which keep
@@ -54,7 +54,7 @@ LINE_BELOW = 0.3420201433256687
 
 
 class Contact(Struct):
-    """A contact of two bodies: pairs and rows belong to the first body and to the second one.
+    """A contact of two bodies; in pairs, the first entry belongs to the first body.
 
     bodies, shape : their numbers, from 0, and what the second one is
     first, elements : first slot of both, and how many elements they have
@@ -166,8 +166,8 @@ class Contact(Struct):
 Contacts = Table[Contact]
 
 
-class Touch(NamedTuple):
-    """All contacts; one at a place that is only tried; extremes as `extremes_kernels` has them."""
+class ContactSet(NamedTuple):
+    """All contacts, one contact at trial positions, and extremes as in `extremes_kernels`."""
 
     contacts: Contacts
     trial: Contacts
@@ -223,7 +223,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
 
 @kernel(apart=True)
 def locate(r: Matrix, k: Contact) -> int:
-    """Move the contact to the nearest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
+    """Project the contact on the closest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 
     A crossing solves D . t1 = D . t2 = 0, or stays at an end as long as the distance falls beyond
     it; a line contact keeps its place on the first rod.
@@ -255,7 +255,7 @@ def locate(r: Matrix, k: Contact) -> int:
             end2 = at_end(s2, count2, -f2, parallel)
         k.at_end = (1 if end1 else 0) + (2 if end2 else 0)
         if fixed:
-            # beyond the end of the other rod its end is in touch, not this point
+            # beyond the end of the other rod, the contact of that end applies
             if end2:
                 return OUTSIDE
             if a22 <= 0.0:
@@ -412,7 +412,7 @@ def refresh(r: Matrix, k: Contact) -> int:
 
 @kernel
 def response(q: Matrix, k: Contact, mobility: Matrix) -> None:
-    """Find G, the slip velocity per impulse [1/kg].
+    """Compute the Delassus matrix G, the slip velocity per impulse [1/kg].
 
     `mobility` rows: 1/mass of nodes, 1/inertia of elements across and along their axis.
     """

@@ -15,6 +15,7 @@ import math
 from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import apart_from_ends
+from stiction.rods.contact.gauss_seidel_kernels import Tally, record_sweeps
 from stiction.rods.contact.kernels import (
     CROSSING,
     CURVE,
@@ -24,7 +25,7 @@ from stiction.rods.contact.kernels import (
     SLIP,
     Contact,
     Contacts,
-    Touch,
+    ContactSet,
     both_inside,
     dot,
     locate,
@@ -34,28 +35,32 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
+from stiction.rods.contact.local_coulomb_kernels import (
+    MAX_BOUND_RATIO,
+    add_normal_rotation_rate,
+    normal_impulse_to_stop,
+    tangential_impulse,
+)
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift, solve3
-from stiction.rods.contact.rub_kernels import BEYOND, pressing, rubbing, turn_of_normal
-from stiction.rods.contact.touch_kernels import Tally, note_sweeps
 from stiction.rods.rod_kernels import State
 
-# slip below this part of the largest velocity has no direction
-STILL = 1e-13
-# what opens without speed is out when its gap is this part of the reach
-OUT = 1e-10
+# below this fraction of the largest velocity, slip has no direction
+MIN_SLIP_SPEED = 1e-13
+# a contact that opens without velocity is open at a gap of this fraction of the reach
+OPEN_GAP = 1e-10
 # sweeps for the forces of a state, and for the impulses that end a step: two contacts close to each
 # other take many
 FORCE_SWEEPS, END_SWEEPS = 2000, 2000
 # forces that grow by more than this behind the first sweep have no bound; those of a light rod
 # between heavy ones grow by the ratio of their masses
-GROWN = 1e6
-# sweeps in which friction that would give is let down
-GIVING = 8
-# a gap that changes by more than this part of the reach times `recovery_rate` h has jumped
-JUMP = 0.02
-# what was found inside, or jumped, comes out by this part of it times `recovery_rate` h: so slowly
-# that it is lifted against what presses, and not thrown
-LIFT = 0.002
+MAX_FORCE_GROWTH = 1e6
+# sweeps that reduce friction whose work would be positive
+FRICTION_LIMIT_SWEEPS = 8
+# a gap change above this fraction of the reach times `recovery_rate` h counts as a jump
+MAX_GAP_JUMP = 0.02
+# penetration correction removes this fraction of the depth times `recovery_rate` h per step: slow
+# enough to do work against the normal force without adding kinetic energy
+CORRECTION_FRACTION = 0.002
 
 
 @kernel
@@ -70,15 +75,15 @@ def count_closed(contacts: Contacts) -> int:
 
 
 @kernel
-def law_force(
-    k: Contact, jammed: bool, ux: float, uy: float, uz: float
+def coulomb_force(
+    k: Contact, is_painleve: bool, ux: float, uy: float, uz: float
 ) -> tuple[float, float, float, int]:
     """Return the force of one contact for the rate u' that it would have without, and its mode.
 
-    It leaves what presses, and by how much rolling passes the bound of friction. Where forces are
-    `jammed`, friction acts against what is about to slip, not against the slip there is.
+    Sets the normal force and the excess of the rolling force over the bound of friction. With
+    `is_painleve` friction opposes the slip acceleration, not the present slip.
     """
-    n, pn = k.normal, pressing(k, ux, uy, uz)
+    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     k.normal_force = pn
     if k.may_open == 1 and (pn <= -k.noise or k.parts == 1):
         k.normal_force = min(pn, 0.0)
@@ -88,10 +93,10 @@ def law_force(
     mu = k.friction
     bound = math.inf if mu == math.inf else mu * max(pn, 0.0)
     if k.mode == SLIP and k.slip_speed > 0.0:
-        if jammed:
-            lx, ly, lz, _ = rubbing(k, ux, uy, uz, bound)
+        if is_painleve:
+            lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
             return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
-        # against the slip that there is
+        # friction opposes the present slip
         u, un, b = k.slip, dot(k.slip, n), bound / k.slip_speed
         lx, ly, lz = -b * (u[0] - un * n[0]), -b * (u[1] - un * n[1]), -b * (u[2] - un * n[2])
         return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
@@ -101,30 +106,32 @@ def law_force(
     k.stick_excess = math.sqrt(tx * tx + ty * ty + tz * tz) - bound
     if k.stick_excess <= k.noise:
         return tx - pn * n[0], ty - pn * n[1], tz - pn * n[2], ROLL
-    lx, ly, lz, _ = rubbing(k, ux, uy, uz, bound)
+    lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], SLIP
 
 
 @kernel
-def drift_of_slip(q: Matrix, k: Contact, v: Matrix, p: Matrix, spare: Vector) -> None:
-    """Put the rate of u at constant velocities into `drift`, and find those of the places."""
+def slip_rate_at_constant_velocity(
+    q: Matrix, k: Contact, v: Matrix, p: Matrix, workspace: Vector
+) -> None:
+    """Put the rate of u at constant velocities into `drift`; set rates of contact points."""
     inner = apart_from_ends(k.place[0], k.elements[0], k.rule)
     inner = inner and apart_from_ends(k.place[1], k.elements[1], k.rule)
     if not inner or k.kind != CROSSING or k.shape != CURVE:
         rate1, rate2 = contact_rates(v, k)
-        slip_drift(q, k, v, p, rate1, rate2, spare)
-        put(k.drift, spare[0], spare[1], spare[2])
+        slip_drift(q, k, v, p, rate1, rate2, workspace)
+        put(k.drift, workspace[0], workspace[1], workspace[2])
         k.place_rates[0], k.place_rates[1] = rate1, rate2
-        turn_of_normal(k, spare[3], spare[4], spare[5])
+        add_normal_rotation_rate(k, workspace[3], workspace[4], workspace[5])
         return
-    # the same, inside both rods, with the weights that are known
+    # the same for contacts away from the ends, with the stored weights
     d, tangents, bends, weights = k.separation, k.tangents, k.curvatures, k.node_weights
     v1, v2, a11, a12, a22 = 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(3):
         t1, t2 = tangents[0, a], tangents[1, a]
         x1, w1 = spline_rate(v, k.nodes[0], k.place[0], weights[0], a)
         x2, w2 = spline_rate(v, k.nodes[1], k.place[1], weights[1], a)
-        spare[a], spare[3 + a], spare[6 + a] = x2 - x1, w1, w2
+        workspace[a], workspace[3 + a], workspace[6 + a] = x2 - x1, w1, w2
         v1 += (x2 - x1) * t1 + d[a] * w1
         v2 += (x2 - x1) * t2 + d[a] * w2
         a11 += -t1 * t1 + d[a] * bends[0, a]
@@ -155,18 +162,18 @@ def drift_of_slip(q: Matrix, k: Contact, v: Matrix, p: Matrix, spare: Vector) ->
             sx += de * wx - e * half * (py * az - pz * ay)
             sy += de * wy - e * half * (pz * ax - px * az)
             sz += de * wz - e * half * (px * ay - py * ax)
-    dx = spare[0] + tangents[1, 0] * rate2 - tangents[0, 0] * rate1
-    dy = spare[1] + tangents[1, 1] * rate2 - tangents[0, 1] * rate1
-    dz = spare[2] + tangents[1, 2] * rate2 - tangents[0, 2] * rate1
+    dx = workspace[0] + tangents[1, 0] * rate2 - tangents[0, 0] * rate1
+    dy = workspace[1] + tangents[1, 1] * rate2 - tangents[0, 1] * rate1
+    dz = workspace[2] + tangents[1, 2] * rate2 - tangents[0, 2] * rate1
     ux, uy, uz = (
-        spare[3] * rate1 - spare[6] * rate2,
-        spare[4] * rate1 - spare[7] * rate2,
-        spare[5] * rate1 - spare[8] * rate2,
+        workspace[3] * rate1 - workspace[6] * rate2,
+        workspace[4] * rate1 - workspace[7] * rate2,
+        workspace[5] * rate1 - workspace[8] * rate2,
     )
     k.drift[0] = ux + sy * d[2] - sz * d[1] + my * dz - mz * dy
     k.drift[1] = uy + sz * d[0] - sx * d[2] + mz * dx - mx * dz
     k.drift[2] = uz + sx * d[1] - sy * d[0] + mx * dy - my * dx
-    turn_of_normal(k, dx, dy, dz)
+    add_normal_rotation_rate(k, dx, dy, dz)
 
 
 @kernel
@@ -184,35 +191,35 @@ def spline_rate(v: Matrix, start: int, s: float, b: Vector, a: int) -> tuple[flo
 @kernel
 def solve_forces(
     q: Matrix,
-    touch: Touch,
+    contact_set: ContactSet,
     mobility: Matrix,
     v: Matrix,
     p: Matrix,
     av: Matrix,
     ap: Matrix,
-    spare: Vector,
+    workspace: Vector,
     tally: Tally,
 ) -> None:
-    """Find the forces of all closed contacts, and the modes that they belong to.
+    """Solve for the forces of all closed contacts, and the modes that they imply.
 
     av, ap : rates of v and p without contacts, which get those with them
     """
-    contacts = touch.contacts
-    closed, rubs = count_closed(contacts), False
+    contacts = contact_set.contacts
+    closed, has_friction = count_closed(contacts), False
     for c in range(contacts.shape[0]):
         k = contacts[c]
         force = k.force
         if k.mode < ROLL:
             put(force, 0.0, 0.0, 0.0)
             continue
-        drift_of_slip(q, k, v, p, spare)
-        rubs = rubs or k.friction > 0.0
+        slip_rate_at_constant_velocity(q, k, v, p, workspace)
+        has_friction = has_friction or k.friction > 0.0
         if closed == 1:
             put(force, 0.0, 0.0, 0.0)
         else:
             push(q, k, force[0], force[1], force[2], mobility, av, ap)
     change, size, former, sweep = 0.0, 0.0, math.inf, 0
-    good, jammed, first = True, False, 0.0
+    good, is_painleve, first = True, False, 0.0
     for sweep in range(2 * FORCE_SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
@@ -225,7 +232,7 @@ def solve_forces(
             ox, oy, oz = slip_per(k, fx, fy, fz)
             drift = k.drift
             ux, uy, uz = ux + (drift[0] - ox), uy + (drift[1] - oy), uz + (drift[2] - oz)
-            lx, ly, lz, mode = law_force(k, jammed, ux, uy, uz)
+            lx, ly, lz, mode = coulomb_force(k, is_painleve, ux, uy, uz)
             k.pending_mode = mode
             put(force, lx, ly, lz)
             if closed == 1:
@@ -239,23 +246,25 @@ def solve_forces(
             break
         former = change
         first = max(size, 1e3 * contacts[0].noise) if sweep == 0 else first
-        if jammed:
+        if is_painleve:
             continue
-        if rubs and size > GROWN * first:
-            # friction against the slip presses by more than it was given (Painleve): begin anew
-            good, jammed, former = False, True, math.inf
-            take_back(q, touch, mobility, av, ap)
+        if has_friction and size > MAX_FORCE_GROWTH * first:
+            # friction increases the normal force without bound (Painleve): restart
+            good, is_painleve, former = False, True, math.inf
+            remove_contact_forces(q, contact_set, mobility, av, ap)
         elif sweep == FORCE_SWEEPS - 1:
             good = change <= 1e-8 * size
             break
-    note_sweeps(sweep + 1, good, tally)
+    record_sweeps(sweep + 1, good, tally)
 
 
 @kernel
-def take_back(q: Matrix, touch: Touch, mobility: Matrix, av: Matrix, ap: Matrix) -> None:
-    """Take the forces of closed contacts back out of the rates."""
-    for c in range(touch.contacts.shape[0]):
-        k = touch.contacts[c]
+def remove_contact_forces(
+    q: Matrix, contact_set: ContactSet, mobility: Matrix, av: Matrix, ap: Matrix
+) -> None:
+    """Remove the forces of closed contacts from the rates."""
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
         force = k.force
         if k.mode >= ROLL:
             x, y, z = -force[0], -force[1], -force[2]
@@ -280,21 +289,21 @@ def end_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, flo
         lx, ly, lz = lx + less * n[0], ly + less * n[1], lz + less * n[2]
         if k.may_open == 0 or (k.friction == math.inf and less == 0.0):
             return lx, ly, lz, ROLL
-        # forces are what tells slip, but what hardly presses in the whole step hardly rubs
+        # forces decide slip; a small normal impulse of the whole step still bounds friction
         hn = dot(first, n)
         hx, hy, hz = first[0] - hn * n[0], first[1] - hn * n[1], first[2] - hn * n[2]
         pn = max(pn, least)
         bound = 0.0
         if k.friction < math.inf:
-            bound = BEYOND * k.friction * max(pn - hn, 0.0)
+            bound = MAX_BOUND_RATIO * k.friction * max(pn - hn, 0.0)
         tx, ty, tz = lx + pn * n[0] + hx, ly + pn * n[1] + hy, lz + pn * n[2] + hz
         if tx * tx + ty * ty + tz * tz <= bound * bound:
             return lx, ly, lz, ROLL
         ox, oy, oz = slip_per(k, hx, hy, hz)
-        tx, ty, tz, _ = rubbing(k, ux - ox, uy - oy, uz - oz, bound)
+        tx, ty, tz, _ = tangential_impulse(k, ux - ox, uy - oy, uz - oz, bound)
         return tx - hx - pn * n[0], ty - hy - pn * n[1], tz - hz - pn * n[2], SLIP
-    pn = max(pressing(k, ux, uy, uz), least)
-    lx, ly, lz, mode = rubbing(k, ux, uy, uz, k.friction * max(pn, 0.0))
+    pn = max(normal_impulse_to_stop(k, ux, uy, uz), least)
+    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, k.friction * max(pn, 0.0))
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
 
 
@@ -310,14 +319,14 @@ def rounding(k: Contact, v: Matrix, p: Matrix) -> float:
 
 
 @kernel
-def solve_end(
-    q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
+def solve_step_end(
+    q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix, tally: Tally
 ) -> None:
     """Find and apply the impulses that end a step; set the modes.
 
     What came to rest although it slipped keeps minus the speed it would have had.
     """
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     closed, small = count_closed(contacts), 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -327,7 +336,7 @@ def solve_end(
             put(impulse, 0.0, 0.0, 0.0)
             if closed > 1:
                 small = max(small, rounding(k, v, p))
-                # where contacts share what presses in many ways: as in the first half, by the law
+                # statically indeterminate contacts: start from the forces of the first half kick
                 put(impulse, k.first_impulse[0], k.first_impulse[1], k.first_impulse[2])
                 push(q, k, impulse[0], impulse[1], impulse[2], mobility, v, p)
     change, size, former, sweep, good = 0.0, 0.0, math.inf, 0, True
@@ -353,13 +362,13 @@ def solve_end(
             break
         former = change
         good = sweep < END_SWEEPS - 1 or change <= 1e-10 * size
-    note_sweeps(sweep + 1, good, tally)
+    record_sweeps(sweep + 1, good, tally)
 
 
 @kernel
-def aim(touch: Touch) -> None:
+def set_slip_directions(contact_set: ContactSet) -> None:
     """Find the direction of slip."""
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode == SLIP:
@@ -378,12 +387,14 @@ def aim(touch: Touch) -> None:
 
 
 @kernel
-def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+def limit_friction_to_stopping(
+    q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
+) -> None:
     """Take back what friction did in the first half of a step beyond bringing a slip to rest.
 
     `slip` is that before it. A step that is cut where a slip ends has nothing of the kind.
     """
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         impulse = k.impulse
@@ -404,14 +415,16 @@ def stop_turning(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix
 
 
 @kernel
-def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix) -> None:
+def limit_friction_to_dissipation(
+    q: Matrix, contact_set: ContactSet, mobility: Matrix, v: Matrix, p: Matrix
+) -> None:
     """Take back what friction would give to a slip in the first half of a step.
 
     Other contacts, and gaps that are held, turn a slow slip within the half; `slip` is that before
     it. Friction is let down to where its work is none.
     """
-    contacts = touch.contacts
-    for _ in range(GIVING):
+    contacts = contact_set.contacts
+    for _ in range(FRICTION_LIMIT_SWEEPS):
         gives = False
         for c in range(contacts.shape[0]):
             k = contacts[c]
@@ -436,7 +449,7 @@ def stop_giving(q: Matrix, touch: Touch, mobility: Matrix, v: Matrix, p: Matrix)
 
 
 @kernel
-def near_enough(r: Matrix, k: Contact) -> bool:
+def predict_distance(r: Matrix, k: Contact) -> bool:
     """Find the distance at the end of a drift from the place that its rate predicts.
 
     The distance is stationary there: what the place is off by counts squared, and one step of
@@ -467,8 +480,8 @@ def near_enough(r: Matrix, k: Contact) -> bool:
 
 
 @kernel
-def hold(
-    state: State, touch: Touch, mobility: Matrix, h: float, whole: float, trial: Matrix
+def constrain_gaps_after_drift(
+    state: State, contact_set: ContactSet, mobility: Matrix, h: float, whole: float, trial: Matrix
 ) -> None:
     """Correct normal impulses so that closed contacts touch after the drift of length h.
 
@@ -477,13 +490,13 @@ def hold(
     deep as it was found, it stays there, and comes out by and by: at once, it would be thrown out.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, guess = touch.contacts, touch.trial[0]
+    contacts, guess = contact_set.contacts, contact_set.trial[0]
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
             continue
         n, impulse = k.normal, k.impulse
-        touch.trial[0] = k
+        contact_set.trial[0] = k
         guess.place[0] += h * k.place_rates[0]
         guess.place[1] += h * k.place_rates[1]
         for side in range(2):
@@ -492,19 +505,19 @@ def hold(
             for a in range(3):
                 for i in range(low, high):
                     trial[a, i] = r[a, i] + h * v[a, i]
-        if not near_enough(trial, guess):
+        if not predict_distance(trial, guess):
             guess.place[0], guess.place[1] = k.place[0], k.place[1]
             if locate(trial, guess) != INSIDE:
                 continue
         eased = k.recovery_rate * h
-        k.held_gap *= 1.0 - min(LIFT * eased, 1.0)
+        k.held_gap *= 1.0 - min(CORRECTION_FRACTION * eased, 1.0)
         gap = guess.distance - k.reach - k.held_gap
-        if abs(gap) > JUMP * k.reach * eased:
+        if abs(gap) > MAX_GAP_JUMP * k.reach * eased:
             # another pair of points is the nearest: it comes out by and by, too
             k.held_gap += gap
             gap = 0.0
         if h > 0.5 * whole:
-            k.allowed_depth = max(8.0 * abs(gap), OUT * k.reach) - 1.01 * k.held_gap
+            k.allowed_depth = max(8.0 * abs(gap), OPEN_GAP * k.reach) - 1.01 * k.held_gap
         if gap > 0.0 and k.normal_force <= 0.0:
             # about to open: nothing pulls it back
             continue
@@ -527,14 +540,14 @@ def hold(
 
 
 @kernel
-def note_gaps(touch: Touch) -> None:
+def update_gaps(contact_set: ContactSet) -> None:
     """Find the gaps of all contacts.
 
     Holding a gap corrects what a step of order two leaves of it. A contact that has just opened may
     be as deep, until it has come out.
     """
-    for c in range(touch.contacts.shape[0]):
-        k = touch.contacts[c]
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
         k.gap = k.distance - k.reach
         if k.mode == OPEN and k.gap > k.allowed_depth:
             k.allowed_depth = 0.0

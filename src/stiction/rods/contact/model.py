@@ -27,7 +27,7 @@ _PLACE = Finite("m", "it is a place on the rod.", "for example 0.5.")
 _ROD = Count(1, "rods are numbered from 1.", "give 1.")
 _OPENS = Flag("a contact lets go in tension or holds.", "leave it out.")
 _PROJECT = Flag("the second rod is moved to the first or not.", "give True.")
-_MARGIN = Positive("1", "pairs nearer than this are watched between two searches.", "give 1.0.")
+_MARGIN = Positive("1", "pairs nearer than this get a contact between two searches.", "give 1.0.")
 _SELF = Flag("a rod can touch itself or not.", "give True.")
 _MOST = Count(1, "memory for contacts is set aside at the start.", "give 256.", each=4000)
 
@@ -76,7 +76,7 @@ class RollingContact(RodTouch):
                 "RollingContact.opens",
                 "False, with a friction law",
                 "a contact that may open",
-                "Coulomb's bound needs a pressing force; under tension there is none.",
+                "Coulomb's bound needs a compressive normal force; under tension there is none.",
                 "leave out `opens`, or leave out `friction` for perfect rolling.",
             )
 
@@ -92,11 +92,11 @@ class ContactSearch(RodTouch):
 
     Parameters
     ----------
-    friction : Coulomb's law; None rolls perfectly while it presses
+    friction : Coulomb's law; None for perfect rolling under compression
     restitution, tangential_restitution : when a contact closes [1]
-    margin : gap below which a pair is watched, in radii
+    margin : gap below which a pair has a contact, in radii
     self_contact : whether a rod can touch itself
-    most : contacts watched at the same time
+    most : largest number of contacts at one time
 
     Verified by: tests/unit/rods/contact/test_many_contacts.py::test_a_net_finds_its_crossings
     """

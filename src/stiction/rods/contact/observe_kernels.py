@@ -172,7 +172,7 @@ def contact_forces(
     ap: Matrix,
     given: Matrix,
     forces: Matrix,
-    spare: Vector,
+    workspace: Vector,
 ) -> None:
     """Put the forces that keep rolling contacts from slipping into `forces` (contact, 3) [N].
 
@@ -200,9 +200,9 @@ def contact_forces(
             if k.mode != ROLL:
                 continue
             rate1, rate2 = contact_rates(v, k)
-            slip_drift(q, k, v, p, rate1, rate2, spare)
+            slip_drift(q, k, v, p, rate1, rate2, workspace)
             ux, uy, uz = slip_velocity(q, k, av, ap)
-            dx, dy, dz = solve3(k, -ux - spare[0], -uy - spare[1], -uz - spare[2])
+            dx, dy, dz = solve3(k, -ux - workspace[0], -uy - workspace[1], -uz - workspace[2])
             push(q, k, dx, dy, dz, mobility, av, ap)
             forces[c, 0] += dx
             forces[c, 1] += dy

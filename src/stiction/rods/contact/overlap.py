@@ -1,4 +1,4 @@
-"""The deepest overlap in a state of rods and partners, declared contact or not."""
+"""Largest penetration of rods and rigid partners, with or without a declared contact."""
 
 from __future__ import annotations
 

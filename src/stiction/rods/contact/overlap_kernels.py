@@ -1,4 +1,4 @@
-"""How deep bodies overlap, whether a contact between them is known or not.
+"""Penetration depth of bodies, with or without a contact between them.
 
 All pairs of pieces that may be near are looked at, as in a search, but here every pair has its
 least distance, also where that is no minimum of the whole curves.

@@ -1,4 +1,4 @@
-"""Pairs of short pieces of rods that may be near each other, at a cost linear in the pieces.
+"""Broad phase: pairs of short curve segments with overlapping bounding spheres, at linear cost.
 
 Piece k of a rod is its contact curve for k <= s <= k + 1, a cubic with four Bezier points; the
 curve stays inside their convex hull; beyond an end its points go on in a straight line. Every piece

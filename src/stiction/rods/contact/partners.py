@@ -22,7 +22,7 @@ Vector = Sequence[float] | Floats
 _MOST_PIECES = 400
 _LEAST_PIECES = 4
 
-_WHY = "a rigid partner stays or moves as it is told."
+_WHY = "the motion of a rigid partner is prescribed."
 _VELOCITY, _SPIN = Components("m/s", _WHY), Components("rad/s", _WHY)
 _RADIUS = Positive("m", "without thickness it has no surface to roll on.", "give 0.02.")
 _END = Components("m", "the axis joins two points.")

@@ -1,4 +1,4 @@
-"""Where rods come near each other: nearest points of the contact curves of pairs of pieces.
+"""Closest points of contact curves, for pairs of short elements from the broad phase.
 
 Source: formulas sheet of the rods paper, sections 2 and 3 (tangency on the spline).
 """
@@ -27,7 +27,7 @@ BORDER = 1e-6
 
 
 class Candidate(Struct):
-    """Where two contact curves are near.
+    """A local minimum of the distance of two contact curves.
 
     bodies : their numbers, from 0 and in order
     place : s on both [elements]

@@ -1,4 +1,4 @@
-"""The contacts of a run as arrays: places, modes, geometry, forces."""
+"""Contacts of a run as arrays: closest points, modes, geometry, forces."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["ContactState", "wave_speed"]
 
 Floats = npt.NDArray[np.float64]
 
-# gaps below this part of the reach count as touching at the start
+# an initial gap below this fraction of the reach counts as closed
 _TOUCHING = 1e-9
 # of the depth in which a contact was found, what comes out in a stability limit
 _EASE = 0.6
 # of the smallest radius: what passes through is seen inside; what grazes deeper than
 # _LOOK^2 / 4 radii is, too
 _LOOK = 0.25
-# what a pair that is watched from now on starts without
+# fields that start at zero when the search adds a pair
 _FRESH: tuple[str, ...] = ("force", "drift", "slip_speed", "stick_excess", "normal_force", "gap")
 _FRESH += ("pending_mode", "allowed_depth", "place_rates", "held_gap", "unreported_slip")
 _FRESH += ("bounces_from",)
@@ -51,16 +51,16 @@ class ContactState:
         self.contacts = ck.Contact.table(size)
         self.contacts["mode"] = ck.EMPTY
         self.whole, self.each = ok.Whole.table(), ok.Seen.table(size)
-        # for a place that is only tried
+        # contact record for trial positions
         self.trial = ck.Contact.table()
         self.given, self.force = np.zeros((size, 3)), np.zeros((size, 3))
-        # how far a node moves before pairs are looked at again; a search sets its own
+        # node displacement after which the search is repeated; a search sets its own
         round_ones = flat.radius[: flat.rods][flat.radius[: flat.rods] > 0.0]
         self.limit = _LOOK * float(round_ones.min(initial=np.inf)) if round_ones.size else 0.0
         self.extremes = xk.Extreme.table(size)
         for name in ("pull", "depth", "parallel", "wave_ratio", "friction", "ignored"):
             self.extremes[name] = xk.NEVER
-        # forces below this are rounding
+        # forces below this value are roundoff
         self.noise = 1e-12 * max(rod.section.axial_stiffness for rod in rods.rods)
         self.contacts["noise"] = self.noise
         # a part of what the fastest wave could follow
@@ -100,7 +100,7 @@ class ContactState:
         return float(self.flat.ds[b]) / wave_speed(self.rods.rods[b].section)
 
     def open_slot(self, c: int, found: Candidate) -> None:
-        """Watch a pair that a search found."""
+        """Add a contact for a pair from the search."""
         search = self.rods.search
         assert search is not None
         bodies, place = found.bodies, found.place
@@ -114,7 +114,7 @@ class ContactState:
         one.mode = ck.OPEN if ck.locate(self.flat.r, one) == ck.INSIDE else ck.EMPTY
 
     def refuse_or_close(self) -> None:
-        """Find every contact at the start: closed, open, or refused with an error."""
+        """Locate every contact at the start: set it closed or open, or refuse it with an error."""
         for c, contact in enumerate(self.rods.contacts):
             where = f"RollingContact {c + 1}"
             one = self.contacts[c]
@@ -161,7 +161,7 @@ class ContactState:
             self._close_touching()
 
     def _close_touching(self) -> None:
-        """Close contacts that were found where surfaces touch at the start, and stay so.
+        """Close contacts from the search whose initial gap is zero.
 
         What closes in strikes first, and what has no bound of friction rolls behind an impact only.
         """
@@ -178,7 +178,7 @@ class ContactState:
                 one.mode, one.reported_end = ck.ROLL, one.at_end
 
     def _refuse_overlap(self) -> None:
-        """Raise ModelError if a pair that was found interpenetrates at the start."""
+        """Raise ModelError if a pair from the search penetrates at the start."""
         for c in range(self.known, self.size):
             one = self.contacts[c]
             gap = float(one.distance - one.reach)
@@ -205,13 +205,13 @@ class ContactState:
             gap = float(one.distance - one.reach)
 
     def search(self, flat: Flat) -> None:
-        """Find pairs of rods that are near each other; keep those that are known already."""
+        """Search for pairs of rods near each other; existing contacts remain."""
         from stiction.rods.contact.search import refresh_slots
 
         refresh_slots(self, flat)
 
     def survey(self, v: Floats, p: Floats) -> ok.Whole:
-        """Return energies and momenta; see how contacts move."""
+        """Return energies and momenta; compute the rates of contact points."""
         f = self.flat
         ok.survey(f.r, f.q, v, p, f.mat, self.contacts, self.whole, self.each)
         return self.whole[0]
@@ -230,15 +230,15 @@ class ContactState:
             weights = sign * k["node_weights"][:, side]
             np.add.at(push.T, first + four, weights[:, :, None] * force[:, None, :])
             # beyond the ends of all rods there is no slot, and no weight
-            beside = np.clip(first + np.array([-1, 4]), 0, push.shape[1] - 1)
+            outer_nodes = np.clip(first + np.array([-1, 4]), 0, push.shape[1] - 1)
             outer = sign * k["outer_weights"][:, side]
-            np.add.at(push.T, beside, outer[:, :, None] * force[:, None, :])
+            np.add.at(push.T, outer_nodes, outer[:, :, None] * force[:, None, :])
             elements = k["frames"][:, side, None] + four
             np.add.at(twist.T, elements, k["frame_weights"][:, side, :, None] * turn[:, None, :])
         return push, twist
 
     def observe(self, k: int, out: dict[str, Floats]) -> None:
-        """Write what the last survey says of every contact into row k of the arrays in `out`."""
+        """Write the contact quantities of the last survey into sample k of the arrays in `out`."""
         out["contact_impact_loss"][k] = self.contacts["impact_loss"]
         out["contact_impulse"][k] = self.contacts["impact_impulse"]
         for c in range(self.size):
@@ -285,7 +285,7 @@ def wave_speed(section: Section) -> float:
 
 
 def _allowed(force: Floats, normal: Floats, mu: float) -> Floats:
-    """Return the force that keeps a contact rolling, cut to what its law lets it carry.
+    """Return the rolling force of a contact, limited to the bound of its friction law.
 
     The two differ only where the contact is about to slip or open, as it may be at the start.
     """

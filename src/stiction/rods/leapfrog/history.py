@@ -1,4 +1,4 @@
-"""What a march of rods saw, before it is named."""
+"""Records of a run of rods, before the outcome gives them names, units and a ledger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RodHistory:
-    """What the leapfrog saw at the saved times.
+    """Samples at the saved times, events and extremes of one run of the leapfrog.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ class RodHistory:
     contact : name -> (t, contacts) or (t, contacts, 3)
     events : as `impact_kernels` describes them
     pairs : (contacts, 2) numbers of the rods of each contact, from 1
-    overlap : deepest of any two bodies over the smaller radius, when [s], their numbers
+    overlap : largest penetration of two bodies over the smaller radius, its time [s], their numbers
     excess : tangential impulses of steps in rolling beyond their bounds, over all normal ones [1]
     given : work that friction did on what slips, of all steps [J]
-    extremes : (contacts,) the worst of all steps
+    extremes : (contacts,) extreme values of each contact over all steps
     rolling : largest slip velocity of a contact that rolls, of all steps [m/s]
     state : motion, inner forces, reactions and constants by name, see `state.record`
     parallel : sine of the angle at which rods came too near to parallel, and when [s]; 1 and 0

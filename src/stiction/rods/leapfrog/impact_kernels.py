@@ -1,6 +1,6 @@
-"""What interrupts the steps of the leapfrog: impacts, contacts that let go, changes of mode.
+"""Rare events within steps of the leapfrog: impacts, release of contacts, changes of mode.
 
-They are rare, and kernels of their own: a run that never meets them never compiles them.
+They are separate kernels, so that a run without such events never compiles them.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -12,42 +12,42 @@ from typing import Annotated
 
 from stiction.numerics.arrays import Integers, Matrix, Struct, Table, Vector
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.gauss_seidel_kernels import (
+    constrain_gaps,
+    drive_work,
+    kick_contacts,
+    locate_all,
+    set_modes_from_impulses,
+)
+from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.kernels import (
     INSIDE,
     OPEN,
     ROLL,
     Contact,
     Contacts,
-    Touch,
+    ContactSet,
     dot,
     locate,
     push,
     put,
     slip_velocity,
 )
-from stiction.rods.contact.strike_kernels import strike
-from stiction.rods.contact.touch_kernels import (
-    drive_work,
-    hold_gaps,
-    kick_contacts,
-    locate_all,
-    settle_modes,
-)
-from stiction.rods.leapfrog.march_kernels import SPREAD, Spare, places_of
+from stiction.rods.leapfrog.stepper_kernels import CLOSING_TOLERANCE, Workspace, places_of
 from stiction.rods.rod_kernels import State, copy, drift
 
 # kinds of events; the last three: a closed contact comes to an end of a rod, leaves it for the
 # side, and opens there
-CLOSES, OPENS_UP, SLIPS, STICKS, BOUNCES, ENDS, SIDES, FALLS = range(8)
-MOST_IMPACTS = 64
+CLOSES, OPENS, SLIPS, STICKS, BOUNCES, ENDS, SIDES, FALLS = range(8)
+MAX_IMPACTS = 64
 # steps after a bounce in which another one cannot be resolved
-SHORT_HOP = 3
+BOUNCE_STEPS = 3
 # added to `reported_end`
-CAME = 4
+REACHED_END = 4
 
 
 class Event(Struct):
-    """What changed at a contact, from 0.
+    """One event of a contact; contacts are counted from 0.
 
     before, after, kind : modes and one of the kinds above
     place : on both bodies [elements]
@@ -66,8 +66,8 @@ class Event(Struct):
 
 
 @kernel
-def approaching(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
-    """Return u . n: positive when the surfaces close in."""
+def approach_speed(q: Matrix, k: Contact, v: Matrix, p: Matrix) -> float:
+    """Return the normal approach velocity u . n, positive if the gap decreases."""
     ux, uy, uz = slip_velocity(q, k, v, p)
     return ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2]
 
@@ -81,7 +81,7 @@ def first_impact(
     found, when = -1, 1.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        if k.mode != OPEN or k.distance >= k.reach * (1.0 - SPREAD):
+        if k.mode != OPEN or k.distance >= k.reach * (1.0 - CLOSING_TOLERANCE):
             continue
         low, high = 0.0, when
         for _ in range(60):
@@ -128,22 +128,22 @@ def add_event(
 def impacts(
     state: State,
     mobility: Matrix,
-    touch: Touch,
-    spare: Spare,
+    contact_set: ContactSet,
+    workspace: Workspace,
     h: float,
     step: int,
     events: Table[Event],
     written: Integers,
 ) -> int:
-    """Go back over a drift of h in which contacts struck, stopping at each; return the code.
+    """Repeat a drift of h in which contacts closed, and solve the impact at each; return the code.
 
-    It begins behind the drift, with nodes and frames before it in work.
+    On entry the state is that after the drift; `work` holds nodes and frames before it.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, sums, tally = touch.contacts, spare.sums[0], spare.tally[0]
-    old_r, old_q, trial = places_of(spare.work)
+    contacts, sums, tally = contact_set.contacts, workspace.sums[0], workspace.tally[0]
+    old_r, old_q, trial = places_of(workspace.work)
     left, now = h, sums.time_before
-    for hit in range(MOST_IMPACTS):
+    for hit in range(MAX_IMPACTS):
         c, part = first_impact(old_r, v, left, trial, contacts)
         copy(old_r, r)
         copy(old_q, q)
@@ -153,13 +153,13 @@ def impacts(
         if code != INSIDE:
             return code
         left -= part * left
-        fast = approaching(q, k, v, p)
-        plastic = k.restitution == 0.0 or hit > MOST_IMPACTS // 2
-        # a bounce that short cannot be resolved: the contact closes
+        fast = approach_speed(q, k, v, p)
+        plastic = k.restitution == 0.0 or hit > MAX_IMPACTS // 2
+        # the steps do not resolve so short a bounce: apply a plastic impact
         plastic = plastic or step < k.bounces_from
-        sums.impact += strike(q, contacts, mobility, v, p, c, plastic)
+        sums.impact += solve_impact(q, contacts, mobility, v, p, c, plastic)
         sums.external += drive_work(q, contacts, mobility, v, p)
-        k.bounces_from = step + SHORT_HOP
+        k.bounces_from = step + BOUNCE_STEPS
         before, kind = k.mode, BOUNCES
         if plastic:
             k.mode = ROLL
@@ -176,27 +176,29 @@ def impacts(
         struck = False
         for other in range(contacts.shape[0]):
             k = contacts[other]
-            if k.mode == OPEN and k.distance < k.reach * (1.0 - SPREAD):
-                struck = struck or approaching(q, k, v, p) > 0.0
+            if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
+                struck = struck or approach_speed(q, k, v, p) > 0.0
         if code != INSIDE or not struck:
             return code
     return INSIDE
 
 
 @kernel
-def let_go(state: State, mobility: Matrix, touch: Touch, work: Matrix, ahead: float) -> None:
-    """Release contacts that would have to pull; solve the others again as they feel it."""
-    q, v, p, contacts = state.q, state.v, state.p, touch.contacts
+def release_and_resolve(
+    state: State, mobility: Matrix, contact_set: ContactSet, work: Matrix, next_drift: float
+) -> None:
+    """Release tensile contacts, then solve the remaining contacts again."""
+    q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
     release(q, contacts, mobility, v, p)
-    withdraw(q, contacts, mobility, v, p)
+    remove_contact_impulses(q, contacts, mobility, v, p)
     kick_contacts(q, contacts, mobility, v, p)
-    settle_modes(contacts)
-    hold_gaps(state, touch, mobility, ahead, work)
+    set_modes_from_impulses(contacts)
+    constrain_gaps(state, contact_set, mobility, next_drift, work)
 
 
 @kernel
 def release(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
-    """Let go of contacts that would have to pull."""
+    """Open the contacts with tensile impulses, and remove these impulses."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL or k.may_open == 0:
@@ -209,8 +211,10 @@ def release(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matri
 
 
 @kernel
-def withdraw(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> None:
-    """Take back the impulses of closed contacts."""
+def remove_contact_impulses(
+    q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix
+) -> None:
+    """Remove the impulses of closed contacts from the velocities."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
@@ -221,29 +225,29 @@ def withdraw(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matr
 @kernel
 def note_changes(
     state: State,
-    touch: Touch,
+    contact_set: ContactSet,
     modes: Integers,
     w: float,
     now: float,
     events: Table[Event],
     written: Integers,
 ) -> None:
-    """Write an event for every contact that a kick of length w changed, or that met an end."""
-    contacts = touch.contacts
+    """Write an event for every contact that a kick of length w changed, or that reached an end."""
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode != modes[c] and modes[c] >= ROLL:
-            kind = OPENS_UP if k.mode == OPEN else SLIPS
+            kind = OPENS if k.mode == OPEN else SLIPS
             if k.mode == ROLL:
                 kind = STICKS
-            elif kind == OPENS_UP and k.reported_end >= CAME:
+            elif kind == OPENS and k.reported_end >= REACHED_END:
                 kind = FALLS
             press = -dot(k.impulse, k.normal) / w
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             slip = math.sqrt(ux * ux + uy * uy + uz * uz)
             add_event(events, written, now, c, modes[c], kind, k, press, slip)
-        told, here = k.reported_end & 3, k.at_end
-        if k.mode >= ROLL and here != told:
-            kind = ENDS if here & ~told else SIDES
-            k.reported_end = here + (CAME if here > 0 else 0)
+        reported, here = k.reported_end & 3, k.at_end
+        if k.mode >= ROLL and here != reported:
+            kind = ENDS if here & ~reported else SIDES
+            k.reported_end = here + (REACHED_END if here > 0 else 0)
             add_event(events, written, now, c, k.mode, kind, k, 0.0, 0.0)

@@ -17,12 +17,12 @@ from stiction.numerics.arrays import Struct
 from stiction.numerics.checks import MOST_WORK
 from stiction.rods import rod_kernels as rk
 from stiction.rods.assembly import Flat, assemble, third_directors
+from stiction.rods.contact import gauss_seidel_kernels as tk
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact import observe_kernels as ok
-from stiction.rods.contact import touch_kernels as tk
+from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.overlap import deepest, refuse_overlap
 from stiction.rods.contact.state import ContactState
-from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.driving_kernels import (
     Switches,
     add_damping,
@@ -32,10 +32,10 @@ from stiction.rods.driving_kernels import (
     power,
 )
 from stiction.rods.leapfrog import impact_kernels as ik
-from stiction.rods.leapfrog import march_kernels as mk
+from stiction.rods.leapfrog import stepper_kernels as mk
+from stiction.rods.leapfrog.checkpoint import check_open_contacts
 from stiction.rods.leapfrog.history import RodHistory
-from stiction.rods.leapfrog.keeping import check_open_contacts
-from stiction.rods.leapfrog.steps import chosen_step
+from stiction.rods.leapfrog.steps import step_length
 from stiction.rods.model import Rods
 from stiction.rods.rod_kernels import (
     State,
@@ -47,7 +47,7 @@ from stiction.rods.state.record import Inner, StateRecord
 if TYPE_CHECKING:
     from stiction.rods.methods import RollingLeapfrog
 
-__all__ = ["Marcher"]
+__all__ = ["LeapfrogStepper"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,7 +62,7 @@ _REASONS = {
 
 
 class Progress(Struct):
-    """How far a run is.
+    """Progress of a run.
 
     projected : energy taken at the start to make contacts roll [J]
     limit : how far nodes may move before contacts are looked for again [m]
@@ -77,8 +77,8 @@ class Progress(Struct):
     searches: int
 
 
-class Marcher:
-    """The state of a run: arrays that the kernels change in place."""
+class LeapfrogStepper:
+    """Method state of a run: arrays that the kernels change in place."""
 
     reasons = _REASONS
 
@@ -93,7 +93,7 @@ class Marcher:
         driven["since"][driven["last"] == driven["first"]] = self.save[0]
         spans = np.diff(self.save)
         span = float(self.save[-1] - self.save[0])
-        self.step = chosen_step(rods, method, span, limited)
+        self.step = step_length(rods, method, span, limited)
         self.counts = np.maximum(1, np.ceil(spans / self.step - 1e-9)).astype(np.int64)
         self.h = np.append(spans / self.counts, 0.0)
         self.h[-1] = self.h[-2]
@@ -102,12 +102,12 @@ class Marcher:
         self.work = np.zeros((mk.WORK_ROWS, slots))
         self.v_old, self.p_old, self.built = mk.earlier_of(self.scratch)
         self.v_old[:], self.p_old[:], self.built[:] = self.flat.v, self.flat.p, self.flat.r
-        self.touch = ContactState(rods, self.flat)
+        self.contact_state = ContactState(rods, self.flat)
         self.sums, self.tally = mk.Sums.table(), tk.Tally.table()
         self.written = np.zeros(1, dtype=np.int64)
-        self.modes = np.zeros(self.touch.size, dtype=np.int64)
+        self.modes = np.zeros(self.contact_state.size, dtype=np.int64)
         self.events = Log(ik.Event.table(0))
-        self.buffer = ik.Event.table(max(_EVENTS, 8 * self.touch.size))
+        self.buffer = ik.Event.table(max(_EVENTS, 8 * self.contact_state.size))
         self.status, self.reason = Status.SOLVED, "the end time was reached"
         self.progress = Progress.table()
         self.now = self.progress[0]
@@ -125,7 +125,7 @@ class Marcher:
         self._make_room()
 
     def _make_room(self) -> None:
-        t, c = len(self.save), self.touch.size
+        t, c = len(self.save), self.contact_state.size
         self.position = np.zeros((t, self.flat.nodes.size, 3))
         self.energy, self.heat = np.zeros((t, 6)), np.zeros((t, c))
         self.momentum = np.zeros((t, 6))
@@ -152,21 +152,21 @@ class Marcher:
     # ---- the start
 
     def _settle_start(self) -> bool:
-        """Make contacts and velocities fit each other; return whether all closed ones only roll."""
-        f, touch = self.flat, self.touch
+        """Make velocities consistent with the contacts; return whether all closed contacts roll."""
+        f, contact_state = self.flat, self.contact_state
         # clamps move from the start, and their energy is the state's, not work of the first step
         now = float(self.save[0])
         clamp_velocities(f.r, f.q, f.v, f.p, f.driven, f.times, f.factors, now)
-        touch.refuse_or_close()
+        contact_state.refuse_or_close()
         mobility = f.mobility(0.0)
         self._settle_slipping(mobility)
-        touch.contacts["impact_loss"] = touch.contacts["impact_impulse"] = 0.0
-        rolls = touch.contacts["mode"] == ck.ROLL
-        perfect = bool(np.all(np.isinf(touch.contacts["friction"][rolls])))
+        contact_state.contacts["impact_loss"] = contact_state.contacts["impact_impulse"] = 0.0
+        rolls = contact_state.contacts["mode"] == ck.ROLL
+        perfect = bool(np.all(np.isinf(contact_state.contacts["friction"][rolls])))
         if perfect:
-            before = float(touch.survey(f.v, f.p).kinetic)
-            ok.project(f.q, touch.contacts, mobility, f.v, f.p)
-            self.now.projected += before - float(touch.survey(f.v, f.p).kinetic)
+            before = float(contact_state.survey(f.v, f.p).kinetic)
+            ok.project(f.q, contact_state.contacts, mobility, f.v, f.p)
+            self.now.projected += before - float(contact_state.survey(f.v, f.p).kinetic)
         return perfect
 
     def _start(self) -> None:
@@ -188,12 +188,12 @@ class Marcher:
             f.v[:] += 0.5 * h * av
             f.p[:] += 0.5 * h * ap
             self._add_work(0.25 * h)
-            # what is driven pushes against contacts from the start
-            touch = self.touch
-            touch.impulse[:] = 0.5 * h * touch.force
-            work = tk.drive_work(f.q, touch.contacts, self.mobility, f.v, f.p)
+            # prescribed motions act on contacts from the start
+            contact_state = self.contact_state
+            contact_state.impulse[:] = 0.5 * h * contact_state.force
+            work = tk.drive_work(f.q, contact_state.contacts, self.mobility, f.v, f.p)
             self.sums[0].external += work
-            touch.impulse[:] = 0.0
+            contact_state.impulse[:] = 0.0
             return
         self.v_old[:], self.p_old[:] = f.v, f.p
         now = float(self.save[0])
@@ -204,42 +204,42 @@ class Marcher:
         self._forget_kick()
 
     def _begin_at(self, now: float, part: int) -> None:
-        """Let a step go on from a part of it at `now`."""
+        """Set the phase of the step at time `now`."""
         self.sums[0].time, self.tally[0].next_part, self.tally[0].lost = now, part, -1
 
     def _forget_kick(self) -> None:
-        """Let the last kick be over: it counts as a whole."""
+        """Mark the last kick as complete: its whole impulse counts."""
         for name in ("external_kick", "viscous_kick", "algorithmic_kick"):
             self.sums[name] = 0.0
 
     def _note_start(self) -> None:
         """Count the forces of the start, which no kick has."""
-        before = self.touch.impulse.copy()
-        self.touch.impulse[:] = self.touch.force
+        before = self.contact_state.impulse.copy()
+        self.contact_state.impulse[:] = self.contact_state.force
         self._note_extremes(1.0, float(self.save[0]))
-        self.touch.impulse[:] = before
+        self.contact_state.impulse[:] = before
 
     def _note_extremes(self, rate: float, now: float) -> None:
-        """Keep the worst of every contact; forces are `rate` times impulses, with 0 its own."""
+        """Record extremes of contacts; forces are `rate` times impulses, or their own with 0."""
         xk.note_extremes(self._tables()[2], self.flat.v, self.flat.driven, rate, now)
 
     def _keep_events(self) -> None:
-        """Take the events that the kernels have written."""
+        """Append the events that the kernels recorded."""
         self.events.add(self.buffer[: self.written[0]])
         self.written[0] = 0
 
     def _settle_slipping(self, mobility: Floats) -> None:
-        """Let contacts with a friction law start by an impact if they close in, or open."""
-        f, touch = self.flat, self.touch
+        """Start approaching contacts with a friction law by an impact; open separating ones."""
+        f, contact_state = self.flat, self.contact_state
         scale = max(float(np.abs(f.v).max()), 1e-300)
-        for c in range(touch.size):
-            one = touch.contacts[c]
+        for c in range(contact_state.size):
+            one = contact_state.contacts[c]
             if one.mode < ck.ROLL or one.may_open == 0:
                 continue
-            speed = float(ik.approaching(f.q, one, f.v, f.p))
+            speed = float(ik.approach_speed(f.q, one, f.v, f.p))
             if speed > 1e-12 * scale and np.isfinite(one.friction):
                 # before the start of the ledger, as the projection of a rolling contact
-                lost = strike(f.q, touch.contacts, mobility, f.v, f.p, c, True)
+                lost = solve_impact(f.q, contact_state.contacts, mobility, f.v, f.p, c, True)
                 self.now.projected += lost
             elif speed < -1e-12 * scale:
                 one.mode = ck.OPEN
@@ -251,21 +251,21 @@ class Marcher:
 
         Internal damping is that of the last kick, if its length is given, as it was in that kick.
         """
-        f, touch = self.flat, self.touch
+        f, contact_state = self.flat, self.contact_state
         force, torque = rk.forces_of(self.scratch)
         self._put_forces(now)
         self._resist(v, p, kick)
         av, ap = force * f.material.free, torque * f.material.turns
         ok.contact_forces(
             f.q,
-            touch.contacts,
+            contact_state.contacts,
             f.mobility(0.0),
             v,
             p,
             av,
             ap,
-            touch.given,
-            touch.force,
+            contact_state.given,
+            contact_state.force,
             np.zeros(10),
         )
         return av, ap
@@ -312,10 +312,10 @@ class Marcher:
         if on.retarded or on.damped:
             self.sums[0].viscous -= duration * power(f.q, f.v, f.p, fe, te)
 
-    # ---- the way
+    # ---- integration
 
     def go(self) -> None:
-        """March to the end, or to where the model ends."""
+        """Integrate to the end time, or to the time at which the model ceases to hold."""
         run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
@@ -324,7 +324,7 @@ class Marcher:
         for k in range(self.now.reached, len(self.counts)):
             if not (yield from self._interval(k)):
                 return
-            self.touch.given[:] = self.touch.impulse / self._last(k)
+            self.contact_state.given[:] = self.contact_state.impulse / self._last(k)
             self.now.reached = k + 1
             self._observe(k + 1, 0.5 * (self.v_old + self.flat.v), 0.5 * (self.p_old + self.flat.p))
             if not np.all(np.isfinite(self.energy[k + 1])):
@@ -337,14 +337,14 @@ class Marcher:
         return 0.5 * float(self.h[k] + self.h[k + 1])
 
     def _within(self, k: int, part: float) -> Pause:
-        """Return the pause after a part of interval k, where a run cannot be left for good."""
+        """Return the pause within interval k, at which a run cannot end."""
         return Pause((k + part) / len(self.counts), f"{self.now.steps} steps")
 
     def _interval(self, k: int) -> Generator[Pause, None, bool]:
-        """March from one saved time to the next; return False where the model ends."""
+        """Integrate from one saved time to the next; return False if the model ceases to hold."""
         left, h = int(self.counts[k]), float(self.h[k])
         while left > 0:
-            # short calls, so that an interrupt is heard and progress is shown
+            # short calls allow an interrupt and a report of progress
             steps = min(left, self.most_steps)
             self._begin_at(self.save[k + 1] - left * h, mk.DRIFT)
             last = self._last(k) if steps == left else h
@@ -368,41 +368,51 @@ class Marcher:
         self.reason = f"more than {_MOST_EVENTS} events before t = {self.save[k + 1]:.9g} s"
         return True
 
-    def _tables(self) -> tuple[State, mk.Constants, ck.Touch, mk.Spare]:
-        """Return what the kernels of a step work on, in groups."""
-        f, t = self.flat, self.touch
-        # slots behind the last one in use stay empty until the next search
+    def _tables(self) -> tuple[State, mk.Constants, ck.ContactSet, mk.Workspace]:
+        """Return the arguments of the step kernels: state, constants, contacts, workspace."""
+        f, t = self.flat, self.contact_state
+        # slots after the last used one stay empty until the next search
         used = np.flatnonzero(t.contacts["mode"] != ck.EMPTY)
         n = int(used[-1]) + 1 if used.size else 0
         return (
             State(f.r, f.q, f.v, f.p),
             mk.Constants(f.mat, self.mobility),
-            ck.Touch(t.contacts[:n], t.trial, t.extremes[:n]),
-            mk.Spare(self.scratch, self.work, self.modes, self.sums, self.tally),
+            ck.ContactSet(t.contacts[:n], t.trial, t.extremes[:n]),
+            mk.Workspace(self.scratch, self.work, self.modes, self.sums, self.tally),
         )
 
     def _march(
-        self, h: float, last: float, ahead: float, steps: int, forcing: mk.Forcing
+        self, h: float, last: float, next_drift: float, steps: int, forcing: mk.Forcing
     ) -> tuple[int, int, int]:
-        """Take steps; return why they ended, how many were taken, and the contact it is about."""
-        state, table, touch, spare = self._tables()
-        shake, limit, done = self.method.shake, self.touch.limit, 0
+        """Take steps; return the reason they stopped, their number, and the contact concerned."""
+        state, table, contact_set, workspace = self._tables()
+        shake, limit, done = self.method.shake, self.contact_state.limit, 0
         while True:
-            code, more = mk.march(
-                state, table, forcing, touch, spare, shake, h, last, ahead, steps - done, limit
+            code, more = mk.integrate(
+                state,
+                table,
+                forcing,
+                contact_set,
+                workspace,
+                shake,
+                h,
+                last,
+                next_drift,
+                steps - done,
+                limit,
             )
             done += int(more)
-            w, farther = (last, ahead) if done == steps - 1 else (h, h)
-            if code == mk.STRUCK:
+            w, farther = (last, next_drift) if done == steps - 1 else (h, h)
+            if code == mk.PENETRATION:
                 step, log = self.now.steps + done, (self.buffer, self.written)
-                code = ik.impacts(state, self.mobility, touch, spare, h, step, *log)
+                code = ik.impacts(state, self.mobility, contact_set, workspace, h, step, *log)
                 if code != ck.INSIDE:
                     break
-            elif code == mk.PULLS:
-                ik.let_go(state, self.mobility, touch, self.work, farther)
-            elif code == mk.CHANGED:
+            elif code == mk.TENSION:
+                ik.release_and_resolve(state, self.mobility, contact_set, self.work, farther)
+            elif code == mk.MODE_CHANGE:
                 now = float(self.sums[0].time)
-                ik.note_changes(state, touch, self.modes, w, now, self.buffer, self.written)
+                ik.note_changes(state, contact_set, self.modes, w, now, self.buffer, self.written)
             else:
                 break
             if self.written[0] > len(self.buffer) // 2:
@@ -413,9 +423,9 @@ class Marcher:
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
-        """Return the arrays that kernels change in place, and what was seen so far."""
-        t, upto = self.touch, self.now.reached + 1
-        # each interval looks for lost contacts anew
+        """Return the arrays that kernels change in place, and the records so far."""
+        t, upto = self.contact_state, self.now.reached + 1
+        # each interval repeats the search for lost contacts
         self.now.limit, self.tally[0].lost = t.limit, -1
         mine = ("v_old", "p_old", "built", "sums", "overlap")
         return {
@@ -427,13 +437,13 @@ class Marcher:
             "contacts_extremes": StateArray(t.extremes, within=(0, MOST_WORK)),
             "tally": StateArray(self.tally, within=(-1, MOST_WORK)),
             **{name: StateArray(getattr(self, name)) for name in mine},
-            # two half kicks begin with the forces that the last one ended with
+            # velocity Verlet starts a step with the forces at the end of the last one
             "forces": StateArray(self.scratch[: mk.SAVED_ROWS]),
             "position": StateArray(self.position, "saved", upto),
             "energy": StateArray(self.energy, "saved", upto),
             "seen_heat": StateArray(self.heat, "saved", upto),
             "momentum": StateArray(self.momentum, "saved", upto),
-            # an open contact has nothing to tell
+            # an open contact has no forces to record
             **{
                 f"contact_{name}": StateArray(values, "saved", upto, nan=True)
                 for name, values in self.contact.items()
@@ -443,20 +453,20 @@ class Marcher:
         }
 
     def _resume(self) -> bool:
-        """Take up the state of a checkpoint; return whether there was one."""
-        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
-        if kept is None:
+        """Restore the state from a checkpoint; return whether there was one."""
+        saved = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if saved is None:
             return False
-        sizes = restore(self._state(), kept)
-        self.touch.limit = self.now.limit
-        check_open_contacts(kept)
+        sizes = restore(self._state(), saved)
+        self.contact_state.limit = self.now.limit
+        check_open_contacts(saved)
         check_count("progress", self.now.reached + 1, sizes["saved"], sizes["saved"])
         self._check_contacts()
         return True
 
     def _check_contacts(self) -> None:
-        """Refuse contacts of rods that are not there, or that have other elements."""
-        contacts, flat = self.touch.contacts, self.flat
+        """Refuse contacts whose rods do not exist or have another number of elements."""
+        contacts, flat = self.contact_state.contacts, self.flat
         bodies = contacts["bodies"]
         if bodies.size:
             check_count("contacts", int(bodies.min()), 0, flat.first.size - 1)
@@ -467,11 +477,11 @@ class Marcher:
             raise refused("contacts", "elements of no rod", "those of the rods that touch")
 
     def _search(self) -> None:
-        """Look for overlaps and new contacts: nodes have moved since the last look."""
+        """Search for overlaps and new contacts, after the nodes moved by the search limit."""
         self.built[:] = self.flat.r
         self._look_for_overlap(float(self.sums[0].time))
         if self.rods.search is not None:
-            self.touch.search(self.flat)
+            self.contact_state.search(self.flat)
             self.now.searches += 1
 
     def _stop(self, code: int, contact: int, now: float) -> None:
@@ -482,47 +492,47 @@ class Marcher:
         if not bad:
             self._look_for_overlap(now)
         if code == mk.NEAR_PARALLEL:
-            self.parallel[:] = self.touch.contacts[contact].sine, now
+            self.parallel[:] = self.contact_state.contacts[contact].sine, now
 
-    # ---- what is seen
+    # ---- records
 
     def _observe(self, k: int, v: Floats, p: Floats) -> None:
-        f, t = self.flat, self.touch
+        f, t = self.flat, self.contact_state
         self.position[k] = f.r[:, f.nodes].T
-        part, whole, sums = 0.5 if k else 0.0, t.survey(v, p), self.sums[0]
+        part, totals, sums = 0.5 if k else 0.0, t.survey(v, p), self.sums[0]
         self.energy[k] = (
-            whole.kinetic,
-            whole.stored,
+            totals.kinetic,
+            totals.stored,
             sums.external - part * sums.external_kick,
             sums.viscous - part * sums.viscous_kick,
             sums.impact,
             sums.algorithmic - part * sums.algorithmic_kick,
         )
         self.heat[k] = t.contacts["heat"] - part * t.contacts["kick_heat"]
-        self.momentum[k, :3], self.momentum[k, 3:] = whole.momentum, whole.angular_momentum
+        self.momentum[k, :3], self.momentum[k, 3:] = totals.momentum, totals.angular_momentum
         now = float(self.save[k])
         self._look_for_overlap(now)
-        # the march goes on from the forces of its last kick
-        kept = self.scratch.copy()
+        # the next step needs the forces of the last kick
+        saved = self.scratch.copy()
         self._accelerations(v, p, now, self._damped_over(k))
         t.observe(k, self.contact)
         inner = Inner(*rk.forces_of(self.scratch), *mk.strains_of(self.scratch))
-        touch = t.pushes(self.contact["contact_force"][k])
-        self.record.look(k, now, v, p, inner, touch)
-        self.scratch[:] = kept
+        contact_loads = t.pushes(self.contact["contact_force"][k])
+        self.record.look(k, now, v, p, inner, contact_loads)
+        self.scratch[:] = saved
 
     def _damped_over(self, k: int) -> float:
         """Return the length of the kick before a saved state, in which damping was predicted."""
         return self._last(k - 1) if k else 0.0
 
     def _look_for_overlap(self, now: float) -> None:
-        """Keep the deepest overlap of any two bodies, and when it was met."""
+        """Record the largest penetration of any two bodies, and its time."""
         depth, a, b = deepest(self.flat)
         if not depth <= self.overlap[0]:
             self.overlap[:] = depth, now, a + 1, b + 1
 
     def history(self) -> RodHistory:
-        """Return what was seen up to the last saved time that was reached."""
+        """Return the records up to the last saved time that the run reached."""
         upto = self.now.reached + 1
         events, tally = self.events.rows, self.tally[0]
         return RodHistory(
@@ -533,7 +543,7 @@ class Marcher:
             momentum=self.momentum[:upto],
             contact={name: values[:upto] for name, values in self.contact.items()},
             events=events[events["time"] <= self.save[upto - 1] * (1.0 + 1e-12)],
-            pairs=self.touch.contacts["bodies"] + 1,
+            pairs=self.contact_state.contacts["bodies"] + 1,
             first=self.flat.first,
             ds=self.flat.ds,
             stats={
@@ -559,7 +569,7 @@ class Marcher:
             projected=float(self.now.projected),
             overlap=self.overlap,
             parallel=self.parallel,
-            extremes=self.touch.extremes,
+            extremes=self.contact_state.extremes,
             rolling=float(tally.rolling_slip),
             state=self.record.variables(upto),
         )

@@ -1,4 +1,4 @@
-"""The length of a step: asked for, or a part of the stability limit."""
+"""Step length of the leapfrog: given by the user, or a fraction of the stability limit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from stiction.rods.stability import step_limit
 if TYPE_CHECKING:
     from stiction.rods.methods import RollingLeapfrog
 
-__all__ = ["changes_modes", "chosen_step"]
+__all__ = ["changes_modes", "step_length"]
 
-# parts of the stability limit: where contacts roll whatever happens, where they may change, and
-# where impacts give back, mostly to the fastest waves
-PART_ROLLING, PART_CHANGING, PART_BOUNCING = 0.025, 0.0125, 0.00625
+# fractions of the stability limit: for bilateral rolling contacts, for contacts whose mode may
+# change, and for impacts with restitution, which excite the fastest waves
+FRACTION_ROLLING, FRACTION_CHANGING, FRACTION_BOUNCING = 0.025, 0.0125, 0.00625
 
 
 def changes_modes(rods: Rods) -> bool:
@@ -27,31 +27,31 @@ def changes_modes(rods: Rods) -> bool:
     return rods.search is not None or may_open or any(rod.slides for rod in rods.rods)
 
 
-def bounces(rods: Rods) -> bool:
-    """Return whether impacts may give back velocity."""
+def has_restitution(rods: Rods) -> bool:
+    """Return whether an impact law has a coefficient of restitution above zero."""
     laws: list[RollingContact | ContactSearch] = [c for c in rods.contacts if c.may_open]
     if rods.search is not None:
         laws.append(rods.search)
     return any(law.restitution > 0.0 or law.tangential_restitution > 0.0 for law in laws)
 
 
-def default_part(rods: Rods) -> float:
-    """Return the part of the stability limit that a step takes by itself [1].
+def default_fraction(rods: Rods) -> float:
+    """Return the default step over the stability limit [1].
 
     The energy of the scheme is that of the state less h^2/8 a M a, with the accelerations a: a wave
     of frequency w seems to gain (w h)^2/4 of its elastic energy.
     """
-    if bounces(rods):
-        return PART_BOUNCING
-    return PART_CHANGING if changes_modes(rods) else PART_ROLLING
+    if has_restitution(rods):
+        return FRACTION_BOUNCING
+    return FRACTION_CHANGING if changes_modes(rods) else FRACTION_ROLLING
 
 
-def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
+def step_length(rods: Rods, method: RollingLeapfrog, span: float, limited: bool) -> float:
     """Return the step [s]; raise ModelError above the stability limit of any rod, if `limited`."""
     limits = [step_limit(rod) for rod in rods.rods]
     least = int(np.argmin(limits))
     if method.step is None:
-        part = default_part(rods) if method.part is None else method.part
+        part = default_fraction(rods) if method.part is None else method.part
         step = part * limits[least]
     elif limited and method.step > limits[least]:
         raise ModelError(
@@ -63,7 +63,7 @@ def chosen_step(rods: Rods, method: RollingLeapfrog, span: float, limited: bool)
         )
     else:
         step = method.step
-    # a part of next to nothing leaves no step at all
+    # a fraction close to zero would divide by zero here
     steps = span / max(step, float(np.finfo(np.float64).tiny))
     if steps > method.max_steps:
         raise ModelError(

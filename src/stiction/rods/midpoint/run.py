@@ -14,8 +14,8 @@ from stiction.core.run import Request, Run
 from stiction.errors import ModelError, Status
 from stiction.rods import rod_kernels as rk
 from stiction.rods.contact import kernels as ck
+from stiction.rods.contact.gauss_seidel_kernels import locate_all
 from stiction.rods.contact.overlap import refuse_overlap
-from stiction.rods.contact.touch_kernels import locate_all
 from stiction.rods.driving_kernels import (
     add_loads,
     clamp_energy,
@@ -23,8 +23,8 @@ from stiction.rods.driving_kernels import (
     follow_clamps,
     internal_damping,
 )
-from stiction.rods.leapfrog import march_kernels as mk
-from stiction.rods.leapfrog.run import Marcher
+from stiction.rods.leapfrog import stepper_kernels as mk
+from stiction.rods.leapfrog.run import LeapfrogStepper
 from stiction.rods.midpoint.kernels import BAND, banded, constraint_rows, difference_forces, turned
 from stiction.rods.model import Rods, RodSystem
 from stiction.rods.rod_kernels import (
@@ -76,7 +76,7 @@ def run_midpoint(system: RodSystem, method: RollingMidpoint, request: Request) -
     return build_run(system, rods, method, march.history())
 
 
-class _Midpoint(Marcher):
+class _Midpoint(LeapfrogStepper):
     """Steps of the midpoint rule between saved times; the rest is shared with the leapfrog."""
 
     def __init__(self, rods: Rods, method: RollingMidpoint, request: Request) -> None:
@@ -86,7 +86,7 @@ class _Midpoint(Marcher):
         slots = self.flat.r.shape[1]
         self.change = np.zeros(6 * slots)
         self.iterations, self.middle = 0, self._copies()
-        self.lam = np.zeros(3 * self.touch.size)
+        self.lam = np.zeros(3 * self.contact_state.size)
         self.rounding = 1e-13 * max(rod.section.axial_stiffness for rod in rods.rods)
 
     def _copies(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -112,19 +112,21 @@ class _Midpoint(Marcher):
                 self.reason = f"Newton's method did not converge at t = {now:.9g} s"
                 return False
             self.now.steps += 1
-            code, contact = locate_all(self.flat.r, self.touch.contacts)
+            code, contact = locate_all(self.flat.r, self.contact_state.contacts)
             if code != ck.INSIDE:
                 self._stop(code, contact, now + h)
                 return False
             self._note_extremes(1.0 / h, now + h)
             self.sums[0].time = now + h
-            if self.touch.limit > 0.0 and mk.moved(self.flat.r, self.built, self.touch.limit):
+            if self.contact_state.limit > 0.0 and mk.has_moved(
+                self.flat.r, self.built, self.contact_state.limit
+            ):
                 self._search()
             if j % 64 == 63:
                 yield self._within(k, j / int(self.counts[k]))
         self.v_old[:], self.p_old[:] = self.flat.v, self.flat.p
         self._forget_kick()
-        self.touch.contacts["kick_heat"] = 0.0
+        self.contact_state.contacts["kick_heat"] = 0.0
         return True
 
     def _damped_over(self, k: int) -> float:
@@ -154,8 +156,8 @@ class _Midpoint(Marcher):
             # strains are differences of places: their rounding is a force of this size
             scale = max(scale, self.rounding / self.implicit.tolerance)
             size = float(np.abs(residual).max()) / scale
-            moved = float(np.abs(unknown).max())
-            held = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(moved, 1e-300)
+            largest = float(np.abs(unknown).max())
+            held = float(np.abs(slip).max(initial=0.0)) <= 1e-13 * max(largest, 1e-300)
             if size <= self.implicit.tolerance and held:
                 return self._accept(h, now)
             if not np.isfinite(size) or (iteration > 8 and size > 1e3 * best):
@@ -219,7 +221,7 @@ class _Midpoint(Marcher):
         free, turns = rod.free > 0.0, rod.turns > 0.0
         push = 2.0 / h * mass * (v - f.v)
         twist = 2.0 / h * inertia * (p - f.p)
-        locate_all(r, self.touch.contacts)
+        locate_all(r, self.contact_state.contacts)
         rows = self._slip_rows()
         pull = (self.lam @ rows).reshape(-1, 6)
         out[:, :3] = np.where(free, push - force, 0.0).T
@@ -232,7 +234,7 @@ class _Midpoint(Marcher):
 
     def _slip_rows(self) -> Floats:
         """Return J at the middle state, three rows per contact that rolls."""
-        t = self.touch
+        t = self.contact_state
         rows = np.zeros((3 * t.size, self.change.size))
         constraint_rows(t.contacts, rows)
         return rows
@@ -288,5 +290,5 @@ class _Midpoint(Marcher):
         turned(f.q.copy(), change, 1.0, f.q)
         f.v[:] = np.where(free, 2.0 * v - f.v, f.v)
         f.p[:] = np.where(turns, 2.0 * p - f.p, f.p)
-        self.touch.impulse[:] = h * self.lam.reshape(-1, 3)
+        self.contact_state.impulse[:] = h * self.lam.reshape(-1, 3)
         return True

@@ -1,13 +1,13 @@
-"""One rod on a rigid plane: impulses of all touching nodes, impacts, and the march.
+"""One rod on a rigid plane: contact impulses of all nodes, impacts, modes.
 
-Every node can touch at one point, one radius below it. Its surface moves there with
-u = v + a n x w, w the mean of the frames beside the node. Normal impulses meet in no other node
-and turn no frame, so that they are known at once; with them given, friction is a convex problem
-that block Gauss-Seidel solves, with the exact solution of Coulomb's law at each node.
+Each node has one contact point, one radius below it. Its slip velocity is u = v + a n x w, where w
+is the mean spin of the two adjacent elements. The normal impulse of a node changes no other node
+and no spin, so the normal problem is explicit. With these impulses given, friction is a convex
+problem; block Gauss-Seidel solves it, with the exact local Coulomb problem at each node.
 
 Symbols: n normal, b1, b2 tangents, a radius, P impulses (normal, two tangents), x slip of nodes
 without the frames' part, z = a n x w of elements, m = n x d3. A node is an element of `Node`; what
-belongs to the element behind it stands there too.
+belongs to the element after it is stored there too.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -28,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 # modes of a node
 OPEN, ROLL, SLIP = 0, 1, 2
-# why the march paused
+# reasons why the integration returned
 DONE, EVENTS_FULL, NOT_FINITE, TOO_MANY_STEPS = range(4)
 
 # Numba compiles a kernel once more for every integer constant that it is called with, but not for
@@ -40,14 +40,14 @@ END, AGAIN, ALONE = 0.0, 1.0, 2.0
 
 MOST_SWEEPS = 2000
 _CONVERGED = 1e-14
-# velocities are known to this part of the largest
+# roundoff of velocities, relative to the largest
 _ROUNDING = 2e-15
 # depth, in radii, that closes a node without an impact located in time
 SHALLOW = 1e-7
 
 
 class Node(Struct):
-    """A node, and the element behind it.
+    """A node, and the element after it.
 
     mode : OPEN, ROLL or SLIP
     slips : 1 where the impulses found last are those of slip

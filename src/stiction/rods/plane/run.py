@@ -22,7 +22,7 @@ from stiction.rods.assembly import assemble
 from stiction.rods.driving_kernels import add_loads
 from stiction.rods.model import Rods
 from stiction.rods.plane import kernels as pk
-from stiction.rods.plane import march_kernels as mk
+from stiction.rods.plane import stepper_kernels as mk
 from stiction.rods.plane.model import RodOnPlane
 from stiction.rods.rod_kernels import elastic
 from stiction.rods.stability import step_limit
@@ -159,7 +159,7 @@ class _Walk:
             code = pk.EVENTS_FULL
             while code == pk.EVENTS_FULL:
                 left = self.method.max_steps - self.now.steps
-                code, done = mk.march(
+                code, done = mk.integrate(
                     motion,
                     float(save[k]),
                     min(at_once, left),
@@ -255,7 +255,7 @@ class _Walk:
         f, w = self.flat, mk.TRIAL_PART * self.step
         contacts, tallies = self.contacts.copy(), self.tallies.copy()
         tallies["trial"] = 1
-        mk.march(
+        mk.integrate(
             mk.Motion(f.r, f.q, f.v.copy(), f.p.copy()),
             float(self.tally.time),
             0,

@@ -1,1 +1,1 @@
-"""What a run of rods keeps of its state: motion, inner forces, reactions, and what they rest on."""
+"""Saved state of a run of rods: motion, stress resultants, reactions, and constants."""

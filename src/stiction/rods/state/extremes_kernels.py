@@ -1,4 +1,4 @@
-"""The worst that contacts met in all steps of a run: what the audit compares with its limits.
+"""Extreme values of contacts over all steps of a run, which the audit compares with limits.
 
 Source: formulas sheet of the rods paper, sections 2 to 4.
 """
@@ -10,7 +10,7 @@ import math
 from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.curve.kernels import FITTED
-from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, Touch
+from stiction.rods.contact.kernels import CROSSING, EMPTY, ROLL, Contact, ContactSet
 from stiction.rods.contact.observe_kernels import contact_rates
 from stiction.rods.driving_kernels import Drive
 
@@ -19,7 +19,7 @@ NEVER = -1e300
 
 
 class Extreme(Struct):
-    """The worst of a contact, each with the time [s].
+    """Extreme values of a contact, each with the time [s].
 
     pull : normal force, pulling > 0 [N]
     depth : interpenetration [m]
@@ -59,8 +59,10 @@ def end_weight(k: Contact, side: int, node: int) -> float:
 
 
 @kernel
-def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, now: float) -> None:
-    """Keep the worst of every contact at the end of a step.
+def note_extremes(
+    contact_set: ContactSet, v: Matrix, driven: Table[Drive], rate: float, now: float
+) -> None:
+    """Update the extremes of every contact at the end of a step.
 
     Parameters
     ----------
@@ -71,12 +73,12 @@ def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, no
 
     Verified by: tests/audit/test_all_steps.py::test_saved_times_do_not_matter
     """
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode == EMPTY:
             continue
-        most = touch.extremes[c]
+        most = contact_set.extremes[c]
         depth = k.reach - k.distance
         if depth > most.depth:
             most.depth, most.depth_time = depth, now
@@ -94,7 +96,7 @@ def note_extremes(touch: Touch, v: Matrix, driven: Table[Drive], rate: float, no
         tx, ty, tz = fx - along * n[0], fy - along * n[1], fz - along * n[2]
         if along > most.pull:
             most.pull, most.pull_time = along, now
-        # forces that are rounding have no direction
+        # forces at roundoff have no direction
         rub = math.sqrt(tx * tx + ty * ty + tz * tz)
         ratio = rub / abs(along) if abs(along) > k.noise else 0.0
         if ratio > most.friction:

@@ -1,4 +1,4 @@
-"""What holds the ends of rods, how it moves, and the forces that it takes."""
+"""Supports of rod ends: boundary conditions, prescribed motion, and reactions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["PIN", "Hold", "holds_of", "reactions"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# how an end is held: its node alone, its section, its last element
+# boundary conditions of an end: position of the node, of the section, of the last element
 PIN, SECTION, ELEMENT = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """One end that is held.
+    """One supported end.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Hold:
 
 
 def holds_of(rods: Rods, flat: Flat) -> list[Hold]:
-    """Return the ends that are held, by rod, its start before its end."""
+    """Return the supported ends, by rod, its start before its end."""
     found, before = [], 0
     for b, rod in enumerate(rods.rods):
         first, n = int(flat.first[b]), rod.elements
@@ -78,7 +78,7 @@ def reactions(
     part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
     part += _of_moving(flat, slots, arm, now)
     for drive in flat.driven[flat.driven["slides"] == 1]:
-        # nothing holds the end along its axis
+        # the support is free along the axis
         axis, here = drive.spin, slots == drive.slot
         part[here] -= np.outer(part[here] @ axis, axis)
     np.add.at(pull, owner, part)

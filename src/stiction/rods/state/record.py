@@ -43,7 +43,7 @@ _COUNTS = {"axis": 3, "quaternion": 4}
 
 
 class Inner:
-    """What acts inside rods and on them at one moment, but for contacts.
+    """Internal forces and loads of rods at one time, without contact forces.
 
     Parameters
     ----------
@@ -90,9 +90,15 @@ class StateRecord:
         return {"varying_force": self.varying, "applied_moment": self.turned}.get(name, True)
 
     def look(
-        self, k: int, now: float, v: Floats, p: Floats, inner: Inner, touch: tuple[Floats, Floats]
+        self,
+        k: int,
+        now: float,
+        v: Floats,
+        p: Floats,
+        inner: Inner,
+        contact_loads: tuple[Floats, Floats],
     ) -> None:
-        """Write the state at time `now` into row k.
+        """Write the state at time `now` into sample k.
 
         Parameters
         ----------
@@ -110,9 +116,9 @@ class StateRecord:
             frames = [hold.frame for hold in self.holds]
             seen["clamp_frame"][k] = f.q[:, frames].T
             seen["clamp_angular_velocity"][k] = spin[:, frames].T
-            # what is held has no drag
-            force = inner.force + touch[0] + f.drags.node * v
-            torque = inner.torque + touch[1] + f.drags.element * spin
+            # supported nodes have no drag
+            force = inner.force + contact_loads[0] + f.drags.node * v
+            torque = inner.torque + contact_loads[1] + f.drags.element * spin
             found = reactions(f, self.holds, force, torque, now)
             seen["clamp_force"][k], seen["clamp_moment"][k] = found
         if self.varying or self.turned:
@@ -138,7 +144,7 @@ class StateRecord:
             seen["partner_velocity"][k, j] = v[:, first]
             seen["partner_angular_velocity"][k, j] = spin[:, first]
 
-    # ---- what came out
+    # ---- results
 
     def variables(self, upto: int) -> dict[str, Variable]:
         """Return the first `upto` states, and what stays the same, by name."""
@@ -232,5 +238,5 @@ class StateRecord:
     # ---- checkpoint
 
     def state(self, upto: int) -> dict[str, StateArray]:
-        """Return what was seen up to a row, by name."""
+        """Return the records up to a sample, by name."""
         return {f"state_{k}": StateArray(array, "saved", upto) for k, array in self.seen.items()}

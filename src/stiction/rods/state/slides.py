@@ -1,4 +1,4 @@
-"""What contacts near an end that slides push along its axis, which the clamp takes.
+"""Axial contact forces near a sliding end, which the model assigns to the clamp.
 
 Contacts act on a node that slides as on a clamp. Across the axis it is one; what they push along
 it would move the node, and does not. Source: docs/theory/rods, "Clamps that turn".
@@ -40,7 +40,7 @@ def end_weights(places: Floats, elements: int, curve: str) -> Floats:
 
 
 def lost_by_slides(history: RodHistory) -> Check:
-    """Return the check of what ends that slide should take of contacts."""
+    """Return the audit check of axial contact forces near sliding ends."""
     c = int(np.argmax(history.extremes["ignored"]))
     worst = history.extremes[c]
     value, when = float(worst.ignored), float(worst.ignored_time)

@@ -13,10 +13,10 @@ from stiction.rods.assembly import assemble
 from stiction.rods.centreline import Straight
 from stiction.rods.contact import kernels as ck
 from stiction.rods.contact.curve.kernels import axis_point
+from stiction.rods.contact.impact_law_kernels import solve_impact
 from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.observe_kernels import contact_rates, slip_drift
 from stiction.rods.contact.state import ContactState
-from stiction.rods.contact.strike_kernels import strike
 from stiction.rods.leapfrog.impact_kernels import release
 from stiction.rods.methods import RollingLeapfrog
 from stiction.rods.model import Rods
@@ -148,7 +148,7 @@ def test_an_impact_with_much_friction_turns_slip_round_by_its_restitutions(norma
     contact.mode = ck.OPEN
     contact.friction, contact.restitution = 1e3, normal
     contact.tangential_restitution = across
-    strike(f.q, bent.state.contacts, bent.mobility, f.v, f.p, 0, False)
+    solve_impact(f.q, bent.state.contacts, bent.mobility, f.v, f.p, 0, False)
     expected = -across * before - (normal - across) * (before @ n) * n
     assert_allclose(bent.slip(), expected, rtol=0.0, atol=1e-10 * np.linalg.norm(before))
 

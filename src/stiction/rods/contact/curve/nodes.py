@@ -27,22 +27,22 @@ def curve_nodes(points: Floats, contact_curve: str) -> Floats:
     return through if contact_curve == "spline" else _solved(through, 8.0 / 6.0, -1.0 / 6.0)
 
 
-def _solved(points: Floats, middle: float, beside: float) -> Floats:
-    """Return x with middle x_k + beside (x_(k-1) + x_(k+1)) = points, the ends being the points."""
+def _solved(points: Floats, middle: float, neighbour: float) -> Floats:
+    """Solve middle x_k + neighbour (x_(k-1) + x_(k+1)) = points, the ends being the points."""
     n = len(points)
     if n > _MOST_DENSE:
-        return _banded(points, middle, beside)
+        return _banded(points, middle, neighbour)
     matrix = np.eye(n)
     for k in range(1, n - 1):
-        matrix[k, k - 1 : k + 2] = (beside, middle, beside)
+        matrix[k, k - 1 : k + 2] = (neighbour, middle, neighbour)
     return np.asarray(np.linalg.solve(matrix, points))
 
 
-def _banded(points: Floats, middle: float, beside: float) -> Floats:
+def _banded(points: Floats, middle: float, neighbour: float) -> Floats:
     """Return what `_solved` does for long rods, whose full matrix would not fit."""
     from scipy.linalg import solve_banded
 
-    band = np.full((3, len(points)), beside)
+    band = np.full((3, len(points)), neighbour)
     band[1] = middle
     band[1, [0, -1]], band[0, 1], band[2, -2] = 1.0, 0.0, 0.0
     return np.asarray(solve_banded((1, 1), band, points))

@@ -1,4 +1,4 @@
-"""What a checkpoint says of contacts that are open, compared before it is taken up."""
+"""Check the records of open contacts in a checkpoint before a run resumes from it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from stiction.rods.contact import kernels as ck
 
 __all__ = ["check_open_contacts"]
 
-# zero, not NaN, where nothing touches
+# sums are zero, not NaN, where no contact has a record
 _SUMS = ("contact_contact_impact_loss", "contact_contact_impulse")
 _MODE, _RESIDUAL = "contact_contact_mode", "contact_rolling_residual"
 
 
-def check_open_contacts(kept: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse a checkpoint in which an array is NaN where its contact was watched, or the reverse.
+def check_open_contacts(saved: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse a checkpoint in which an array is NaN where its contact has a record, or the reverse.
 
     Parameters
     ----------
-    kept : arrays of the right shapes; those of contacts are (saved times, contacts, ...)
+    saved : arrays of the right shapes; those of contacts are (saved times, contacts, ...)
 
     Raises
     ------
@@ -31,8 +31,8 @@ def check_open_contacts(kept: Mapping[str, npt.NDArray[Any]]) -> None:
 
     Verified by: tests/unit/test_wrong_checkpoints.py::test_wrong_arrays_are_refused
     """
-    mode = kept[_MODE]
-    for name, values in kept.items():
+    mode = saved[_MODE]
+    for name, values in saved.items():
         if not name.startswith("contact_"):
             continue
         absent = np.isnan(mode) & (name not in _SUMS)

@@ -30,7 +30,7 @@ from stiction.rods.contact.kernels import (
     SLIP,
     Contact,
     Contacts,
-    Touch,
+    ContactSet,
     dot,
     locate,
     push,
@@ -39,7 +39,7 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
-from stiction.rods.contact.rub_kernels import pressing, rubbing
+from stiction.rods.contact.local_coulomb_kernels import normal_impulse_to_stop, tangential_impulse
 from stiction.rods.driving_kernels import spatial_spin
 from stiction.rods.rod_kernels import State, material_of
 
@@ -53,13 +53,13 @@ NEAR_PARALLEL = 3
 
 
 class Tally(Struct):
-    """What the steps of a run came to, and where in a step it is.
+    """Counters and extremes of the steps of a run, and the current phase of a step.
 
     rolling_slip : largest slip velocity of a contact that rolls [m/s]
     last_kick : length of the last kick [s]
-    most_sweeps, unconverged : most of a kick, and kicks that did not converge
-    next_part : what comes next in this step, see `march_kernels`
-    lost : the contact that the search of places returned
+    most_sweeps, unconverged : largest number of sweeps of a kick; kicks that did not converge
+    next_part : next phase of this step, see `stepper_kernels`
+    lost : the contact that `locate_all` returned
     """
 
     rolling_slip: float
@@ -71,8 +71,8 @@ class Tally(Struct):
 
 
 @kernel
-def note_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
-    """Keep the largest number of sweeps, and count what did not converge."""
+def record_sweeps(sweeps: int, good: bool, tally: Tally) -> None:
+    """Record the largest number of sweeps, and count the kicks that did not converge."""
     tally.most_sweeps = max(tally.most_sweeps, sweeps)
     if not good:
         tally.unconverged += 1
@@ -88,7 +88,7 @@ def measure(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix) -> None:
 
 
 @kernel
-def near_rates(
+def rates_near_contacts(
     contacts: Contacts, f: Matrix, t: Matrix, mat: Floats, av: Matrix, ap: Matrix
 ) -> None:
     """Put the rates of v and p without contacts into av, ap, where closed contacts see them."""
@@ -114,13 +114,13 @@ def near_rates(
 @kernel
 def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, float, float, int]:
     """Return the impulse of one contact whose u' without it is given, and its mode."""
-    n, pn = k.normal, pressing(k, ux, uy, uz)
+    n, pn = k.normal, normal_impulse_to_stop(k, ux, uy, uz)
     if k.may_open == 1 and pn <= 0.0:
         return 0.0, 0.0, 0.0, OPEN
     bound = math.inf
     if k.friction < math.inf:
         bound = k.friction * max(pn, 0.0)
-    lx, ly, lz, mode = rubbing(k, ux, uy, uz, bound)
+    lx, ly, lz, mode = tangential_impulse(k, ux, uy, uz, bound)
     return lx - pn * n[0], ly - pn * n[1], lz - pn * n[2], mode
 
 
@@ -128,7 +128,7 @@ def local_impulse(k: Contact, ux: float, uy: float, uz: float) -> tuple[float, f
 def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> int:
     """Solve all closed contacts after the free kick; return the sweeps used, -1 if too many.
 
-    Sets the mode of each: ROLL, SLIP, or OPEN where it would have to pull.
+    Sets the mode of each: ROLL, SLIP, or OPEN where the impulse would be tensile.
     """
     closed = 0
     for c in range(contacts.shape[0]):
@@ -156,7 +156,7 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
             put(impulse, lx, ly, lz)
             change = max(change, abs(dx), abs(dy), abs(dz))
             size = max(size, abs(lx), abs(ly), abs(lz))
-        # small forces between large ones end at the rounding of the velocities
+        # roundoff of the velocities limits small impulses among large ones
         stalled = change >= 0.5 * former and change <= 1e-10 * size
         if sweep > 0 and (change <= 1e-14 * size or stalled):
             return sweep + 1
@@ -168,7 +168,7 @@ def kick_contacts(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p:
 
 
 @kernel
-def settle_modes(contacts: Contacts) -> None:
+def set_modes_from_impulses(contacts: Contacts) -> None:
     """Set the modes of closed contacts from their impulses."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
@@ -182,16 +182,18 @@ def settle_modes(contacts: Contacts) -> None:
         k.mode = ROLL
         if k.friction < math.inf:
             tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
-            rub = math.sqrt(tx * tx + ty * ty + tz * tz)
-            if rub >= k.friction * pn * (1.0 - 1e-9):
+            tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+            if tangential >= k.friction * pn * (1.0 - 1e-9):
                 k.mode = SLIP
 
 
 @kernel
-def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Matrix) -> None:
+def constrain_gaps(
+    state: State, contact_set: ContactSet, mobility: Matrix, h: float, trial: Matrix
+) -> None:
     """Correct normal impulses so that closed contacts just touch after the drift (SHAKE)."""
     r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, guess = touch.contacts, touch.trial[0]
+    contacts, guess = contact_set.contacts, contact_set.trial[0]
     for _ in range(20):
         worst = 0.0
         for c in range(contacts.shape[0]):
@@ -205,7 +207,7 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
                 for a in range(3):
                     for i in range(low, high):
                         trial[a, i] = r[a, i] + h * v[a, i]
-            touch.trial[0] = k
+            contact_set.trial[0] = k
             if locate(trial, guess) != INSIDE:
                 continue
             gap = guess.distance - k.reach
@@ -213,13 +215,13 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
             d = gap / (h * k.node_delassus)
             dx, dy, dz = d * n[0], d * n[1], d * n[2]
             if k.friction < math.inf and k.mode == SLIP:
-                # the disk of friction follows the corrected pressure
+                # the friction disk scales with the corrected normal impulse
                 ux, uy, uz = slip_velocity(q, k, v, p)
                 ox, oy, oz = slip_per(k, impulse[0], impulse[1], impulse[2])
                 ux, uy, uz = ux + (slip[0] - ox), uy + (slip[1] - oy), uz + (slip[2] - oz)
                 pn = -dot(impulse, n) - d
                 bound = k.friction * max(pn, 0.0)
-                lx, ly, lz, _ = rubbing(k, ux, uy, uz, bound)
+                lx, ly, lz, _ = tangential_impulse(k, ux, uy, uz, bound)
                 dx = lx - pn * n[0] - impulse[0]
                 dy = ly - pn * n[1] - impulse[1]
                 dz = lz - pn * n[2] - impulse[2]
@@ -227,14 +229,14 @@ def hold_gaps(state: State, touch: Touch, mobility: Matrix, h: float, trial: Mat
             impulse[0] += dx
             impulse[1] += dy
             impulse[2] += dz
-        # corrected already: what is left is smaller by orders of magnitude
+        # one sweep reduces the error by orders of magnitude: stop without another check
         if worst < 1e-10:
             break
 
 
 @kernel
-def pulls(contacts: Contacts) -> bool:
-    """Return whether a contact that may open would have to pull."""
+def needs_tension(contacts: Contacts) -> bool:
+    """Return whether a unilateral contact has a tensile impulse."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL and k.may_open == 1 and dot(k.impulse, k.normal) > 0.0:
@@ -270,14 +272,14 @@ def account(q: Matrix, contacts: Contacts, v: Matrix, p: Matrix, tally: Tally) -
 
 @kernel
 def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Matrix) -> float:
-    """Return the work that what is driven does against the impulses of contacts [J]."""
+    """Return the work of prescribed motions against the contact impulses [J]."""
     work = 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         d, x, y, z = k.separation, k.impulse[0], k.impulse[1], k.impulse[2]
         if x == 0.0 and y == 0.0 and z == 0.0:
             continue
-        # moment of the impulse with a lever of one
+        # moment of the impulse about the axis, for the full separation vector
         tx, ty, tz = d[1] * z - d[2] * y, d[2] * x - d[0] * z, d[0] * y - d[1] * x
         for side in range(2):
             sign = 1.0 - 2.0 * side
@@ -327,7 +329,7 @@ def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
         if k.mode >= ROLL:
             if code != OUTSIDE or k.kind != LINE:
                 return code, c
-            # a point of a line that runs off the other rod: the end of that one carries on
+            # a line-contact point that leaves the other rod: the contact of the rod end replaces it
             contact = -2
         k.mode = EMPTY
     return INSIDE, contact

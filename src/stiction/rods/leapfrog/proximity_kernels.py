@@ -1,8 +1,8 @@
-"""Whether rods that cross at a small angle come together beside the points that are watched.
+"""Check rods that cross at a small angle for local minima of the distance without a contact.
 
-Waves in such rods split the nearest point in two, and the one that no contact follows would go in.
-So the distance beside contacts is looked at, in steps of a quarter of an element. Where it falls on
-the way from a contact, and no contact is known that it falls towards, another nearest point is.
+Waves in such rods can split one local minimum of the distance in two. A minimum without a contact
+would penetrate. These kernels scan the distance from each contact along the first rod in steps of a
+quarter of an element. A decrease of the gap towards no existing contact indicates a new minimum.
 
 Source: docs/theory/rods, "Many contacts".
 """
@@ -23,30 +23,30 @@ from stiction.rods.contact.kernels import (
     OPEN,
     Contact,
     Contacts,
-    Touch,
+    ContactSet,
 )
 
 # a determinant of tangency above it is that of a crossing below forty-five degrees
 SHALLOW = -0.5
 # the search stops this far from the contact, in elements, and looks every quarter of one
-FAR, NEXT_TO = 4.0, 0.25
+SCAN_LENGTH, SCAN_STEP = 4.0, 0.25
 # a nearest point is less than one such step from the least of three, and so is a contact there
-KNOWN = 0.35
+SAME_MINIMUM = 0.35
 # it looks at pairs whose gap is below the reach times this less one
 NEAR = 1.25
 # places nearer than this, in elements, are the same
-SAME = 1e-6
-# a gap that falls by less than this part of the reach on the way from a contact does not fall
+DUPLICATE_DISTANCE = 1e-6
+# decrease of the gap over the reach, from a contact on, that counts as a decrease
 FALLS = 1e-9
 
 
 @kernel
-def beside(r: Matrix, touch: Touch, near: float) -> bool:
-    """Return whether two rods come nearer again beside a contact, where no other one is known.
+def has_unpaired_minimum(r: Matrix, contact_set: ContactSet, near: float) -> bool:
+    """Return whether the gap of two rods has a local minimum near a contact, without a contact.
 
-    near : gap below which that counts [m]; the search must find what is there
+    near : gap below which a minimum counts [m]; the search must find it
     """
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < OPEN or k.shape != CURVE or k.from_search == 0:
@@ -54,24 +54,24 @@ def beside(r: Matrix, touch: Touch, near: float) -> bool:
         if k.determinant < SHALLOW or k.distance > NEAR * k.reach:
             continue
         small, line = FALLS * k.reach, k.kind == LINE
-        for way in (-1.0, 1.0):
-            s1 = k.place[0] + way * NEXT_TO
+        for direction in (-1.0, 1.0):
+            s1 = k.place[0] + direction * SCAN_STEP
             s2, falls, least = k.place[1], False, s1
             before = k.distance - k.reach
-            alone = last_one(contacts, k, way)
-            while abs(s1 - k.place[0]) <= FAR and 0.0 <= s1 <= k.elements[0]:
+            alone = is_outermost(contacts, k, direction)
+            while abs(s1 - k.place[0]) <= SCAN_LENGTH and 0.0 <= s1 <= k.elements[0]:
                 s2, gap, sine2 = nearest(r, k, s1, s2)
-                if falls and gap > before and unknown(contacts, c, least, line):
+                if falls and gap > before and no_contact_near(contacts, c, least, line):
                     return True
                 falls = 0.0 < s2 < k.elements[1] and gap < min(near, before - small)
                 if falls and alone:
                     return True
                 falls = falls and sine2 > LINE_BELOW * LINE_BELOW
                 if gap > 0.5 * near:
-                    # a search finds in time what is behind such a ridge
+                    # the periodic search covers minima beyond so large a gap
                     break
                 least, before = s1, gap
-                s1 += way * NEXT_TO
+                s1 += direction * SCAN_STEP
     return False
 
 
@@ -100,42 +100,42 @@ def nearest(r: Matrix, k: Contact, s1: float, s2: float) -> tuple[float, float, 
 
 
 @kernel
-def same_bodies(one: Contact, other: Contact) -> bool:
+def same_pair(one: Contact, other: Contact) -> bool:
     """Return whether two contacts are between the same bodies."""
     a, b = one.bodies, other.bodies
     return bool(a[0] == b[0] and a[1] == b[1])
 
 
 @kernel
-def last_one(contacts: Contacts, k: Contact, way: float) -> bool:
+def is_outermost(contacts: Contacts, k: Contact, direction: float) -> bool:
     """Return whether no other contact of the two rods is farther along the first one."""
     for c in range(contacts.shape[0]):
         other = contacts[c]
-        farther = way * (other.place[0] - k.place[0]) > 0.0
-        if farther and other.mode >= OPEN and same_bodies(k, other):
+        farther = direction * (other.place[0] - k.place[0]) > 0.0
+        if farther and other.mode >= OPEN and same_pair(k, other):
             return False
     return True
 
 
 @kernel
-def unknown(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
+def no_contact_near(contacts: Contacts, c: int, s1: float, line: bool) -> bool:
     """Return whether no contact of the two rods is near a place on the first one.
 
     With `line` contact c is none: it is the point of a row, beside which there may be a crossing.
     """
     for i in range(contacts.shape[0]):
         other = contacts[i]
-        if other.mode < OPEN or (i == c and line) or not same_bodies(contacts[c], other):
+        if other.mode < OPEN or (i == c and line) or not same_pair(contacts[c], other):
             continue
-        if abs(other.place[0] - s1) < KNOWN:
+        if abs(other.place[0] - s1) < SAME_MINIMUM:
             return False
     return True
 
 
 @kernel
-def drop_doubles(touch: Touch) -> None:
-    """Let go of contacts that have run onto the place of another one: one nearest point is left."""
-    contacts = touch.contacts
+def remove_duplicate_contacts(contact_set: ContactSet) -> None:
+    """Remove contacts that converged to the closest points of another contact of the pair."""
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < OPEN or k.kind != CROSSING or k.from_search == 0:
@@ -145,7 +145,7 @@ def drop_doubles(touch: Touch) -> None:
             if other.mode < OPEN or other.kind != CROSSING or other.from_search == 0:
                 continue
             a, b = k.place, other.place
-            if same_bodies(k, other) and max(abs(b[0] - a[0]), abs(b[1] - a[1])) < SAME:
+            if same_pair(k, other) and max(abs(b[0] - a[0]), abs(b[1] - a[1])) < DUPLICATE_DISTANCE:
                 if other.mode > k.mode:
                     k.mode = EMPTY
                     break

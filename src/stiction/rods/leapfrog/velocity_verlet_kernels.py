@@ -1,8 +1,8 @@
-"""Steps of two half kicks, for contacts that may slip or open: half kick, drift, half kick, law.
+"""Velocity Verlet steps for contacts that may slip or open: half kick, drift, half kick.
 
-A step begins and ends with velocities at the same time as positions. Its first half kick takes the
-contact forces that the law gives at the start; impulses of the second bring what rolls to rest.
-Where a contact changes, the step ends there: `turn_kernels` finds the time.
+Positions and velocities of a step belong to the same time. The first half kick applies the contact
+forces of the start of the step. The impulses of the second half kick satisfy the rolling constraint
+at its end. `event_localisation_kernels` locates mode changes and splits the step there.
 
 Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -18,33 +18,38 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Table
 from stiction.numerics.jit import kernel
-from stiction.rods.contact.book_kernels import book_half, judge_end
+from stiction.rods.contact.energy_kernels import account_half_kick, set_modes_at_step_end
+from stiction.rods.contact.gauss_seidel_kernels import (
+    drive_work,
+    locate_all,
+    measure,
+    rates_near_contacts,
+)
 from stiction.rods.contact.kernels import (
     EMPTY,
     INSIDE,
-    NOT_SLID,
     OPEN,
     ROLL,
-    SLID,
     SLIP,
+    SLIP_PENDING,
+    SLIP_UNREPORTED,
     Contacts,
-    Touch,
+    ContactSet,
     push,
     put,
     response,
     slip_velocity,
 )
 from stiction.rods.contact.law_kernels import (
-    aim,
+    constrain_gaps_after_drift,
     count_closed,
-    hold,
-    note_gaps,
-    solve_end,
+    limit_friction_to_dissipation,
+    limit_friction_to_stopping,
+    set_slip_directions,
     solve_forces,
-    stop_giving,
-    stop_turning,
+    solve_step_end,
+    update_gaps,
 )
-from stiction.rods.contact.touch_kernels import drive_work, locate_all, measure, near_rates
 from stiction.rods.driving_kernels import (
     Drive,
     add_damping,
@@ -58,23 +63,23 @@ from stiction.rods.driving_kernels import (
     place_frames,
     power,
 )
-from stiction.rods.leapfrog.march_kernels import (
-    CHANGED,
+from stiction.rods.leapfrog.proximity_kernels import has_unpaired_minimum, remove_duplicate_contacts
+from stiction.rods.leapfrog.stepper_kernels import (
+    CLOSING_TOLERANCE,
     DONE,
+    MODE_CHANGE,
     NOT_FINITE,
+    PENETRATION,
     SEARCH,
-    SPREAD,
-    STRUCK,
     Constants,
     Forcing,
-    Spare,
     Sums,
+    Workspace,
     damping_of,
     earlier_of,
-    moved,
+    has_moved,
     put_forces,
 )
-from stiction.rods.leapfrog.watch_kernels import beside, drop_doubles
 from stiction.rods.rod_kernels import (
     State,
     axis_of,
@@ -91,27 +96,27 @@ from stiction.rods.state.extremes_kernels import note_extremes
 
 Floats = npt.NDArray[np.float64]
 
-# rows of `Kept.rows`, which the kernels below divide
-KEPT_ROWS = 22
-# steps from one look for contacts that no search has found to the next
-LOOKS = 12
+# rows of `SavedStep.rows`, which the kernels below divide
+SAVED_STEP_ROWS = 22
+# steps between two checks for local minima of the distance that have no contact
+PROXIMITY_INTERVAL = 12
 
 
-class Kept(NamedTuple):
-    """What a step may go back to: rows of slots, contacts and sums; spare.
+class SavedStep(NamedTuple):
+    """State at the start of a step, for a retry: nodes and frames, contacts, sums; workspace.
 
-    `low` holds contacts at the latest time of a step that is known to come before a change.
+    `low` holds contacts at the lower end of the bracket of an event.
     """
 
     rows: Floats
     contacts: Contacts
     low: Contacts
     sums: Table[Sums]
-    spare: Floats
+    workspace: Floats
 
 
 @kernel(views=True)
-def state_kept(rows: Floats) -> State:
+def saved_state(rows: Floats) -> State:
     """Return rows for the state at the start of a step."""
     return State(rows[0:3], rows[3:7], rows[7:10], rows[10:13])
 
@@ -132,11 +137,13 @@ def copy_state(state: State, to: State) -> None:
 
 
 @kernel
-def keep(state: State, touch: Touch, spare: Spare, kept: Kept) -> None:
-    """Keep the state at the start of a step."""
-    copy_state(state, state_kept(kept.rows))
-    copy_contacts(touch.contacts, kept.contacts)
-    kept.sums[0] = spare.sums[0]
+def save_step_start(
+    state: State, contact_set: ContactSet, workspace: Workspace, saved: SavedStep
+) -> None:
+    """Save the state at the start of a step."""
+    copy_state(state, saved_state(saved.rows))
+    copy_contacts(contact_set.contacts, saved.contacts)
+    saved.sums[0] = workspace.sums[0]
 
 
 @kernel
@@ -150,10 +157,10 @@ def copy_contacts(contacts: Contacts, to: Contacts) -> None:
 
 
 @kernel
-def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
-    """Let impulses act with the drag of a half kick of length w."""
+def set_mobility(table: Constants, forcing: Forcing, workspace: Workspace, w: float) -> None:
+    """Set the mobility of impulses, with the drag of a half kick of length w."""
     rod, drags = material_of(table.mat), drag_of(forcing.drag)
-    tally = spare.tally[0]
+    tally = workspace.tally[0]
     if not forcing.damped or tally.last_kick == w:
         return
     tally.last_kick = w
@@ -168,11 +175,13 @@ def set_mobility(table: Constants, forcing: Forcing, spare: Spare, w: float) -> 
 
 
 @kernel
-def drag_heat(state: State, table: Constants, drag: Floats, spare: Spare, w: float) -> float:
+def drag_heat(
+    state: State, table: Constants, drag: Floats, workspace: Workspace, w: float
+) -> float:
     """Return the heat of drag in a kick of length w, at its mean velocity [J]."""
     rod, drags = material_of(table.mat), drag_of(drag)
     q, v, p, heat = state.q, state.v, state.p, 0.0
-    old_v, old_p, _ = earlier_of(spare.scratch)
+    old_v, old_p, _ = earlier_of(workspace.scratch)
     for i in range(v.shape[1]):
         if rod.free[i] > 0.0 and drags.node[i] > 0.0:
             for a in range(3):
@@ -192,17 +201,19 @@ def drag_heat(state: State, table: Constants, drag: Floats, spare: Spare, w: flo
 
 
 @kernel
-def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
+def free_half_kick(
+    state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float
+) -> None:
     """Kick all velocities for w by elastic forces, loads and damping; begin to account for them."""
     drags = drag_of(forcing.drag)
-    q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
+    q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
     f, t = forces_of(scratch)
     if forcing.loaded:
         fe, te = loads_of(scratch)
         sums.external += 0.5 * w * power(q, v, p, fe, te)
     fd, td = damping_of(scratch)
     if forcing.retarded:
-        add_damping(state.r, q, v, p, w, table.mat, drags.retardation, f, t, fd, td, spare.work)
+        add_damping(state.r, q, v, p, w, table.mat, drags.retardation, f, t, fd, td, workspace.work)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.driven.shape[0] > 0:
         sums.external -= w * clamp_power(q, v, p, f, t, forcing.driven)
@@ -222,9 +233,11 @@ def free_half(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
 
 
 @kernel
-def book_free(state: State, table: Constants, forcing: Forcing, spare: Spare, w: float) -> None:
-    """Finish the account of what loads and damping did in a half kick."""
-    q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
+def finish_free_half_kick(
+    state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float
+) -> None:
+    """Add the second half of the work of loads and damping in a half kick."""
+    q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
     if forcing.loaded:
         fe, te = loads_of(scratch)
         sums.external += 0.5 * w * power(q, v, p, fe, te)
@@ -232,21 +245,21 @@ def book_free(state: State, table: Constants, forcing: Forcing, spare: Spare, w:
         fd, td = damping_of(scratch)
         sums.viscous -= 0.5 * w * power(q, v, p, fd, td)
     if forcing.damped:
-        sums.viscous += drag_heat(state, table, forcing.drag, spare, w)
+        sums.viscous += drag_heat(state, table, forcing.drag, workspace, w)
 
 
 @kernel
-def hand_over(
-    state: State, table: Constants, forcing: Forcing, spare: Spare, w: float, h: float
+def change_clamp_velocities(
+    state: State, table: Constants, forcing: Forcing, workspace: Workspace, w: float, h: float
 ) -> None:
-    """Let what is driven take its mean velocity over a drift of h, or with h = 0 that of now.
+    """Set clamp velocities to their mean over a drift of h, or for h = 0 to their present values.
 
-    Its kinetic energy is work from outside; so is what a kick of length w would count at the
-    velocity that it had.
+    The change of their kinetic energy is external work. The work of a kick of length w is
+    recomputed with the new velocity.
     """
-    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
-    fe, te = loads_of(spare.scratch)
-    fd, td = damping_of(spare.scratch)
+    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
+    fe, te = loads_of(workspace.scratch)
+    fd, td = damping_of(workspace.scratch)
     sums.external -= clamp_energy(q, v, p, table.mat, driven)
     if w > 0.0 and forcing.loaded:
         sums.external += 0.5 * w * clamp_power(q, v, p, fe, te, driven)
@@ -265,28 +278,28 @@ def hand_over(
 
 
 @kernel
-def start_half(
+def first_half_kick(
     state: State,
     table: Constants,
     forcing: Forcing,
-    touch: Touch,
-    spare: Spare,
-    whole: float,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    full_step: float,
     h: float,
 ) -> None:
     """Take the half kick that begins a step of h, with the contact forces of the law.
 
-    `whole` is the length of a step that is not cut; 0 does not hold gaps.
+    `full_step` is the length of a step that is not cut; 0 does not hold gaps.
     """
-    q, v, p, contacts, w = state.q, state.v, state.p, touch.contacts, 0.5 * h
+    q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
-    set_mobility(table, forcing, spare, w)
+    set_mobility(table, forcing, workspace, w)
     if closed:
-        aim(touch)
+        set_slip_directions(contact_set)
     if forcing.driven.shape[0] > 0:
-        hand_over(state, table, forcing, spare, 0.0, h)
-        measure(q, touch.contacts, v, p)
-    free_half(state, table, forcing, spare, w)
+        change_clamp_velocities(state, table, forcing, workspace, 0.0, h)
+        measure(q, contact_set.contacts, v, p)
+    free_half_kick(state, table, forcing, workspace, w)
     if closed:
         for c in range(contacts.shape[0]):
             k = contacts[c]
@@ -295,87 +308,114 @@ def start_half(
                 x, y, z = w * force[0], w * force[1], w * force[2]
                 put(k.impulse, x, y, z)
                 push(q, k, x, y, z, table.mobility, v, p)
-        stop_turning(q, touch, table.mobility, v, p)
-        if whole > 0.0:
-            hold(state, touch, table.mobility, h, whole, spare.work)
-        stop_giving(q, touch, table.mobility, v, p)
-        spare.sums[0].algorithmic += book_half(q, touch, v, p, 1.0)
-    book_free(state, table, forcing, spare, w)
+        limit_friction_to_stopping(q, contact_set, table.mobility, v, p)
+        if full_step > 0.0:
+            constrain_gaps_after_drift(
+                state, contact_set, table.mobility, h, full_step, workspace.work
+            )
+        limit_friction_to_dissipation(q, contact_set, table.mobility, v, p)
+        workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 1.0)
+    finish_free_half_kick(state, table, forcing, workspace, w)
     if forcing.driven.shape[0] > 0 and closed:
-        spare.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
+        workspace.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
 
 
 @kernel
-def end_half(
-    state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, h: float
+def second_half_kick(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    h: float,
 ) -> None:
     """Take the half kick that ends a step of h, forces being those of its end."""
-    q, v, p, contacts, w = state.q, state.v, state.p, touch.contacts, 0.5 * h
+    q, v, p, contacts, w = state.q, state.v, state.p, contact_set.contacts, 0.5 * h
     closed = count_closed(contacts) > 0
     driven = forcing.driven.shape[0] > 0
-    set_mobility(table, forcing, spare, w)
+    set_mobility(table, forcing, workspace, w)
     if not driven and closed:
-        measure(q, touch.contacts, v, p)
-    free_half(state, table, forcing, spare, w)
+        measure(q, contact_set.contacts, v, p)
+    free_half_kick(state, table, forcing, workspace, w)
     if driven:
-        hand_over(state, table, forcing, spare, w, 0.0)
+        change_clamp_velocities(state, table, forcing, workspace, w, 0.0)
     if closed:
         if driven:
             # with the velocity of what is driven that it has now
-            measure_kicked(state, table, forcing.driven, touch, spare, w)
-        solve_end(q, touch, table.mobility, v, p, spare.tally[0])
-        spare.sums[0].algorithmic += book_half(q, touch, v, p, 0.0)
-        judge_end(touch, spare.tally[0])
+            measure_before_kick(state, table, forcing.driven, contact_set, workspace, w)
+        solve_step_end(q, contact_set, table.mobility, v, p, workspace.tally[0])
+        workspace.sums[0].algorithmic += account_half_kick(q, contact_set, v, p, 0.0)
+        set_modes_at_step_end(contact_set, workspace.tally[0])
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
             put(k.impulse, 0.0, 0.0, 0.0)
-    book_free(state, table, forcing, spare, w)
+    finish_free_half_kick(state, table, forcing, workspace, w)
     if driven and closed:
-        spare.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
+        workspace.sums[0].external += drive_work(q, contacts, table.mobility, v, p)
 
 
 @kernel
-def measure_kicked(
-    state: State, table: Constants, driven: Table[Drive], touch: Touch, spare: Spare, w: float
+def measure_before_kick(
+    state: State,
+    table: Constants,
+    driven: Table[Drive],
+    contact_set: ContactSet,
+    workspace: Workspace,
+    w: float,
 ) -> None:
     """Put u before a half kick that was taken already into `slip`, forces being known."""
-    f, t = forces_of(spare.scratch)
+    f, t = forces_of(workspace.scratch)
     kick(state.v, state.p, f, t, table.mat, -w)
     hold_slides(state.v, driven)
-    measure(state.q, touch.contacts, state.v, state.p)
+    measure(state.q, contact_set.contacts, state.v, state.p)
     kick(state.v, state.p, f, t, table.mat, w)
     hold_slides(state.v, driven)
 
 
 @kernel(apart=True)
-def find_law(
-    state: State, table: Constants, forcing: Forcing, touch: Touch, spare: Spare, kept: Kept
+def find_contact_forces(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
 ) -> None:
-    """Find the contact forces of the present state, and the modes that they belong to."""
-    f, t = forces_of(spare.scratch)
-    contacts = touch.contacts
+    """Solve for the contact forces of the present state, and the modes that they imply."""
+    f, t = forces_of(workspace.scratch)
+    contacts = contact_set.contacts
     if count_closed(contacts) == 0:
         return
-    av, ap, freely = rates_of(kept.rows)
+    av, ap, undamped_mobility = rates_of(saved.rows)
     if not (forcing.damped or forcing.retarded or forcing.driven.shape[0] > 0):
-        near_rates(contacts, f, t, table.mat, av, ap)
+        rates_near_contacts(contacts, f, t, table.mat, av, ap)
     else:
-        full_rates(state, table, forcing, spare, av, ap)
+        full_rates(state, table, forcing, workspace, av, ap)
         if forcing.damped:
             for c in range(contacts.shape[0]):
                 k = contacts[c]
                 if k.mode >= ROLL:
-                    response(state.q, k, freely)
-    solve_forces(state.q, touch, freely, state.v, state.p, av, ap, kept.spare, spare.tally[0])
+                    response(state.q, k, undamped_mobility)
+    solve_forces(
+        state.q,
+        contact_set,
+        undamped_mobility,
+        state.v,
+        state.p,
+        av,
+        ap,
+        saved.workspace,
+        workspace.tally[0],
+    )
 
 
 @kernel
 def full_rates(
-    state: State, table: Constants, forcing: Forcing, spare: Spare, av: Matrix, ap: Matrix
+    state: State, table: Constants, forcing: Forcing, workspace: Workspace, av: Matrix, ap: Matrix
 ) -> None:
     """Put the rates of v and p without contacts into av, ap, with damping and driven clamps."""
-    q, v, p, scratch, mat = state.q, state.v, state.p, spare.scratch, table.mat
+    q, v, p, scratch, mat = state.q, state.v, state.p, workspace.scratch, table.mat
     rod, drags = material_of(mat), drag_of(forcing.drag)
     f, t = forces_of(scratch)
     copy(f, av)
@@ -390,24 +430,24 @@ def full_rates(
     for i in range(f.shape[1]):
         ax, ay, az = axis_of(q, i)
         half = 0.5 * (p[0, i] * ax + p[1, i] * ay + p[2, i] * az)
-        drag, turn = drags.node[i], drags.element[i]
-        ap[0, i] = rod.turns[i] * (ap[0, i] - turn * (p[0, i] - half * ax))
-        ap[1, i] = rod.turns[i] * (ap[1, i] - turn * (p[1, i] - half * ay))
-        ap[2, i] = rod.turns[i] * (ap[2, i] - turn * (p[2, i] - half * az))
+        drag, process_events = drags.node[i], drags.element[i]
+        ap[0, i] = rod.turns[i] * (ap[0, i] - process_events * (p[0, i] - half * ax))
+        ap[1, i] = rod.turns[i] * (ap[1, i] - process_events * (p[1, i] - half * ay))
+        ap[2, i] = rod.turns[i] * (ap[2, i] - process_events * (p[2, i] - half * az))
         for a in range(3):
             av[a, i] = rod.free[i] * (av[a, i] - drag * v[a, i])
     if forcing.driven.shape[0] > 0:
-        times, factors, now = forcing.times, forcing.factors, spare.sums[0].time
+        times, factors, now = forcing.times, forcing.factors, workspace.sums[0].time
         clamp_rates(state.r, q, av, ap, forcing.driven, times, factors, now)
 
 
 @kernel
-def arrives(state: State, touch: Touch) -> bool:
-    """Return whether an open contact is nearer than it may be, and closes in."""
-    contacts = touch.contacts
+def is_penetrating(state: State, contact_set: ContactSet) -> bool:
+    """Return whether an open contact penetrates and its gap decreases."""
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        deep = -SPREAD * k.reach - k.allowed_depth
+        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
         if k.mode == OPEN and k.gap < deep:
             ux, uy, uz = slip_velocity(state.q, k, state.v, state.p)
             if ux * k.normal[0] + uy * k.normal[1] + uz * k.normal[2] > 0.0:
@@ -420,10 +460,10 @@ def take_step(
     state: State,
     table: Constants,
     forcing: Forcing,
-    touch: Touch,
-    spare: Spare,
-    kept: Kept,
-    whole: float,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    full_step: float,
     h: float,
     onto: float,
 ) -> int:
@@ -432,78 +472,82 @@ def take_step(
     It stops behind the drift where a contact has struck, unless `onto` is 1; the tally holds
     the contact that a code is about. CHANGED tells that modes are about to change.
     """
-    sums, tally = spare.sums[0], spare.tally[0]
-    start_half(state, table, forcing, touch, spare, whole, h)
+    sums, tally = workspace.sums[0], workspace.tally[0]
+    first_half_kick(state, table, forcing, contact_set, workspace, full_step, h)
     sums.time_before = sums.time
     drift(state.r, state.q, state.v, state.p, h)
-    code, lost = locate_all(state.r, touch.contacts)
+    code, lost = locate_all(state.r, contact_set.contacts)
     if code != INSIDE or lost == -2:
         tally.lost = lost
-    drop_doubles(touch)
-    note_gaps(touch)
+    remove_duplicate_contacts(contact_set)
+    update_gaps(contact_set)
     sums.time += h
     if code != INSIDE:
         return code
-    if onto == 0.0 and arrives(state, touch):
-        return STRUCK
+    if onto == 0.0 and is_penetrating(state, contact_set):
+        return PENETRATION
     if forcing.driven.shape[0] > 0:
         place_frames(state.q, forcing.driven, forcing.times, forcing.factors, sums.time)
-    put_forces(state, table.mat, forcing, spare.scratch, sums.time)
-    end_half(state, table, forcing, touch, spare, h)
-    find_law(state, table, forcing, touch, spare, kept)
-    return CHANGED if changes(touch, kept) else INSIDE
+    put_forces(state, table.mat, forcing, workspace.scratch, sums.time)
+    second_half_kick(state, table, forcing, contact_set, workspace, h)
+    find_contact_forces(state, table, forcing, contact_set, workspace, saved)
+    return MODE_CHANGE if modes_change(contact_set, saved) else INSIDE
 
 
 @kernel
-def changes(touch: Touch, kept: Kept) -> bool:
-    """Return whether a mode differs from that at the start of the step, or an end was met."""
-    contacts = touch.contacts
+def modes_change(contact_set: ContactSet, saved: SavedStep) -> bool:
+    """Return whether a mode differs from that at the start, or a contact reached an end."""
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode >= ROLL:
-            was = kept.contacts[c].mode
+            was = saved.contacts[c].mode
             if k.pending_mode != was or k.at_end != (k.reported_end & 3):
                 return True
-            # a slip that turns back goes on from where it was at rest
-            if was == SLIP and k.mode == ROLL and kept.contacts[c].slip_speed > 0.0:
+            # reversal of slip: the event is where the slip velocity is zero
+            if was == SLIP and k.mode == ROLL and saved.contacts[c].slip_speed > 0.0:
                 return True
-            if k.unreported_slip == NOT_SLID and k.slip_speed > 0.0:
-                k.unreported_slip = SLID
+            if k.unreported_slip == SLIP_PENDING and k.slip_speed > 0.0:
+                k.unreported_slip = SLIP_UNREPORTED
             k.mode = was
-        elif kept.contacts[c].mode >= ROLL:
+        elif saved.contacts[c].mode >= ROLL:
             return True
     return False
 
 
 @kernel
-def march_halves(
+def integrate_velocity_verlet(
     state: State,
     table: Constants,
     forcing: Forcing,
-    touch: Touch,
-    spare: Spare,
-    kept: Kept,
-    whole: float,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    full_step: float,
     h: float,
     steps: int,
     limit: float,
 ) -> tuple[int, int]:
-    """Take up to `steps` steps of h; return why it paused, and the steps that are whole.
+    """Take up to `steps` steps of h; return the reason it stopped, and the complete steps.
 
-    STRUCK and CHANGED leave the state behind the step that is to be cut.
+    STRUCK and CHANGED leave the state at the end of the step in which the event lies.
     """
     for k in range(steps):
-        keep(state, touch, spare, kept)
-        code = take_step(state, table, forcing, touch, spare, kept, whole, h, 0.0)
+        save_step_start(state, contact_set, workspace, saved)
+        code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, h, 0.0)
         if code != INSIDE:
             return code, k
         if not math.isfinite(state.v[0, 1] + state.p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
-        note_extremes(touch, state.v, forcing.driven, 0.0, spare.sums[0].time)
+        note_extremes(contact_set, state.v, forcing.driven, 0.0, workspace.sums[0].time)
         if limit > 0.0:
-            _, _, searched = earlier_of(spare.scratch)
-            far = moved(state.r, searched, limit)
-            look = int(spare.sums[0].time / h + 0.5) % LOOKS == 0
-            if far or spare.tally[0].lost == -2 or (look and beside(state.r, touch, limit)):
+            _, _, searched = earlier_of(workspace.scratch)
+            far = has_moved(state.r, searched, limit)
+            is_check_due = int(workspace.sums[0].time / h + 0.5) % PROXIMITY_INTERVAL == 0
+            if (
+                far
+                or workspace.tally[0].lost == -2
+                or (is_check_due and has_unpaired_minimum(state.r, contact_set, limit))
+            ):
                 return SEARCH, k + 1
     return DONE, steps

@@ -424,7 +424,7 @@ def note_worst(rigid: bool, nodes: Nodes, tally: Tally) -> None:
 
 
 @kernel
-def march(
+def integrate(
     motion: Motion,
     end: float,
     most: int,

@@ -1,4 +1,6 @@
-"""Coulomb's law at one contact, solved exactly for given u' and G.
+"""Local Coulomb problem: normal and tangential impulse of one contact, for given u' and G.
+
+u' is twice the mean slip velocity of the step without the impulse, G the Delassus matrix.
 
 Source: formulas sheet of the rods paper, section 4.
 """
@@ -10,13 +12,13 @@ import math
 from stiction.numerics.jit import kernel
 from stiction.rods.contact.kernels import ROLL, SLIP, Contact, slip_per
 
-# times the bound of friction that the impulses of a step in rolling may reach
-BEYOND = 2.0
+# largest tangential impulse of a rolling step over the bound of friction
+MAX_BOUND_RATIO = 2.0
 
 
 @kernel
 def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
-    """Return two unit vectors across n."""
+    """Return an orthonormal basis of the tangent plane."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     if abs(nx) <= abs(ny) and abs(nx) <= abs(nz):
         ax, ay, az = 0.0, nz, -ny
@@ -30,8 +32,8 @@ def tangents(k: Contact) -> tuple[float, float, float, float, float, float]:
 
 
 @kernel
-def pressing(k: Contact, ux: float, uy: float, uz: float) -> float:
-    """Return -l . n that stops the approach u . n, negative if it takes tension."""
+def normal_impulse_to_stop(k: Contact, ux: float, uy: float, uz: float) -> float:
+    """Return the normal impulse that cancels the approach u . n; negative values are tensile."""
     nx, ny, nz = k.normal[0], k.normal[1], k.normal[2]
     gx, gy, gz = slip_per(k, nx, ny, nz)
     gn = nx * gx + ny * gy + nz * gz
@@ -39,7 +41,7 @@ def pressing(k: Contact, ux: float, uy: float, uz: float) -> float:
 
 
 @kernel
-def rubbing(
+def tangential_impulse(
     k: Contact, ux: float, uy: float, uz: float, bound: float
 ) -> tuple[float, float, float, int]:
     """Return the tangential impulse (3 components) of Coulomb's law with a bound, and the mode.
@@ -62,7 +64,8 @@ def rubbing(
         if bound <= 0.0:
             l1, l2 = 0.0, 0.0
         else:
-            # |(G_T + beta)^-1 u| = bound: 1 / |l| is nearly straight in beta
+            # scalar equation |(G_T + beta)^-1 u| = bound; Newton's method on 1 / |l|,
+            # nearly linear in beta, as in trust-region methods (More, Sorensen 1983)
             beta = 0.0
             for _ in range(60):
                 h11, h22 = g11 + beta, g22 + beta
@@ -83,11 +86,11 @@ def rubbing(
 
 
 @kernel
-def turn_of_normal(k: Contact, dx: float, dy: float, dz: float) -> None:
-    """Let `drift` hold the rate of u . n along n, which what slips changes by u . n'.
+def add_normal_rotation_rate(k: Contact, dx: float, dy: float, dz: float) -> None:
+    """Add the term u . n' of a rotating normal to `drift`, for slipping contacts.
 
-    dx, dy, dz : the rate of D. The gap stays closed where u . n does; u' . n alone leaves out that
-    the direction turns under a slip, as that of a mass which slides round a bend.
+    dx, dy, dz : the rate of D. A closed gap needs d(u . n)/dt = 0, that is u' . n + u . n' = 0. The
+    second term is the centripetal acceleration of a mass that slides along a curve.
     """
     if k.mode != SLIP or k.slip_speed <= 0.0:
         return

@@ -1,7 +1,7 @@
 """Steps of the nonholonomic leapfrog: drift, elastic forces, kick with contacts.
 
-What is rare pauses the march in the middle of a step, which goes on from there when it is called
-again: impacts, contacts that let go and changes of mode are in `impact_kernels`.
+Impacts, release of contacts in tension and mode changes are rare. The integration returns to Python
+at each of them, `impact_kernels` treats it, and the next call resumes within the same step.
 
 Source: formulas sheet of the rods paper, section 6.
 """
@@ -17,19 +17,19 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Struct, Table
 from stiction.numerics.jit import kernel
 from stiction.numerics.rows import dot
-from stiction.rods.contact.kernels import INSIDE, OPEN, ROLL, Touch, slip_velocity
-from stiction.rods.contact.touch_kernels import (
+from stiction.rods.contact.gauss_seidel_kernels import (
     Tally,
     account,
+    constrain_gaps,
     drive_work,
-    hold_gaps,
     kick_contacts,
     locate_all,
     measure,
-    note_sweeps,
-    pulls,
-    settle_modes,
+    needs_tension,
+    record_sweeps,
+    set_modes_from_impulses,
 )
+from stiction.rods.contact.kernels import INSIDE, OPEN, ROLL, ContactSet, slip_velocity
 from stiction.rods.driving_kernels import (
     Drive,
     Load,
@@ -59,7 +59,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Constants(NamedTuple):
-    """What stays: materials and mobility, as `Flat` has them."""
+    """Constants of a run: material data and mobility (inverse mass), in the layout of `Flat`."""
 
     mat: Floats
     mobility: Floats
@@ -80,9 +80,9 @@ class Forcing(NamedTuple):
 
 
 class Sums(Struct):
-    """Where a run stands, in one element.
+    """Time and accumulated work of a run, a table of one element.
 
-    time, time_before : behind and before the drift of a step [s]
+    time, time_before : after and before the drift of a step [s]
     external, viscous, impact, algorithmic : work of loads and clamps, heat of damping, lost in
         impacts and to the scheme [J]
     *_kick : of the last kick
@@ -99,7 +99,7 @@ class Sums(Struct):
     algorithmic_kick: float
 
 
-class Spare(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch and work (rows, slots), modes before a kick, sums and tally of one element."""
 
     scratch: Floats
@@ -109,16 +109,16 @@ class Spare(NamedTuple):
     tally: Table[Tally]
 
 
-# rows of `Spare.scratch` and `Spare.work`, which the kernels below divide; what a checkpoint saves
+# rows of `Workspace.scratch` and `Workspace.work`; a checkpoint saves the first 24 of scratch
 SCRATCH_ROWS, WORK_ROWS, SAVED_ROWS = 33, 10, 24
 # values of `next_part`: parts of a step, and forces alone, without a step
 DRIFT, KICK, ACCOUNT, AFTER, FORCES = range(5)
 
-# why the march paused: a code of `locate_all`, or one of these; the last three in a step
+# reasons to return: a code of `locate_all`, or one of these; the last three occur within a step
 DONE, LEFT_ROD, SINGULAR, NEAR_PARALLEL, NOT_FINITE, SEARCH = range(6)
-STRUCK, PULLS, CHANGED = 6, 7, 8
-# a surface strikes when it is nearer than this part of the reach
-SPREAD = 1e-12
+PENETRATION, TENSION, MODE_CHANGE = 6, 7, 8
+# a contact closes when its distance is below the reach by more than this fraction of it
+CLOSING_TOLERANCE = 1e-12
 
 
 @kernel(views=True)
@@ -146,18 +146,20 @@ def places_of(work: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 @kernel
-def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, int]:
+def drift_and_locate(
+    state: State, contact_set: ContactSet, workspace: Workspace, h: float
+) -> tuple[int, int]:
     """Drift for h and locate the contacts; return the code of `locate_all` or STRUCK, and contact.
 
     Where a contact is open, the nodes and frames before stay in work.
     """
     r, q, v, p = state.r, state.q, state.v, state.p
-    contacts, opened = touch.contacts, False
+    contacts, opened = contact_set.contacts, False
     for c in range(contacts.shape[0]):
         k = contacts[c]
         opened = opened or k.mode == OPEN
     if opened:
-        old_r, old_q, _ = places_of(spare.work)
+        old_r, old_q, _ = places_of(workspace.work)
         copy(r, old_r)
         copy(q, old_q)
     drift(r, q, v, p, h)
@@ -166,11 +168,11 @@ def advance(state: State, touch: Touch, spare: Spare, h: float) -> tuple[int, in
         return code, lost
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        if k.mode == OPEN and k.distance < k.reach * (1.0 - SPREAD):
+        if k.mode == OPEN and k.distance < k.reach * (1.0 - CLOSING_TOLERANCE):
             ux, uy, uz = slip_velocity(q, k, v, p)
             n = k.normal
             if ux * n[0] + uy * n[1] + uz * n[2] > 0.0:
-                return STRUCK, lost
+                return PENETRATION, lost
     return code, lost
 
 
@@ -188,11 +190,16 @@ def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now
 
 @kernel
 def free_kick(
-    state: State, mat: Floats, forcing: Forcing, touch: Touch, spare: Spare, w: float
+    state: State,
+    mat: Floats,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    w: float,
 ) -> None:
     """Kick all velocities by elastic and dead forces over w; note the modes before contacts act."""
-    q, v, p, contacts = state.q, state.v, state.p, touch.contacts
-    scratch, sums = spare.scratch, spare.sums[0]
+    q, v, p, contacts = state.q, state.v, state.p, contact_set.contacts
+    scratch, sums = workspace.scratch, workspace.sums[0]
     f, t = forces_of(scratch)
     sums.external_kick, sums.viscous_kick, sums.algorithmic_kick = 0.0, 0.0, 0.0
     if forcing.loaded:
@@ -201,7 +208,7 @@ def free_kick(
     if forcing.retarded:
         fd, td = damping_of(scratch)
         late = drag_of(forcing.drag).retardation
-        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, spare.work)
+        add_damping(state.r, q, v, p, w, mat, late, f, t, fd, td, workspace.work)
         sums.viscous_kick -= 0.5 * w * power(q, v, p, fd, td)
     measure(q, contacts, v, p)
     if forcing.damped:
@@ -211,18 +218,23 @@ def free_kick(
     for c in range(contacts.shape[0]):
         k = contacts[c]
         k.kick_heat = 0.0
-        spare.modes[c] = k.mode
+        workspace.modes[c] = k.mode
 
 
 @kernel
 def solve_contacts(
-    state: State, mobility: Matrix, touch: Touch, spare: Spare, shake: bool, ahead: float
+    state: State,
+    mobility: Matrix,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    shake: bool,
+    next_drift: float,
 ) -> bool:
-    """Find and apply the impulses of closed contacts; return whether one would have to pull.
+    """Solve for the impulses of closed contacts, apply them; return whether one is tensile.
 
-    Their modes follow. With `shake` gaps are held over a drift of length `ahead`.
+    The impulses set the modes. With `shake` gaps are held over a drift of length `next_drift`.
     """
-    q, v, p, contacts, closed = state.q, state.v, state.p, touch.contacts, False
+    q, v, p, contacts, closed = state.q, state.v, state.p, contact_set.contacts, False
     for c in range(contacts.shape[0]):
         k = contacts[c]
         closed = closed or k.mode >= ROLL
@@ -230,32 +242,37 @@ def solve_contacts(
         return False
     # work of damping done by contact impulses is part of the mean velocities
     sweeps = kick_contacts(q, contacts, mobility, v, p)
-    note_sweeps(sweeps, sweeps >= 0, spare.tally[0])
-    settle_modes(contacts)
+    record_sweeps(sweeps, sweeps >= 0, workspace.tally[0])
+    set_modes_from_impulses(contacts)
     if not shake:
         return False
-    hold_gaps(state, touch, mobility, ahead, spare.work)
-    return pulls(contacts)
+    constrain_gaps(state, contact_set, mobility, next_drift, workspace.work)
+    return needs_tension(contacts)
 
 
 @kernel
-def close_kick(
-    state: State, mobility: Matrix, forcing: Forcing, touch: Touch, spare: Spare, w: float
+def finish_kick(
+    state: State,
+    mobility: Matrix,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    w: float,
 ) -> bool:
     """Add the work of a kick to the sums; return whether it changed the mode of a contact.
 
     That a contact comes to the end of a rod, or leaves it, counts as a change.
     """
-    q, v, p, scratch, sums = state.q, state.v, state.p, spare.scratch, spare.sums[0]
-    contacts, changed, closed = touch.contacts, False, False
+    q, v, p, scratch, sums = state.q, state.v, state.p, workspace.scratch, workspace.sums[0]
+    contacts, changed, closed = contact_set.contacts, False, False
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        closed = closed or spare.modes[c] >= ROLL
-        changed = changed or (k.mode != spare.modes[c] and spare.modes[c] >= ROLL)
+        closed = closed or workspace.modes[c] >= ROLL
+        changed = changed or (k.mode != workspace.modes[c] and workspace.modes[c] >= ROLL)
         moved_on = k.at_end != (k.reported_end & 3)
         changed = changed or (moved_on and k.mode >= ROLL)
     if closed:
-        sums.algorithmic_kick = account(q, contacts, v, p, spare.tally[0])
+        sums.algorithmic_kick = account(q, contacts, v, p, workspace.tally[0])
     if forcing.loaded:
         fe, te = loads_of(scratch)
         sums.external_kick += 0.5 * w * power(q, v, p, fe, te)
@@ -271,26 +288,28 @@ def close_kick(
 
 
 @kernel
-def lead_clamps(state: State, mat: Floats, forcing: Forcing, spare: Spare, h: float) -> None:
-    """Give moving clamps their velocities for the next step, and account for the work."""
-    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, spare.sums[0]
+def set_clamp_velocities(
+    state: State, mat: Floats, forcing: Forcing, workspace: Workspace, h: float
+) -> None:
+    """Set the velocities of moving clamps for the next step, and add the work they do."""
+    q, v, p, driven, sums = state.q, state.v, state.p, forcing.driven, workspace.sums[0]
     sums.external -= clamp_energy(q, v, p, mat, driven)
     times, factors = forcing.times, forcing.factors
     follow_clamps(state.r, q, v, p, driven, times, factors, sums.time_before, h)
     sums.external += clamp_energy(q, v, p, mat, driven)
     # the second half of the last kick, at the velocity the clamp has from here on
-    f, t = forces_of(spare.scratch)
+    f, t = forces_of(workspace.scratch)
     done = clamp_power(q, v, p, f, t, driven)
-    sums.external -= 0.5 * spare.tally[0].last_kick * done
+    sums.external -= 0.5 * workspace.tally[0].last_kick * done
 
 
-def _moved(r: Floats, built: Floats, limit: float) -> bool:
+def _has_moved(r: Floats, built: Floats, limit: float) -> bool:
     far = r - built
     return bool((dot(far, far) > limit * limit).any())
 
 
-@kernel(plain=_moved)
-def moved(r: Matrix, built: Matrix, limit: float) -> bool:
+@kernel(plain=_has_moved)
+def has_moved(r: Matrix, built: Matrix, limit: float) -> bool:
     """Return whether any node is farther than `limit` from where it was at the last search."""
     for i in range(r.shape[1]):
         x, y, z = r[0, i] - built[0, i], r[1, i] - built[1, i], r[2, i] - built[2, i]
@@ -300,35 +319,41 @@ def moved(r: Matrix, built: Matrix, limit: float) -> bool:
 
 
 @kernel
-def march(
+def integrate(
     state: State,
     table: Constants,
     forcing: Forcing,
-    touch: Touch,
-    spare: Spare,
+    contact_set: ContactSet,
+    workspace: Workspace,
     shake: bool,
     h: float,
     last: float,
-    ahead: float,
+    next_drift: float,
     steps: int,
     limit: float,
 ) -> tuple[int, int]:
-    """Take `steps` steps of h; return why it paused, and the whole steps taken.
+    """Take `steps` steps of h; return the reason it stopped, and the number of complete steps.
 
     A step is a drift and the kick after it; the last kick lasts `last`, holds the gaps for a drift
-    of length `ahead`, and leaves the velocities before it in scratch. The tally says where in a
-    step it begins, and where it paused, and which contact a code is about.
+    of length `next_drift`, and leaves the velocities before it in scratch. The tally says where in
+    a step it begins, where it paused, and which contact a code is about.
     """
-    v, p, sums, tally, scratch = state.v, state.p, spare.sums[0], spare.tally[0], spare.scratch
+    v, p, sums, tally, scratch = (
+        state.v,
+        state.p,
+        workspace.sums[0],
+        workspace.tally[0],
+        workspace.scratch,
+    )
     for k in range(steps):
         w, farther = h, h
         if k == steps - 1:
-            w, farther = last, ahead
+            w, farther = last, next_drift
         if tally.next_part == DRIFT:
             sums.time_before = sums.time
             if forcing.driven.shape[0] > 0:
-                lead_clamps(state, table.mat, forcing, spare, h)
-            code, tally.lost = advance(state, touch, spare, h)
+                set_clamp_velocities(state, table.mat, forcing, workspace, h)
+            code, tally.lost = drift_and_locate(state, contact_set, workspace, h)
             sums.time += h
             tally.next_part = KICK
             if code != INSIDE:
@@ -344,25 +369,25 @@ def march(
                 old_v, old_p, _ = earlier_of(scratch)
                 copy(v, old_v)
                 copy(p, old_p)
-            free_kick(state, table.mat, forcing, touch, spare, w)
+            free_kick(state, table.mat, forcing, contact_set, workspace, w)
             tally.next_part = ACCOUNT
-            if solve_contacts(state, table.mobility, touch, spare, shake, farther):
-                return PULLS, k
+            if solve_contacts(state, table.mobility, contact_set, workspace, shake, farther):
+                return TENSION, k
         if tally.next_part == ACCOUNT:
             tally.next_part = AFTER
-            if close_kick(state, table.mobility, forcing, touch, spare, w):
-                return CHANGED, k
+            if finish_kick(state, table.mobility, forcing, contact_set, workspace, w):
+                return MODE_CHANGE, k
         if forcing.driven.shape[0] > 0:
             f, t = forces_of(scratch)
             done = clamp_power(state.q, v, p, f, t, forcing.driven)
             sums.external -= 0.5 * w * done
             tally.last_kick = w
-        note_extremes(touch, v, forcing.driven, 1.0 / w, sums.time)
+        note_extremes(contact_set, v, forcing.driven, 1.0 / w, sums.time)
         tally.next_part = DRIFT
         if not math.isfinite(v[0, 1] + p[0, 1] + state.r[0, state.r.shape[1] // 2]):
             return NOT_FINITE, k + 1
         _, _, searched = earlier_of(scratch)
-        far = limit > 0.0 and moved(state.r, searched, limit)
+        far = limit > 0.0 and has_moved(state.r, searched, limit)
         if far or (limit > 0.0 and tally.lost == -2):
             return SEARCH, k + 1
     return DONE, steps

@@ -1,4 +1,4 @@
-"""What the impulses of half a step and of a whole one did: heat, modes and speeds of contacts.
+"""Energy accounting of contact impulses in a step: friction heat, modes and slip speeds.
 
 Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
 impact".
@@ -10,25 +10,25 @@ import math
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.gauss_seidel_kernels import Tally
 from stiction.rods.contact.kernels import (
     ROLL,
     SLIP,
     Contact,
-    Touch,
+    ContactSet,
     dot,
     put,
     slip_per,
     slip_velocity,
 )
-from stiction.rods.contact.rub_kernels import BEYOND
-from stiction.rods.contact.touch_kernels import Tally
+from stiction.rods.contact.local_coulomb_kernels import MAX_BOUND_RATIO
 
 
 @kernel
-def unchecked_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -> float:
-    """Return the slip along the last direction of slip if friction had not stopped at rest [m/s].
+def unstopped_slip_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -> float:
+    """Return the slip velocity along its last direction if friction had its full bound [m/s].
 
-    ux, uy, uz : what u is with the impulses in it
+    ux, uy, uz : slip velocity u, impulses included
     """
     n, impulse, d = k.normal, k.impulse, k.direction
     pn = -dot(impulse, n)
@@ -42,8 +42,8 @@ def unchecked_speed(k: Contact, bound: float, ux: float, uy: float, uz: float) -
 
 
 @kernel
-def beyond(k: Contact, mu: float) -> float:
-    """Return by how much the impulse of a whole step passes the bound of friction [N s]."""
+def bound_excess(k: Contact, mu: float) -> float:
+    """Return the tangential impulse of a whole step minus the bound of friction [N s]."""
     n, first, last = k.normal, k.first_impulse, k.impulse
     x, y, z = first[0] + last[0], first[1] + last[1], first[2] + last[2]
     pn = -(x * n[0] + y * n[1] + z * n[2])
@@ -52,10 +52,10 @@ def beyond(k: Contact, mu: float) -> float:
 
 
 @kernel
-def lets_go(k: Contact) -> bool:
-    """Return whether the second half of a step took back all that the first one pressed.
+def opens_over_step(k: Contact) -> bool:
+    """Return whether the two normal impulses of a step sum to zero: the contact opens.
 
-    The normal impulse of both goes into their sum.
+    Adds both to the accumulated normal impulse.
     """
     first, last = dot(k.first_impulse, k.normal), dot(k.impulse, k.normal)
     k.normal_impulse -= first + last
@@ -63,12 +63,16 @@ def lets_go(k: Contact) -> bool:
 
 
 @kernel
-def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> float:
-    """Add the heat of a half kick whose u before is `slip`; return the work that is left [J].
+def account_half_kick(
+    q: Matrix, contact_set: ContactSet, v: Matrix, p: Matrix, note: float
+) -> float:
+    """Add the friction heat of a half kick; return the work of all other impulses [J].
+
+    On entry `slip` holds u before the half kick.
 
     Leaves u after it in `slip`, and with `note` above 0 the impulse as that of the first half.
     """
-    contacts, rest = touch.contacts, 0.0
+    contacts, rest = contact_set.contacts, 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
@@ -79,16 +83,16 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
         un = mx * n[0] + my * n[1] + mz * n[2]
         pn = -dot(impulse, n)
         rest += pn * un
-        rub = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
+        heat = -(impulse[0] * mx + impulse[1] * my + impulse[2] * mz + pn * un)
         if k.mode == SLIP:
-            k.heat += rub
-            # a slip that is brought to rest just behind its end is pushed back
+            k.heat += heat
+            # just after stick, the impulse of the second half reverses part of the first
             if note > 0.0:
-                k.first_heat = rub
+                k.first_heat = heat
             else:
-                k.friction_work -= min(k.first_heat + rub, 0.0)
+                k.friction_work -= min(k.first_heat + heat, 0.0)
         else:
-            rest += rub
+            rest += heat
         put(k.slip, ux, uy, uz)
         if note > 0.0:
             put(k.first_impulse, impulse[0], impulse[1], impulse[2])
@@ -96,9 +100,9 @@ def book_half(q: Matrix, touch: Touch, v: Matrix, p: Matrix, note: float) -> flo
 
 
 @kernel
-def judge_end(touch: Touch, tally: Tally) -> None:
+def set_modes_at_step_end(contact_set: ContactSet, tally: Tally) -> None:
     """Give closed contacts their modes and speeds at the end of a step, u being `slip`."""
-    contacts = touch.contacts
+    contacts = contact_set.contacts
     for c in range(contacts.shape[0]):
         k = contacts[c]
         if k.mode < ROLL:
@@ -106,23 +110,23 @@ def judge_end(touch: Touch, tally: Tally) -> None:
         n, impulse, slip = k.normal, k.impulse, k.slip
         ux, uy, uz = slip[0], slip[1], slip[2]
         un = ux * n[0] + uy * n[1] + uz * n[2]
-        gone = lets_go(k) and k.may_open == 1
+        gone = opens_over_step(k) and k.may_open == 1
         k.parts = 1 if gone and un < 0.0 else 0
         tx, ty, tz = ux - un * n[0], uy - un * n[1], uz - un * n[2]
         speed = math.sqrt(tx * tx + ty * ty + tz * tz)
         if k.mode == ROLL:
             k.slip_speed = 0.0
             if gone:
-                # nothing pressed, and so nothing made it roll
+                # without a normal impulse there is no rolling constraint
                 continue
             if k.pending_mode == SLIP and k.friction < math.inf:
-                # held by no more than friction could, it slid: the step is cut before that
+                # the force exceeds the bound of friction: event localisation splits the step
                 k.mode, k.slip_speed = SLIP, speed
-                k.stick_excess = max((BEYOND - 1.0) * k.friction * k.normal_force, k.noise)
+                k.stick_excess = max((MAX_BOUND_RATIO - 1.0) * k.friction * k.normal_force, k.noise)
                 continue
             tally.rolling_slip = max(tally.rolling_slip, speed)
             if k.friction < math.inf:
-                k.excess_impulse += max(beyond(k, k.friction), 0.0)
+                k.excess_impulse += max(bound_excess(k, k.friction), 0.0)
             continue
         pn = -dot(impulse, n)
         bound = k.friction * max(pn, 0.0)
@@ -130,6 +134,6 @@ def judge_end(touch: Touch, tally: Tally) -> None:
         free = math.sqrt(rx * rx + ry * ry + rz * rz) < bound * (1.0 - 1e-12)
         k.slip_speed = speed
         if free or (bound == 0.0 and speed == 0.0):
-            k.slip_speed = min(unchecked_speed(k, bound, ux, uy, uz), 0.0)
+            k.slip_speed = min(unstopped_slip_speed(k, bound, ux, uy, uz), 0.0)
             k.mode = ROLL
             tally.rolling_slip = max(tally.rolling_slip, speed)

@@ -1,4 +1,4 @@
-"""Impulses of one impact, by the block Gauss-Seidel sweeps of `touch_kernels`.
+"""Impact law with restitution, solved by the block Gauss-Seidel sweeps of `gauss_seidel_kernels`.
 
 Source: formulas sheet of the rods paper, sections 4 and 6.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from stiction.numerics.arrays import Matrix
 from stiction.numerics.jit import kernel
+from stiction.rods.contact.gauss_seidel_kernels import SWEEPS, local_impulse
 from stiction.rods.contact.kernels import (
     ROLL,
     Contacts,
@@ -16,35 +17,34 @@ from stiction.rods.contact.kernels import (
     slip_per,
     slip_velocity,
 )
-from stiction.rods.contact.touch_kernels import SWEEPS, local_impulse
 
 
 @kernel
-def strike(
+def solve_impact(
     q: Matrix,
     contacts: Contacts,
     mobility: Matrix,
     v: Matrix,
     p: Matrix,
-    striking: int,
+    impacting: int,
     plastic: bool,
 ) -> float:
-    """Solve the impact of contact `striking` with all closed ones; return the energy lost [J]."""
+    """Solve the impact of contact `impacting` with all closed ones; return the energy lost [J]."""
     for c in range(contacts.shape[0]):
         k = contacts[c]
         put(k.impulse, 0.0, 0.0, 0.0)
-        if k.mode >= ROLL or c == striking:
+        if k.mode >= ROLL or c == impacting:
             response(q, k, mobility)
             k.slip[0], k.slip[1], k.slip[2] = slip_velocity(q, k, v, p)
     for sweep in range(SWEEPS):
         change, size = 0.0, 0.0
         for c in range(contacts.shape[0]):
             k = contacts[c]
-            if k.mode < ROLL and c != striking:
+            if k.mode < ROLL and c != impacting:
                 continue
             n, impulse, slip = k.normal, k.impulse, k.slip
             en, et = 0.0, 0.0
-            if c == striking and not plastic:
+            if c == impacting and not plastic:
                 en, et = k.restitution, k.tangential_restitution
             bx, by, bz = slip[0], slip[1], slip[2]
             bn = bx * n[0] + by * n[1] + bz * n[2]
@@ -65,7 +65,7 @@ def strike(
     lost = 0.0
     for c in range(contacts.shape[0]):
         k = contacts[c]
-        if k.mode >= ROLL or c == striking:
+        if k.mode >= ROLL or c == impacting:
             ux, uy, uz = slip_velocity(q, k, v, p)
             impulse, u = k.impulse, k.slip
             done = impulse[0] * (ux + u[0]) + impulse[1] * (uy + u[1]) + impulse[2] * (uz + u[2])

@@ -1,0 +1,486 @@
+"""Event localisation in velocity Verlet steps: find the root, split the step there, continue.
+
+Event functions: the gap (closing), the normal force (opening), the tangential force of rolling
+minus the bound of friction (onset of slip), the slip speed (stick). The step brackets the root, and
+the Illinois variant of regula falsi refines it.
+
+Source: formulas sheet of the rods paper, sections 4 and 6; docs/theory/rods, "Slip, opening,
+impact".
+"""
+
+from __future__ import annotations
+
+import math
+
+from stiction.numerics.arrays import Integers, Table
+from stiction.numerics.jit import kernel
+from stiction.rods.contact.gauss_seidel_kernels import drive_work, locate_all, measure
+from stiction.rods.contact.impact_law_kernels import solve_impact
+from stiction.rods.contact.kernels import (
+    INSIDE,
+    OPEN,
+    ROLL,
+    SLIP,
+    SLIP_PENDING,
+    SLIP_UNREPORTED,
+    Contact,
+    Contacts,
+    ContactSet,
+    dot,
+    put,
+    response,
+)
+from stiction.rods.contact.law_kernels import update_gaps
+from stiction.rods.leapfrog.impact_kernels import (
+    BOUNCE_STEPS,
+    BOUNCES,
+    CLOSES,
+    ENDS,
+    FALLS,
+    OPENS,
+    REACHED_END,
+    SIDES,
+    SLIPS,
+    STICKS,
+    Event,
+    add_event,
+    approach_speed,
+)
+from stiction.rods.leapfrog.stepper_kernels import (
+    CLOSING_TOLERANCE,
+    MODE_CHANGE,
+    PENETRATION,
+    Constants,
+    Forcing,
+    Workspace,
+    put_forces,
+)
+from stiction.rods.leapfrog.velocity_verlet_kernels import (
+    SavedStep,
+    copy_contacts,
+    copy_state,
+    find_contact_forces,
+    save_step_start,
+    saved_state,
+    take_step,
+)
+from stiction.rods.rod_kernels import State
+
+# fraction of a step by which the localised time may lie after the root
+OVERSHOOT = 0.01
+MAX_EVENTS, MAX_ITERATIONS = 64, 24
+# a gap below this fraction of the reach counts as closed
+CLOSED_GAP = 1e-13
+# a penetration above this fraction existed when the search created the contact
+FOUND_DEPTH = 1e-9
+# event functions of closing, opening, onset of slip and stick
+GAP, NORMAL_FORCE, FRICTION_EXCESS, SLIP_SPEED = range(4)
+
+
+@kernel
+def restore_step_start(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+) -> None:
+    """Restore the state at the start of the step, its forces and contact geometry."""
+    copy_state(saved_state(saved.rows), state)
+    copy_contacts(saved.contacts, contact_set.contacts)
+    workspace.sums[0] = saved.sums[0]
+    update_forces(state, table, forcing, contact_set, workspace)
+
+
+@kernel
+def update_forces(
+    state: State, table: Constants, forcing: Forcing, contact_set: ContactSet, workspace: Workspace
+) -> None:
+    """Recompute contact geometry and elastic forces of the present state."""
+    contacts = contact_set.contacts
+    locate_all(state.r, contacts)
+    update_gaps(contact_set)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL:
+            response(state.q, k, table.mobility)
+    put_forces(state, table.mat, forcing, workspace.scratch, workspace.sums[0].time)
+
+
+@kernel
+def secant_root(before: float, after: float) -> float:
+    """Return the root of the secant from `before` < 0 to `after` >= 0, as a fraction of it."""
+    if before >= 0.0:
+        return 0.0
+    return -before / (after - before) if after > before else 1.0
+
+
+@kernel
+def event_function_of(c: int, code: int, contact_set: ContactSet, saved: SavedStep) -> int:
+    """Return which event function of contact c has a root in the step; -1 for none."""
+    was, k = saved.contacts[c].mode, contact_set.contacts[c]
+    if code == PENETRATION:
+        deep = -CLOSING_TOLERANCE * k.reach - k.allowed_depth
+        return GAP if k.mode == OPEN and k.gap < deep and was == OPEN else -1
+    if was < ROLL or k.mode < ROLL:
+        return -1
+    if k.pending_mode == OPEN:
+        return NORMAL_FORCE
+    if k.pending_mode == was and not (was == SLIP and k.mode == ROLL):
+        return -1
+    return FRICTION_EXCESS if was == ROLL else SLIP_SPEED
+
+
+@kernel
+def event_value(kind: int, k: Contact) -> float:
+    """Return the event function: negative before the event, not negative after it."""
+    if kind == FRICTION_EXCESS:
+        return k.stick_excess
+    if kind == GAP:
+        return -k.gap
+    return -k.normal_force if kind == NORMAL_FORCE else -k.slip_speed
+
+
+@kernel
+def event_value_at_start(kind: int, c: int, contact_set: ContactSet, saved: SavedStep) -> float:
+    """Return `event_value` at the start of the step.
+
+    A contact that has just opened starts with a zero gap: bisection replaces the secant there.
+    """
+    begins, k = event_value(kind, saved.low[c]), contact_set.contacts[c]
+    just_opened = saved.contacts[c].allowed_depth > 0.0
+    if kind == GAP and just_opened and begins > -CLOSED_GAP * k.reach:
+        return -max(event_value(kind, k), CLOSED_GAP * k.reach)
+    return begins
+
+
+@kernel
+def first_root(code: int, contact_set: ContactSet, saved: SavedStep) -> tuple[float, int]:
+    """Return the fraction of the step at the first event, and its contact; (1, -1) for none.
+
+    saved.low holds contacts at the lower end of the bracket.
+    """
+    first, which = 1.0, -1
+    for c in range(contact_set.contacts.shape[0]):
+        kind = event_function_of(c, code, contact_set, saved)
+        if kind >= 0:
+            part = secant_root(
+                event_value_at_start(kind, c, contact_set, saved),
+                event_value(kind, contact_set.contacts[c]),
+            )
+            if part < first or which < 0:
+                first, which = part, c
+    return first, which
+
+
+@kernel
+def locate_event(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    full_step: float,
+    h: float,
+    code: int,
+) -> tuple[int, float, float]:
+    """Find where in a step of h, which came to `code`, the first contact changes.
+
+    Returns the code there, where the step is to end, and when the change was, from its start. It
+    leaves the state there, after the change, or a code of `locate_all`.
+    """
+    low, high, there, same = 0.0, h, True, False
+    copy_contacts(saved.contacts, saved.low)
+    part, which = first_root(code, contact_set, saved)
+    kind = event_function_of(which, code, contact_set, saved) if which >= 0 else GAP
+    before, after = 0.0, 0.0
+    if which >= 0:
+        before, after = (
+            event_value_at_start(kind, which, contact_set, saved),
+            event_value(kind, contact_set.contacts[which]),
+        )
+    when = part * h
+    for _ in range(MAX_ITERATIONS):
+        close = 2.0 * OVERSHOOT * h
+        if code == PENETRATION:
+            close = 1e-13 * h
+            if which >= 0 and after <= CLOSED_GAP * contact_set.contacts[which].reach:
+                break
+            out = which < 0 or saved.contacts[which].allowed_depth == 0.0
+            if not out and low == 0.0 and high <= OVERSHOOT * h:
+                # the penetration never opened
+                break
+        if which < 0 or high - when <= close or high - low <= close:
+            break
+        trial = when if code == PENETRATION else when + OVERSHOOT * h
+        trial = max(trial, low + 1e-9 * h)
+        restore_step_start(state, table, forcing, contact_set, workspace, saved)
+        now = take_step(state, table, forcing, contact_set, workspace, saved, full_step, trial, 0.0)
+        if now == INSIDE:
+            low, there = trial, False
+            copy_contacts(contact_set.contacts, saved.low)
+            before = min(event_value(kind, contact_set.contacts[which]), 0.0)
+            if code == PENETRATION and -before <= CLOSED_GAP * contact_set.contacts[which].reach:
+                # within the tolerance of a closed gap
+                return code, trial, trial
+            if same:
+                # Illinois rule: one end of the bracket stayed, so halve its function value
+                after *= 0.5
+            same = True
+        elif now in (PENETRATION, MODE_CHANGE):
+            code, high, there, same = now, trial, True, False
+            part, which = first_root(code, contact_set, saved)
+            if which >= 0:
+                kind = event_function_of(which, code, contact_set, saved)
+                before = event_value_at_start(kind, which, contact_set, saved)
+                after = event_value(kind, contact_set.contacts[which])
+        else:
+            return now, trial, trial
+        when = low + secant_root(before, after) * (high - low)
+    if not there:
+        restore_step_start(state, table, forcing, contact_set, workspace, saved)
+        code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, high, 0.0)
+    return code, high, when
+
+
+@kernel
+def apply_impacts(
+    state: State,
+    table: Constants,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    step: int,
+    events: Table[Event],
+    written: Integers,
+) -> bool:
+    """Apply the impact law to open contacts with zero gap; return whether any impact took place.
+
+    kept.contacts takes the modes before, in which a contact that closes rolls.
+    """
+    q, v, p, contacts, sums = state.q, state.v, state.p, contact_set.contacts, workspace.sums[0]
+    any_struck = False
+    copy_modes(contacts, saved.contacts)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode != OPEN or k.gap > CLOSING_TOLERANCE * k.reach:
+            continue
+        fast = approach_speed(q, k, v, p)
+        if fast <= 0.0:
+            continue
+        # the steps do not resolve so short a bounce: apply a plastic impact
+        plastic = k.restitution == 0.0 or step < k.bounces_from
+        sums.impact += solve_impact(q, contacts, table.mobility, v, p, c, plastic)
+        sums.external += drive_work(q, contacts, table.mobility, v, p)
+        k.bounces_from = step + BOUNCE_STEPS
+        kind, any_struck, before = BOUNCES, True, k.mode
+        if plastic:
+            k.mode, k.reported_end, kind = ROLL, k.at_end, CLOSES
+            saved.contacts[c].mode, k.parts = ROLL, 0
+            k.held_gap = k.gap if k.gap < -FOUND_DEPTH * k.reach else 0.0
+        add_event(events, written, sums.time, c, before, kind, k, fast, 0.0)
+        set_modes_after_impact(contact_set)
+    return any_struck
+
+
+@kernel
+def set_modes_after_impact(contact_set: ContactSet) -> None:
+    """Set the modes of closed contacts from the impulses of an impact."""
+    contacts = contact_set.contacts
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode < ROLL or k.friction == math.inf:
+            continue
+        n, impulse = k.normal, k.impulse
+        pn = -dot(impulse, n)
+        tx, ty, tz = impulse[0] + pn * n[0], impulse[1] + pn * n[1], impulse[2] + pn * n[2]
+        if pn > 0.0:
+            tangential = math.sqrt(tx * tx + ty * ty + tz * tz)
+            k.mode = SLIP if tangential >= k.friction * pn * (1.0 - 1e-9) else ROLL
+
+
+@kernel
+def measure_speed(state: State, contact_set: ContactSet) -> None:
+    """Find u and the speed of slip of closed contacts."""
+    contacts = contact_set.contacts
+    measure(state.q, contacts, state.v, state.p)
+    for c in range(contacts.shape[0]):
+        k = contacts[c]
+        if k.mode >= ROLL:
+            n, slip = k.normal, k.slip
+            un = dot(slip, n)
+            tx, ty, tz = slip[0] - un * n[0], slip[1] - un * n[1], slip[2] - un * n[2]
+            k.slip_speed = math.sqrt(tx * tx + ty * ty + tz * tz) if k.mode == SLIP else 0.0
+
+
+@kernel
+def commit_modes(
+    contacts: Contacts, was: Contacts, when: float, events: Table[Event], written: Integers
+) -> bool:
+    """Commit the modes implied by the forces, and record an event for each change.
+
+    A slip from rest is reported as soon as a step, whole or cut, has ended with it. Impulses that
+    leave no slip at the end of its first step make it none.
+    """
+    changed = False
+    rolls, slips = ROLL, SLIPS
+    for c in range(contacts.shape[0]):
+        k, old = contacts[c], was[c].mode
+        if k.mode == SLIP and k.slip_speed > 0.0 and k.unreported_slip == SLIP_PENDING:
+            k.unreported_slip = SLIP_UNREPORTED
+        if k.unreported_slip == SLIP_UNREPORTED:
+            add_event(events, written, k.onset_time, c, rolls, slips, k, k.onset_force, 0.0)
+            event = events[written[0] - 1]
+            event.after, event.place[0], event.place[1] = SLIP, k.onset_place[0], k.onset_place[1]
+            k.unreported_slip = 0
+        if k.mode >= ROLL:
+            k.mode = k.pending_mode
+        new = k.mode
+        if old >= ROLL and new != old:
+            changed = True
+            press, speed = max(k.normal_force, 0.0), max(k.slip_speed, 0.0)
+            kind = SLIPS if new == SLIP else OPENS
+            if new == ROLL:
+                kind = STICKS
+            elif kind == OPENS and k.reported_end >= REACHED_END:
+                kind = FALLS
+            if kind == SLIPS and speed == 0.0:
+                k.unreported_slip, k.onset_time, k.onset_force = SLIP_PENDING, when, press
+                k.onset_place[0], k.onset_place[1] = k.place[0], k.place[1]
+            else:
+                rolled = k.unreported_slip == SLIP_PENDING
+                k.unreported_slip = 0
+                if not rolled:
+                    add_event(events, written, when, c, old, kind, k, press, speed)
+                elif kind != STICKS:
+                    add_event(events, written, when, c, rolls, kind, k, press, speed)
+        reported, here = k.reported_end & 3, k.at_end
+        if new >= ROLL and here != reported:
+            kind = ENDS if here & ~reported else SIDES
+            k.reported_end = here + (REACHED_END if here > 0 else 0)
+            add_event(events, written, when, c, new, kind, k, 0.0, 0.0)
+    return changed
+
+
+@kernel
+def copy_modes(contacts: Contacts, to: Contacts) -> None:
+    """Copy the modes of all contacts."""
+    for c in range(contacts.shape[0]):
+        to[c].mode = contacts[c].mode
+
+
+@kernel
+def process_events(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    full_step: float,
+    h: float,
+    code: int,
+    step: int,
+    events: Table[Event],
+    written: Integers,
+) -> int:
+    """Cut a step of h that came to `code` wherever contacts change, and finish it.
+
+    Returns INSIDE or a code of `locate_all`.
+    """
+    left = h
+    for turns in range(MAX_EVENTS):
+        end, when = left, left
+        # locate one mode change per step in time, but every impact
+        if turns == 0 or (code == PENETRATION and turns < MAX_EVENTS - 1):
+            code, end, when = locate_event(
+                state, table, forcing, contact_set, workspace, saved, full_step, left, code
+            )
+        if code != PENETRATION and code != MODE_CHANGE:
+            return code
+        begin = saved.sums[0].time
+        if code == PENETRATION:
+            restore_step_start(state, table, forcing, contact_set, workspace, saved)
+            code = take_step(
+                state, table, forcing, contact_set, workspace, saved, full_step, end, 1.0
+            )
+            if code != INSIDE and code != MODE_CHANGE:
+                return code
+            commit_modes(contact_set.contacts, saved.contacts, begin + end, events, written)
+            if apply_impacts(state, table, contact_set, workspace, saved, step, events, written):
+                after_impact(
+                    state, table, forcing, contact_set, workspace, saved, step, events, written
+                )
+        else:
+            commit_modes(contact_set.contacts, saved.contacts, begin + when, events, written)
+        left -= end
+        if left <= 1e-9 * h:
+            return INSIDE
+        save_step_start(state, contact_set, workspace, saved)
+        code = take_step(state, table, forcing, contact_set, workspace, saved, full_step, left, 0.0)
+        if code == INSIDE:
+            return code
+    return INSIDE
+
+
+@kernel
+def after_impact(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    step: int,
+    events: Table[Event],
+    written: Integers,
+) -> None:
+    """Find the forces after an impact, and the modes that they leave.
+
+    What has just closed opens at the end of a step, not before it had one.
+    """
+    measure_speed(state, contact_set)
+    find_contact_forces(state, table, forcing, contact_set, workspace, saved)
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
+        fresh = k.mode >= ROLL and k.bounces_from == step + BOUNCE_STEPS
+        if fresh and k.pending_mode == OPEN:
+            k.pending_mode = k.mode
+    commit_modes(contact_set.contacts, saved.contacts, workspace.sums[0].time, events, written)
+
+
+@kernel
+def initialise_modes(
+    state: State,
+    table: Constants,
+    forcing: Forcing,
+    contact_set: ContactSet,
+    workspace: Workspace,
+    saved: SavedStep,
+    still: float,
+    events: Table[Event],
+    written: Integers,
+) -> None:
+    """Find forces and modes at the start of a run; slip slower than `still` is none."""
+    update_forces(state, table, forcing, contact_set, workspace)
+    copy_modes(contact_set.contacts, saved.contacts)
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
+        if k.mode >= ROLL and k.friction < math.inf:
+            k.mode = SLIP
+    measure_speed(state, contact_set)
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
+        if k.mode == SLIP and k.slip_speed <= still:
+            k.mode, k.slip_speed = ROLL, 0.0
+    find_contact_forces(state, table, forcing, contact_set, workspace, saved)
+    for c in range(contact_set.contacts.shape[0]):
+        k = contact_set.contacts[c]
+        idle = k.mode >= ROLL and k.normal_force <= k.noise
+        if idle and k.from_search == 1:
+            # surfaces that a search found touch without a force: open, and no event opens them
+            k.mode = saved.contacts[c].mode = OPEN
+            put(k.force, 0.0, 0.0, 0.0)
+    commit_modes(contact_set.contacts, saved.contacts, workspace.sums[0].time, events, written)
