@@ -108,7 +108,7 @@ def check_runs(block, runs, names):
     return sound, doubtful
 
 
-def check_sizes_and_orders(solve, columns):
+def check_divided(solve, columns):
     """Solve 64 members in blocks of 1, 2, 7 and 64, and shuffled: all give the same bits."""
     assert {len(column) for column in columns} == {64}
     whole, shuffled = solve(columns), np.random.default_rng(4).permutation(64)

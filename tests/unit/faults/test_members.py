@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import check_runs, check_sizes_and_orders, needs_compiler
+from block_cases import check_divided, check_runs, needs_compiler
 
 import stiction as st
 from stiction.core.ledger import COLUMNS
@@ -94,7 +94,7 @@ def test_blocks_of_any_size_and_order():
     columns = [rng.uniform(-0.2e9, 4e9, 64), rng.uniform(0.008, 0.02, 64)]
     paths = [("spring",), ("law", "a")]
     solve = blocks_of(SLIDER, Cycles(rtol=1e-6), request_of((0.0, 900.0)), paths, NAMES)
-    check_sizes_and_orders(solve, columns)
+    check_divided(solve, columns)
 
 
 @needs_compiler

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import check_runs, check_sizes_and_orders, needs_compiler
+from block_cases import check_divided, check_runs, needs_compiler
 
 import stiction as st
 from stiction.core.ledger import COLUMNS
@@ -81,7 +81,7 @@ def test_blocks_of_any_size_and_order():
     rng = np.random.default_rng(5)
     columns = [WHEEL.mu * rng.uniform(0.8, 1.2, 64), rng.uniform(0.1, 0.3, 64)]
     paths = [("mu",), ("x0", 0)]
-    check_sizes_and_orders(blocks_of(WHEEL, LOOSE, request_of((0.0, 5.0)), paths, NAMES), columns)
+    check_divided(blocks_of(WHEEL, LOOSE, request_of((0.0, 5.0)), paths, NAMES), columns)
 
 
 @needs_compiler

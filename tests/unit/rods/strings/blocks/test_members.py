@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from block_cases import check_runs, check_sizes_and_orders, needs_compiler
+from block_cases import check_divided, check_runs, needs_compiler
 
 import stiction as st
 from stiction.core.driver import saved_times
@@ -90,7 +90,7 @@ def test_blocks_of_any_size_and_order(path):
     # the strongest break down
     columns = [np.random.default_rng(3).uniform(0.1, 1.2, 64)]
     solve = blocks_of(FIXED, Characteristics(step=2e-2), request_of((0.0, 4.0)), [path], NAMES)
-    check_sizes_and_orders(solve, columns)
+    check_divided(solve, columns)
 
 
 @needs_compiler
