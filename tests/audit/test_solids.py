@@ -32,7 +32,7 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
-from stiction.solids.many.among import reach_of_law
+from stiction.solids.many.broad_phase import reach_of_law
 
 # what is reached past the public names, to damage it
 LOAD_STEPS = "stiction.solids.equilibria.load_steps"

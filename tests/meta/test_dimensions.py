@@ -23,8 +23,8 @@ GENERIC = (
 # what is of the plane by its nature, and why
 PLANE = {
     "src/stiction/solids/arrays.py": "pictures have pairs of points, places pairs of shares",
-    "src/stiction/solids/many/among.py": "pairs of bodies, and the two ends of boxes",
-    "src/stiction/solids/contact/cutting.py": "curves are cut at points, surfaces are not yet",
+    "src/stiction/solids/many/broad_phase.py": "pairs of bodies, and the two ends of boxes",
+    "src/stiction/solids/contact/segmentation.py": "curves are cut at points, surfaces are not yet",
     "src/stiction/solids/contact/mark_forms.py": "jumps have two sides, curves two coordinates",
     "src/stiction/solids/contact/segment_forms.py": "segments of curves have two ends",
     "src/stiction/solids/contact/segments.py": "segments of curves have two ends and two sides",

@@ -42,7 +42,7 @@ class Symmetry(Condition):
     normal : of the plane; need not have length one. None takes that of the boundary, which
         must be straight then
 
-    Verified by: tests/unit/solids/equilibria/test_constraining.py::test_symmetry_in_any_direction
+    Verified by: tests/unit/solids/equilibria/test_constraints.py::test_symmetry_in_any_direction
     """
 
     where: Annotated[Boundary, _STRAIGHT] = field(default_factory=Boundary)
@@ -64,7 +64,7 @@ class Tied(Condition):
     where : the boundary
     component : 0 for x, 1 for y
 
-    Verified by: tests/unit/solids/equilibria/test_constraining.py::test_a_tied_boundary
+    Verified by: tests/unit/solids/equilibria/test_constraints.py::test_a_tied_boundary
     """
 
     where: Annotated[Boundary, _TIED] = field(default_factory=Boundary)
@@ -102,7 +102,7 @@ class Linear(Condition):
     terms : displacements with their factors
     program : their sum over time [m]
 
-    Verified by: tests/unit/solids/equilibria/test_constraining.py::test_linear_constraints
+    Verified by: tests/unit/solids/equilibria/test_constraints.py::test_linear_constraints
 
     Examples
     --------

@@ -18,7 +18,7 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
-from stiction.solids.many.among import Among, Near
+from stiction.solids.many.broad_phase import Among, Near
 from stiction.solids.many.pairs import check_partners, written_out
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stiction.errors import Status
-from stiction.solids.equilibria.arcs import follow_path
+from stiction.solids.equilibria.arclength import follow_path
 from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.motion.march import Motion
 from stiction.solids.motion.problem import MovingProblem
+from stiction.solids.motion.stepper import Motion
 from stiction.solids.outcome.run import build_run
 
 if TYPE_CHECKING:

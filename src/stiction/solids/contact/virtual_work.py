@@ -40,10 +40,10 @@ from stiction.laws.interface_tractions import (
 )
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import along
-from stiction.solids.contact.cutting import Cut, CutPass
 from stiction.solids.contact.mark_forms import JumpForms
 from stiction.solids.contact.model import Found, History
 from stiction.solids.contact.segment_forms import Curves, Forms, Laws, Sums, sums
+from stiction.solids.contact.segmentation import Cut, CutPass
 from stiction.solids.contact.segments import Segments
 
 __all__ = ["MortarPass"]

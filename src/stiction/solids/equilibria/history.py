@@ -18,7 +18,7 @@ from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import forces_met
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import columns, covered, force_on, forces_between, lengths
-from stiction.solids.equilibria.works import (
+from stiction.solids.equilibria.work_integrals import (
     force_of,
     left_over,
     moment_on_circle,
@@ -26,7 +26,7 @@ from stiction.solids.equilibria.works import (
     unbalanced,
     works_of,
 )
-from stiction.solids.membranes.told import slack
+from stiction.solids.membranes.quantities import slack
 
 __all__ = [
     "PULLS",

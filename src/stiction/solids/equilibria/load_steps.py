@@ -30,8 +30,8 @@ from stiction.solids.equilibria.history import (
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Watch, find_snap
-from stiction.solids.many.joining import carried_over, joined, kept_pairs, met, told_before
-from stiction.solids.many.passing import THROUGH, Ways
+from stiction.solids.many.continuous_collision import THROUGH, Ways
+from stiction.solids.many.pair_activation import carried_over, joined, kept_pairs, met, told_before
 
 if TYPE_CHECKING:
     from stiction.core.run import Request

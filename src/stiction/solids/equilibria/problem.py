@@ -18,10 +18,10 @@ from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.parasitic import Excess
-from stiction.solids.equilibria.holding import Holding
-from stiction.solids.equilibria.works import LetGo, acting, let_go
-from stiction.solids.many.among import Strays
-from stiction.solids.many.passing import check_start
+from stiction.solids.equilibria.boundary_conditions import Holding
+from stiction.solids.equilibria.work_integrals import LetGo, acting, let_go
+from stiction.solids.many.broad_phase import Strays
+from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.shape_functions.hulls import least_of

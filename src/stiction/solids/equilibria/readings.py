@@ -11,10 +11,10 @@ from stiction.core.run import Quantity
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
-from stiction.solids.contact.cutting import Cut
 from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
 from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.segmentation import Cut
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths", "shrinkage"]

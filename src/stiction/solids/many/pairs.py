@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.many.among import Among, Near
+from stiction.solids.many.broad_phase import Among, Near
 from stiction.solids.mesh.model import Mesh
 
 __all__ = ["check_partners", "told_apart", "written_out"]
@@ -27,7 +27,7 @@ def written_out(
     ----------
     meshes : of the bodies; None for those that have no boundaries of the plane
 
-    Verified by: tests/unit/solids/many/test_among.py::test_pairs_as_if_named
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_pairs_as_if_named
     """
     named = [c for c in contacts if isinstance(c, Contact)]
     watched = []
@@ -51,7 +51,7 @@ def written_out(
 def told_apart(contact: Contact, number: int) -> str:
     """Return a contact in words, by its number from 1 and its sides.
 
-    Verified by: tests/unit/solids/many/test_among.py::test_a_run_as_if_named
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_a_run_as_if_named
     """
     own, partner = contact.boundary, contact.partner
     if isinstance(partner, Boundary):

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from stiction.solids.equilibria.history import Energies, contact_energies
 from stiction.solids.equilibria.problem import State, Trial
-from stiction.solids.equilibria.works import conservative, unbalanced, works_of
+from stiction.solids.equilibria.work_integrals import conservative, unbalanced, works_of
 from stiction.solids.motion.problem import MovingProblem, Step
 
 __all__ = ["Moved", "balance", "kick_energies"]

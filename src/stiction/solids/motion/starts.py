@@ -24,12 +24,12 @@ from stiction.solids.conditions import bodies_named
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.loads import Spring
-from stiction.solids.many.passing import THROUGH
+from stiction.solids.many.continuous_collision import THROUGH
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import State, Trial
-    from stiction.solids.motion.march import Motion
     from stiction.solids.motion.problem import MovingProblem
+    from stiction.solids.motion.stepper import Motion
 
 __all__ = ["find_start"]
 

@@ -24,10 +24,10 @@ from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.loads import Pressure, Traction
 from stiction.solids.many.pairs import told_apart
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.membranes.told import CURVES as SPACE_CURVES
-from stiction.solids.membranes.told import extents, tension_check, units_of
-from stiction.solids.membranes.told import quantities as quantities_in_space
-from stiction.solids.membranes.told import resolution as of_membranes
+from stiction.solids.membranes.quantities import CURVES as SPACE_CURVES
+from stiction.solids.membranes.quantities import extents, tension_check, units_of
+from stiction.solids.membranes.quantities import quantities as quantities_in_space
+from stiction.solids.membranes.quantities import resolution as of_membranes
 from stiction.solids.model import Body
 from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
 from stiction.solids.outcome.pictures import pictures

@@ -8,12 +8,12 @@ from solid_cases import curve, evaluate, jacobian
 
 from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.cutting import joined
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import Contact, Found
 from stiction.solids.contact.partners import Boundary
+from stiction.solids.contact.segmentation import joined
 from stiction.solids.contact.virtual_work import MortarPass
-from stiction.solids.equilibria.works import Rule
+from stiction.solids.equilibria.work_integrals import Rule
 
 
 def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=30.0, each=3):

@@ -11,7 +11,7 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1N2
 from stiction.solids.equilibria import load_steps
-from stiction.solids.equilibria.works import Rule
+from stiction.solids.equilibria.work_integrals import Rule
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Body, Readings, Solid

@@ -18,8 +18,8 @@ from stiction.solids import (
     Program,
     rectangle,
 )
-from stiction.solids.motion.march import Motion
 from stiction.solids.motion.problem import MovingProblem
+from stiction.solids.motion.stepper import Motion
 
 
 def bar(cells=8, **more):

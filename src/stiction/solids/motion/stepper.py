@@ -14,7 +14,7 @@ from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
 from stiction.solids.equilibria.stability import unstable
-from stiction.solids.many.passing import THROUGH
+from stiction.solids.many.continuous_collision import THROUGH
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.motion.starts import find_start

@@ -25,7 +25,7 @@ from stiction.solids import (
 from stiction.solids.conditions import Rigid
 from stiction.solids.equilibria.history import energies_at
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.joining import carried_over, joined
+from stiction.solids.many.pair_activation import carried_over, joined
 from stiction.solids.model import Readings
 
 LAW = LennardJones.from_strength(0.01, 5e-4, adhesive=False)

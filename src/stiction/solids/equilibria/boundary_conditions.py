@@ -24,7 +24,7 @@ from stiction.solids.constraints import Linear, Symmetry, Tied
 from stiction.solids.contact.partners import Boundary, RigidCircle
 from stiction.solids.elements.faces import Faces, faces_of
 from stiction.solids.equilibria import boundary_loads as on
-from stiction.solids.equilibria.constraining import Row, Taken, eliminate, free_sum
+from stiction.solids.equilibria.multi_point_constraints import Row, Taken, eliminate, free_sum
 from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
 from stiction.solids.loads import Pressure, Spring, Traction, Turned
 from stiction.solids.membranes.model import Membrane

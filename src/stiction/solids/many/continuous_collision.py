@@ -18,7 +18,7 @@ from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidSphere
 from stiction.solids.contact.sweeps import dot, lengths
 from stiction.solids.dimensions import crossed
-from stiction.solids.many.among import boxes_of, near_boxes
+from stiction.solids.many.broad_phase import boxes_of, near_boxes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.space.model import SweptBody
 
@@ -95,7 +95,7 @@ class Ways:
         ----------
         before, after : (nodes, d) unknowns at both ends [m]
 
-        Verified by: tests/unit/solids/many/test_passing.py::test_bodies_that_pass_are_seen
+        Verified by: tests/unit/solids/many/test_collision.py::test_bodies_that_pass_are_seen
         """
         if not self._sides:
             return False
@@ -150,7 +150,7 @@ def thickness(places: Floats, volume: float) -> float:
     places : (n, d) of its nodes [m]
     volume : in the plane per unit thickness [m^d]
 
-    Verified by: tests/unit/solids/many/test_passing.py::test_how_thick_bodies_are
+    Verified by: tests/unit/solids/many/test_collision.py::test_how_thick_bodies_are
     """
     away = places - places.mean(axis=0)
     axes = np.linalg.svd(away, full_matrices=False)[2]

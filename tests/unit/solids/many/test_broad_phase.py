@@ -30,7 +30,7 @@ from stiction.solids import (
 )
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import force_on
-from stiction.solids.many.among import near_boxes, reach_of_law
+from stiction.solids.many.broad_phase import near_boxes, reach_of_law
 
 LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
 TEN = (4, 3, 2, 1)

@@ -32,7 +32,7 @@ from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import SIGNS, Ways
-from stiction.solids.membranes.told import extents
+from stiction.solids.membranes.quantities import extents
 
 if TYPE_CHECKING:
     from stiction.core.run import Request

@@ -24,7 +24,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.passing import Ways, thickness
+from stiction.solids.many.continuous_collision import Ways, thickness
 
 LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
 # places count, not displacements

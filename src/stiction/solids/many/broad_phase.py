@@ -86,8 +86,8 @@ class Among(Declared):
     -----
     Finding the pairs takes a sort along one axis and a look at those that overlap there.
 
-    Verified by: tests/unit/solids/many/test_among.py::test_pairs_as_if_named,
-    tests/unit/solids/many/test_joining.py::test_pairs_found_on_the_way
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_pairs_as_if_named,
+    tests/unit/solids/many/test_pair_activation.py::test_pairs_found_on_the_way
 
     Examples
     --------
@@ -233,7 +233,7 @@ def _refuse_body(boundary: Boundary, other: str) -> None:
 def reach_of_law(law: Adhesion) -> float:
     """Return the gap at which the traction of a law has fallen to 1e-4 of its largest [m].
 
-    Verified by: tests/unit/solids/many/test_among.py::test_how_far_a_law_reaches
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_how_far_a_law_reaches
     """
     faint = _FAINT * law.max_tension
 
@@ -261,7 +261,7 @@ def boxes_of(places: Sequence[Floats]) -> Floats:
 def near_boxes(boxes: Floats, reach: float) -> Ints:
     """Return the pairs (k, 2), i < j, of boxes whose distance along each axis is at most `reach`.
 
-    Verified by: tests/unit/solids/many/test_among.py::test_boxes_against_all_pairs
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_boxes_against_all_pairs
     """
     # along the axis on which they lie farthest apart, few overlap
     middle = boxes.mean(axis=1)

@@ -86,7 +86,7 @@ def eliminate(
     ------
     ModelError : for rows that contradict each other or what is prescribed.
 
-    Verified by: tests/unit/solids/equilibria/test_constraining.py::test_against_a_dense_solution
+    Verified by: tests/unit/solids/equilibria/test_constraints.py::test_against_a_dense_solution
     """
     reduced: dict[int, _Reduced] = {}
     taken = []
