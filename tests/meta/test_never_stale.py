@@ -58,7 +58,7 @@ def copy(tmp_path):
     return tree
 
 
-@pytest.mark.parametrize("options", ["", "(apart=True)"])
+@pytest.mark.parametrize("options", ["", "(separate=True)"])
 def test_an_edit_two_files_below_is_seen_at_the_next_run(copy, tmp_path, options):
     kept = tmp_path / "kept"
     middle = tmp_path / "middle.py"

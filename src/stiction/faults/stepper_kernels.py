@@ -447,7 +447,7 @@ def advance(m: March) -> int:
     return _save_next(m)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def march_dense(m: March, stiffness: Floats) -> int:
     """March with a dense stiffness (n, n) [Pa/m] until there is something to tell."""
     code = advance(m)

@@ -48,7 +48,7 @@ class Kernel:
     py_func : the function as it is written, which is what Numba compiles
     plain : what runs without a compiler; the same, unless another body was given
     views : whether Python always runs the plain one
-    apart : whether those that call it jump to one machine code
+    separate : whether those that call it jump to one machine code
     options : more for ``numba.njit``
 
     Verified by: tests/unit/numerics/test_jit.py::test_both_modes_give_the_same
@@ -59,12 +59,12 @@ class Kernel:
         function: Callable[..., Any],
         plain: Callable[..., Any] | None,
         views: bool = False,
-        apart: bool = False,
+        separate: bool = False,
         **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.plain = function, plain or function
-        self.views, self.apart, self.options = views, apart, options
+        self.views, self.separate, self.options = views, separate, options
         self._run: Callable[..., Any] = self._first
         KERNELS.append(self)
         self.set_mode(_now)
@@ -129,9 +129,9 @@ def kernel(
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
     allocates: bool = False,
-    within: bool = False,
+    inline: bool = False,
     views: bool = False,
-    apart: bool = False,
+    separate: bool = False,
 ) -> Callable[[F], F]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -140,9 +140,9 @@ def kernel(
     plain: Callable[..., Any] | None = None,
     nogil: bool = False,
     allocates: bool = False,
-    within: bool = False,
+    inline: bool = False,
     views: bool = False,
-    apart: bool = False,
+    separate: bool = False,
 ) -> Any:
     """Return `function` as a kernel, compiled by Numba at its first call and cached on disk.
 
@@ -153,21 +153,21 @@ def kernel(
     allocates : whether it makes arrays, returns one, or draws at random. Such a kernel counts
         references to all its arrays, which can take longer than its work; any other one borrows
         what its caller holds
-    within : whether its code is put into every kernel that calls it: for a few lines in a loop
+    inline : whether its code is put into every kernel that calls it: for a few lines in a loop
         that take less time than a call
     views : whether it returns parts of the arrays it is given, for kernels that borrow. Its code
         is put into these; Python runs it as it is written
-    apart : whether it is made into machine code once and all that call it jump there: for what
+    separate : whether it is made into machine code once and all that call it jump there: for what
         several kernels reach and takes long to compile
     """
     options = {"_nrt": allocates}
     if nogil:
         options["nogil"] = True
-    if within or views:
+    if inline or views:
         options["forceinline"] = True
     if function is None:
-        return lambda inner: Kernel(inner, plain, views, apart, **options)
-    return Kernel(function, plain, views, apart, **options)
+        return lambda inner: Kernel(inner, plain, views, separate, **options)
+    return Kernel(function, plain, views, separate, **options)
 
 
 def native(name: str) -> Callable[[G], G]:

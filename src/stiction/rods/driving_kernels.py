@@ -199,7 +199,7 @@ def _internal_damping(
     t[:, :-2] += m
 
 
-@kernel(plain=_internal_damping, apart=True)
+@kernel(plain=_internal_damping, separate=True)
 def internal_damping(
     r: Matrix, q: Matrix, v: Matrix, p: Matrix, mat: Floats, retard: Vector, f: Matrix, t: Matrix
 ) -> None:

@@ -137,7 +137,7 @@ def _elastic(r: Floats, q: Floats, mat: Floats, n: Floats, m: Floats, f: Floats,
     t[:, :-1] += m[:, 1:] - m[:, :-1]
 
 
-@kernel(plain=_elastic, apart=True)
+@kernel(plain=_elastic, separate=True)
 def elastic(r: Matrix, q: Matrix, mat: Floats, n: Matrix, m: Matrix, f: Matrix, t: Matrix) -> None:
     """Put elastic forces into f [N] and torques in space into t [N m]; n, m are scratch."""
     rod = material_of(mat)
@@ -467,7 +467,7 @@ def _drift(r: Floats, q: Floats, v: Floats, p: Floats, h: float) -> None:
     q *= 1.5 - 0.5 * (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
 
 
-@kernel(plain=_drift, apart=True)
+@kernel(plain=_drift, separate=True)
 def drift(r: Matrix, q: Matrix, v: Matrix, p: Matrix, h: float) -> None:
     """Move all nodes straight and all elements as free axisymmetric rotors, exactly, for h."""
     size = r.shape[1]

@@ -116,7 +116,7 @@ def normal_surface(x_at: Any, s_at: Any, p_at: Any, out_at: Any) -> None:
 # and kinetic friction forces, masses and stiffnesses, and the coupling
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _both_frictions(s: Vector, slip1: float, slip2: float, p: Vector) -> tuple[float, float]:
     """Return the friction forces on both blocks."""
     v_scale, static1, static2, kinetic1, kinetic2 = p[1], p[2], p[3], p[4], p[5]

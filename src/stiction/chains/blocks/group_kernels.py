@@ -227,7 +227,7 @@ def clear_member(group: Group, j: int) -> None:
 # ---- all members at once
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def pull_group(p: Problem, group: Group, t: float) -> None:
     """Write the load at time t, the end of a step, and what the step sees of it."""
     chain = group.chains[0]
@@ -242,7 +242,7 @@ def pull_group(p: Problem, group: Group, t: float) -> None:
         chain.pull[j] = p.theta * chain.new_load[j] + (1.0 - p.theta) * chain.load[j]
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def solve_group(p: Problem, group: Group, t: float) -> int:
     """Solve for the slip with the modes as they are; return for how many members they do not fit.
 
@@ -291,7 +291,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
     return bad
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def move_group(p: Problem, group: Group) -> None:
     """Move all masses by their slip and enter the step into the ledgers.
 
@@ -315,7 +315,7 @@ def move_group(p: Problem, group: Group) -> None:
     close_books(p, chain)
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
     """Move a mass of every member, and add it to the sums of the step."""
     h = p.h
@@ -340,7 +340,7 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
             chain.plate_spread[j] += stiff * w * w
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def close_books(p: Problem, chain: ChainColumns) -> None:
     """Enter the sums of the step into the ledger of every member."""
     h = p.h

@@ -135,7 +135,7 @@ def advance_fitted(
     return PAUSE
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def _begin(
     p: Problem, state: State, saved: Saved, events: Events, t_end: float, room: int
 ) -> tuple[int, float, float]:
@@ -161,7 +161,7 @@ def _begin(
     return PAUSE, limit, reach
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def _finish(
     p: Problem,
     state: State,

@@ -142,7 +142,7 @@ def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties:
     return found
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) -> bool:
     """Decide all ties; return whether a mass was let go.
 

@@ -119,7 +119,7 @@ def let_part(
     return said == _FITS, left
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def ahead(
     n: int,
     f: Floats,
@@ -214,7 +214,7 @@ def back(
     return good, count, size
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def agrees(
     system: System, trial: Trial, modes: Modes, i: int, before: float, w: float, after: float
 ) -> bool:

@@ -76,7 +76,7 @@ def quiet_steps(
     return made
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
     """Solve backward; return whether every mode fits the slip and lasts to the end of the step."""
     system, motion, trial, modes = system_of(f), motion_of(f), trial_of(f), modes_of(m)
@@ -97,7 +97,7 @@ def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
     return good & (size < LARGEST)
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Sums:
     """Move all masses and return their sums for the ledger, as `move_kernels.move` does.
 

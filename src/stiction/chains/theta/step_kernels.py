@@ -92,7 +92,7 @@ def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
         law_value(p.event_address, event, p.law_start + i * p.law_step)
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def time_after(p: Problem, step: int) -> float:
     """Return the time at which step number `step` (from 0) ends."""
     return p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
@@ -191,7 +191,7 @@ def commit(
     )
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def close_books(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -> None:
     """Enter the sums of all masses into the ledger, with those of the last link and the plate."""
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
@@ -290,7 +290,7 @@ def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
     return stored, spread, p.h * p.plate_speed * work
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def balance(
     now: Progress,
     t: float,
@@ -318,7 +318,7 @@ def balance(
         now.worst_time = t
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def added(old: float, low: float, value: float) -> tuple[float, float]:
     """Return a sum with `value` added, and what that loses; `low` is what the last one lost."""
     value -= low

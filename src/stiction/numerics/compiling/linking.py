@@ -38,9 +38,9 @@ from stiction.numerics.compiling.digest import digest_of, plain_function, text_o
 
 __all__ = [
     "C_FUNCTIONS",
-    "ApartLibrary",
     "InnerLibrary",
     "OuterLibrary",
+    "SeparateLibrary",
     "c_function",
     "inner",
     "outer",
@@ -81,7 +81,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
-        self.callees: list[InnerLibrary | ApartLibrary] = []
+        self.callees: list[InnerLibrary | SeparateLibrary] = []
         self.origin: tuple[str, str, Any] | None = None
         self._own: Any = None
         self._silent = _Silent(generator)
@@ -95,7 +95,7 @@ class InnerLibrary(codegen.JITCodeLibrary):
         """Link what is not an inner kernel; neither optimise nor emit."""
         self._raise_if_finalized()
         for library in dict.fromkeys(self._linking_libraries):
-            if isinstance(library, InnerLibrary | ApartLibrary):
+            if isinstance(library, InnerLibrary | SeparateLibrary):
                 self.callees.append(library)
             else:
                 self._final_module.link_in(library._get_module_for_linking(), preserve=True)
@@ -114,10 +114,10 @@ class InnerLibrary(codegen.JITCodeLibrary):
             self._own = _shared(self._final_module.clone())
         return self._own
 
-    def reached(self) -> list[InnerLibrary | ApartLibrary]:
+    def reached(self) -> list[InnerLibrary | SeparateLibrary]:
         """Return this library and all below it, each once; of what is apart nothing below."""
-        found: dict[InnerLibrary | ApartLibrary, None] = {}
-        waiting: list[InnerLibrary | ApartLibrary] = [self]
+        found: dict[InnerLibrary | SeparateLibrary, None] = {}
+        waiting: list[InnerLibrary | SeparateLibrary] = [self]
         while waiting:
             library = waiting.pop()
             if library not in found:
@@ -177,7 +177,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
 
     def __init__(self, generator: Any, name: str) -> None:
         super().__init__(generator, name)
-        self.callees: list[ApartLibrary] = []
+        self.callees: list[SeparateLibrary] = []
         # functions that were in no other library
         self._own_names: list[str] = []
 
@@ -185,13 +185,13 @@ class OuterLibrary(codegen.JITCodeLibrary):
         """Link every library once, optimise the whole, and make machine code of it."""
         self._raise_if_finalized()
         modules: dict[Any, Callable[[], Any]] = {}
-        apart: dict[ApartLibrary, None] = {}
+        apart: dict[SeparateLibrary, None] = {}
         for library in self._linking_libraries:
             below: list[Any] = [library]
             if isinstance(library, InnerLibrary):
                 below = [*library.reached()]
             for one in below:
-                if isinstance(one, ApartLibrary):
+                if isinstance(one, SeparateLibrary):
                     apart[one] = None
                 elif isinstance(one, InnerLibrary):
                     modules[one] = one.own
@@ -235,7 +235,7 @@ class OuterLibrary(codegen.JITCodeLibrary):
         return self
 
 
-class ApartLibrary(OuterLibrary):
+class SeparateLibrary(OuterLibrary):
     """The machine code of a kernel that others jump to, with what it calls that is not apart.
 
     Attributes
@@ -268,7 +268,7 @@ class ApartLibrary(OuterLibrary):
         return *super().serialize_using_object_code(), self._own_names
 
     @classmethod
-    def loaded(cls, generator: Any, state: Any) -> ApartLibrary:
+    def loaded(cls, generator: Any, state: Any) -> SeparateLibrary:
         """Return what `serialize_using_object_code` kept."""
         *whole, names = state
         self = super().loaded(generator, whole)
@@ -360,21 +360,21 @@ class _OuterPipeline(_Pipeline):
     library_class = OuterLibrary
 
 
-class _ApartPipeline(_Pipeline):
-    library_class = ApartLibrary
+class _SeparatePipeline(_Pipeline):
+    library_class = SeparateLibrary
 
 
-_PIPELINES = {one.library_class: one for one in (_InnerPipeline, _OuterPipeline, _ApartPipeline)}
+_PIPELINES = {one.library_class: one for one in (_InnerPipeline, _OuterPipeline, _SeparatePipeline)}
 
 
 def inner(kernel: Any) -> Any:
     """Return the dispatcher of a kernel for calls by other kernels."""
-    return _dispatcher(kernel, ApartLibrary if kernel.apart else InnerLibrary)
+    return _dispatcher(kernel, SeparateLibrary if kernel.separate else InnerLibrary)
 
 
 def outer(kernel: Any) -> Any:
     """Return the dispatcher of a kernel for calls from Python."""
-    return _dispatcher(kernel, ApartLibrary if kernel.apart else OuterLibrary)
+    return _dispatcher(kernel, SeparateLibrary if kernel.separate else OuterLibrary)
 
 
 @functools.cache
@@ -388,7 +388,7 @@ def _dispatcher(kernel: Any, library: Any) -> Any:
     made._cache = KernelCache(kernel.py_func, str(sorted(options.items())), library)
     if library is not OuterLibrary:
         made.get_call_template = functools.partial(_call_template, made)
-    if kernel.apart:
+    if kernel.separate:
         made.compile = functools.partial(_compile_in_turn, made)
     return made
 

@@ -300,7 +300,7 @@ def drive_work(q: Matrix, contacts: Contacts, mobility: Matrix, v: Matrix, p: Ma
     return work
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def locate_all(r: Matrix, contacts: Contacts) -> tuple[int, int]:
     """Locate every contact; return (code, contact).
 

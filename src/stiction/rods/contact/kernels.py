@@ -221,7 +221,7 @@ def at_end(s: float, count: int, outward: float, parallel: bool) -> bool:
     return s >= count and (parallel or outward >= 0.0)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def locate(r: Matrix, k: Contact) -> int:
     """Project the contact on the closest points of the axes; return INSIDE, OUTSIDE or SINGULAR.
 

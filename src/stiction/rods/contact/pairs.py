@@ -243,7 +243,7 @@ def near_groups(groups: Ints, spheres: Spheres) -> tuple[Ints, int, int]:
     return found, count, tests
 
 
-@kernel(allocates=True, apart=True)
+@kernel(allocates=True, separate=True)
 def near_pieces(
     pieces: Pieces, spheres: Spheres, groups: Ints, around: Spheres, self_separation: Ints
 ) -> tuple[Ints, int, int]:

@@ -176,7 +176,7 @@ def drift_and_locate(
     return code, lost
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def put_forces(state: State, mat: Floats, forcing: Forcing, scratch: Floats, now: float) -> None:
     """Put elastic forces and loads into scratch, loads alone too."""
     f, t = forces_of(scratch)

@@ -373,7 +373,7 @@ def measure_before_kick(
     hold_slides(state.v, driven)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def find_contact_forces(
     state: State,
     table: Constants,
@@ -455,7 +455,7 @@ def is_penetrating(state: State, contact_set: ContactSet) -> bool:
     return False
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def take_step(
     state: State,
     table: Constants,

@@ -54,7 +54,7 @@ _FINEST = 1.0 / 256.0
 _LOCATED = 1e-11
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     """Return outgoing wave f at x."""
     first, last = wave.first, wave.last
@@ -69,7 +69,7 @@ def _wave(f: int, x: float, cubics: Table[Cubic], wave: Wave) -> float:
     return cubic.c0 + d * (cubic.c1 + d * (cubic.c2 + d * cubic.c3))
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _place(m: int, t: float, s: float, string: String) -> float:
     """Return where incoming wave m is read at time t."""
     c, length = string.speed, string.length
@@ -77,7 +77,7 @@ def _place(m: int, t: float, s: float, string: String) -> float:
     return t + (s if m % 2 else -s) / c - turn / c
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _velocity(
     wu: float, wv: float, V: float, par: Parameters, u: String, v: String
 ) -> tuple[float, bool]:
@@ -103,7 +103,7 @@ def _velocity(
     return V, settled and abs(a * V) < c1 and abs(b * V) < c2
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def look(
     t: float,
     s1: float,
@@ -139,7 +139,7 @@ def look(
     return REACHED if good else OUTRUN
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _trial(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     """Fill the end of a step of length h, by the classical Runge-Kutta method."""
     start, trial = step.moments[0], step.moments[4]
@@ -158,7 +158,7 @@ def _trial(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     return look(t + h, s1, s2, k, par, pair, step.moments[3], step.incoming[3])
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _inside(h: float, par: Parameters, pair: Pair, step: Step) -> int:
     """Fill the thirds of a step; the path is a cubic through both ends."""
     start, end = step.moments[0], step.moments[3]
@@ -420,7 +420,7 @@ def _length(target: float, par: Parameters, pair: Pair, contact: Contact, longes
     return (contact.time + h) - contact.time
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def march(
     targets: Vector,
     samples: Table[Contact],

@@ -31,7 +31,7 @@ def _no_guide(pair: Pair, guide: Ints) -> None:
     """Do nothing: NumPy's own search takes none."""
 
 
-@kernel(plain=_no_guide, apart=True)
+@kernel(plain=_no_guide, separate=True)
 def guide_waves(pair: Pair, guide: Ints) -> None:
     """Fill, for each wave, even slots with the cubic where they begin; the wave says which slot."""
     slots = guide.shape[1]
@@ -173,7 +173,7 @@ def _areas(which: Ints, where: Matrix, found: Ints, cubics: Table[Cubic], out: M
             out[e, k] = at.area + part_of_area(where[e, k] - at.knot, at.c0, at.c1, at.c2, at.c3)
 
 
-@kernel(allocates=True, apart=True)
+@kernel(allocates=True, separate=True)
 def fields(
     i: int,
     x: Floats,
@@ -241,7 +241,7 @@ def _energy(i: int, t: float, s: float, pair: Pair, guide: Ints) -> float:
     return 0.25 * c * total
 
 
-@kernel(allocates=True, apart=True)
+@kernel(allocates=True, separate=True)
 def powers(
     times: Floats,
     contacts: Floats,

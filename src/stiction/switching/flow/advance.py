@@ -69,7 +69,7 @@ _ZERO = 64.0
 NO_EVENT, TOO_LONG = -2, -3
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def advance(
     w: Workspace,
     functions: EventFunctions,
@@ -190,7 +190,7 @@ def _begin(w: Workspace, functions: EventFunctions) -> bool:
     return True
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Records, h: float) -> int:
     """Look for events in the step of length h and act on the first.
 
@@ -219,7 +219,7 @@ def _act(w: Workspace, functions: EventFunctions, table: Matrix, records: Record
     return at_event(w, functions, table, records, found.which, found.root, h)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def after_step(
     w: Workspace,
     functions: EventFunctions,
@@ -292,7 +292,7 @@ def _why_stalled(w: Workspace, error: float) -> int:
     return NOT_FINITE if error == math.inf or size > 1e10 else STALLED
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def _arm(w: Workspace, functions: EventFunctions) -> None:
     """Set the rounding level of each event function; what starts at zero is divided out.
 

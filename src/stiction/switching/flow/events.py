@@ -149,7 +149,7 @@ def grazing_at(w: Workspace, i: int, root: float, h: float) -> int:
     return GRAZING
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def at_event(
     w: Workspace,
     functions: EventFunctions,
@@ -337,7 +337,7 @@ def _at_surface(w: Workspace, functions: EventFunctions, records: Records, i: in
     return land(w, functions, records, i)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def land(w: Workspace, functions: EventFunctions, records: Records, i: int) -> int:
     """Act on the arrival at surface i alone, to which the state has been put."""
     now, a = w.progress[0], w.rows

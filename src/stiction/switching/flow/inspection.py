@@ -35,7 +35,7 @@ class Inspection(Struct):
     multiplier_row: int
 
 
-@kernel(allocates=True, apart=True)
+@kernel(allocates=True, separate=True)
 def inspect_states(
     surface: int,
     gradient: int,
@@ -103,7 +103,7 @@ def _rise(surface: int, p: Vector, scale: Vector, x: Vector, i: int, values: Vec
     return most
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def period_of(events: Table[Event], states: Matrix, count: int, cycle: Vector) -> float:
     """Return the time between the last event and the last one like it at the same state, or NaN.
 

@@ -50,7 +50,7 @@ def reach_of(w: Workspace, i: int, normal: int) -> float:
     return reach
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def survey(w: Workspace, functions: EventFunctions) -> bool:
     """Look at the state in row Y; return whether the h and the fields there are finite.
 
@@ -83,7 +83,7 @@ def fold_gap(w: Workspace, i: int) -> float:
     return max(abs(up), abs(down)) / speed if speed > 0.0 else 0.0
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def put(w: Workspace, functions: EventFunctions, t: float) -> None:
     """Begin at the state in row Y with the signs in row SIDES, as if it all started there."""
     now, a = w.progress[0], w.rows

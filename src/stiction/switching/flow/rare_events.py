@@ -163,7 +163,7 @@ def _slides(w: Workspace) -> bool:
     return slides
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def at_grazing(w: Workspace, functions: EventFunctions, table: Matrix, records: Records) -> int:
     """Classify a grazing of a surface: a visible fold that the state reaches or nearly reaches.
 
@@ -229,7 +229,7 @@ def _stand(
     begin_mode(w)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def at_line(w: Workspace, functions: EventFunctions) -> int:
     """Say whether a state very near the line has come to its end there."""
     now = w.progress[0]
@@ -259,7 +259,7 @@ def settle(
     return code
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def carry_on(
     w: Workspace,
     functions: EventFunctions,

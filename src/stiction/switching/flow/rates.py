@@ -207,7 +207,7 @@ def rates(w: Workspace, y: int, out: int) -> None:
             a[out, c] *= a[out, n]
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def event_values(w: Workspace, y: int, out: int) -> None:
     """Fill row `out`[:2m + k + 1] with functions of the y in row `y`, positive in the mode.
 

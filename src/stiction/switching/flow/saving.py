@@ -31,7 +31,7 @@ __all__ = ["log_event", "save_until", "signs_at"]
 _EPS = 2.220446049250313e-16
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def save_until(w: Workspace, records: Records, t: float, share: float) -> None:
     """Keep the state at every saving time up to t, read off the dense output of the step.
 

@@ -91,7 +91,7 @@ def is_plain(w: Workspace) -> bool:
     return free
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def step(w: Workspace, table: Matrix, h: float) -> float:
     """Fill row TRIAL with y at the end of a step of length h; return its error over the tolerance.
 
@@ -243,7 +243,7 @@ class Found(NamedTuple):
     at: float
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float) -> Found:
     """Return which event function falls to zero first in a step, and where one nearly does.
 

@@ -73,7 +73,7 @@ def surface_speed(w: Workspace, i: int) -> float:
     return math.sqrt(normal) * math.sqrt(max(plus, minus))
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def project(w: Workspace, i: int) -> None:
     """Put the state exactly on surface i, moving it along the gradient."""
     now, a = w.progress[0], w.rows
@@ -153,7 +153,7 @@ class Landing(NamedTuple):
     fold: bool
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def landing(w: Workspace, i: int) -> Landing:
     """Return which continuations a point of surface i has."""
     up, down = slide_data(w, SIDES, i, Y)
@@ -178,7 +178,7 @@ def landing(w: Workspace, i: int) -> Landing:
     return Landing(plus, minus, slides, plus and minus, False)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def begin_mode(w: Workspace) -> None:
     """Set direction and scale of the sliding time for the mode in row SIDES."""
     now, a = w.progress[0], w.rows

@@ -46,7 +46,7 @@ def tyre_contact(side: float, h: float, g: float, p: Wheel) -> tuple[float, floa
     return squeezed(side, h, g, wheel.kappa, wheel.mu, wheel.psi0, wheel.share)
 
 
-@kernel(within=True)
+@kernel(inline=True)
 def _velocities(x: Vector, p: Wheel) -> tuple[float, float]:
     """Return the lateral slip velocity h and the rolling velocity g [m/s]."""
     wheel, r, v, omega = p[0], x[0], x[1], x[2]

@@ -90,7 +90,7 @@ def test_a_kernel_that_others_call_has_no_machine_code(monkeypatch, tmp_path):
     assert not outer(low).overloads
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def total_apart(a, power):
     sum_ = 0.0
     for i in range(a.size):
@@ -240,7 +240,7 @@ def test_an_inner_kernel_that_was_lost_is_made_again(place):
 def apart(place):
     """The same, with what lies below both in machine code of its own."""
     source = place / "mid.py"
-    source.write_text(source.read_text().replace("@kernel", "@kernel(apart=True)"))
+    source.write_text(source.read_text().replace("@kernel", "@kernel(separate=True)"))
     return place
 
 
@@ -320,11 +320,11 @@ def test_what_python_calls_is_announced_and_nothing_below_it(monkeypatch, tmp_pa
     said = []
     monkeypatch.setattr(clock, "announce", lambda module, name, size: said.append(name))
 
-    @kernel(apart=True)
+    @kernel(separate=True)
     def below(x):
         return x + 1.0
 
-    @kernel(apart=True)
+    @kernel(separate=True)
     def above(x):
         return 2.0 * below(x)
 

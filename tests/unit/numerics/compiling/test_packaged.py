@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 MODULE = """
     from stiction.numerics.jit import kernel
 
-    @kernel(apart=True)
+    @kernel(separate=True)
     def low(x):
         return x * x
 

@@ -317,7 +317,7 @@ def _leads_away(w: Workspace, i: int, j: int, e: int) -> bool:
     return side * change > 0.0
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def directions_here(w: Workspace, i: int, j: int, edge: int) -> int:
     """Return the exit directions of the state in row Y on surfaces i and j, as bits.
 

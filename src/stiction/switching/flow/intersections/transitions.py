@@ -133,7 +133,7 @@ def at_intersection(w: Workspace, functions: EventFunctions, records: Records) -
     return piling(w)
 
 
-@kernel(apart=True)
+@kernel(separate=True)
 def on_intersection(
     w: Workspace, functions: EventFunctions, table: Matrix, records: Records
 ) -> int:
