@@ -68,7 +68,7 @@ def digest(text, given=None):
         ("at = 1\ndef f(x): return x + at", "at = 1", "at = 1.0"),
         ("at = 1\ndef f(x): return x + at", "at = 1", "at = True"),
         ("at = np.zeros(2)\ndef f(x): return x + at[0]", "zeros", "ones"),
-        ("@kernel(within=False)\ndef g(x): return x\ndef f(x): return g(x)", "False", "True"),
+        ("@kernel(inline=False)\ndef g(x): return x\ndef f(x): return g(x)", "False", "True"),
         (
             "@kernel(allocates=True)\ndef g(x): return x\n@kernel\ndef f(x): return g(x)",
             "(allocates=True)",

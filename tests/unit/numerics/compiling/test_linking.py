@@ -11,9 +11,9 @@ import pytest
 
 from stiction.numerics.compiling import clock
 from stiction.numerics.compiling.linking import (
-    ApartLibrary,
     InnerLibrary,
     OuterLibrary,
+    SeparateLibrary,
     inner,
     outer,
 )
@@ -114,7 +114,7 @@ def test_a_kernel_apart_is_jumped_to():
         assert total_apart(a, 1) == numba_total(a)
     assert np.array_equal(ours, theirs)
     (made,) = inner(total_apart).overloads.values()
-    assert isinstance(made.library, ApartLibrary)
+    assert isinstance(made.library, SeparateLibrary)
     assert outer(total_apart) is inner(total_apart)
     (whole,) = outer(spread_apart).overloads.values()
     assert whole.library.callees == [made.library]

@@ -13,6 +13,9 @@ from stiction.errors import ModelError
 from stiction.solids.mesh import files
 from stiction.solids.mesh.model import Mesh, rectangle
 
+# damage may take the names of boundaries, which a mesh without any says
+pytestmark = pytest.mark.filterwarnings("ignore:Mesh.read. got no named boundary")
+
 KINDS = ("bdf", "inp", "mesh", "msh", "off", "ply", "stl", "vtk", "vtu", "xdmf")
 
 
