@@ -108,3 +108,10 @@ def test_plain_and_compiled_steps_agree():
             run = st.solve(system, st.EventDriven(rtol=1e-7), t_span=(0.0, 1.5), save=2)
             ends.append([run.final["x1"], *run.events["time"]])
     assert ends[0] == pytest.approx(ends[1], rel=1e-10)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_the_tableau_of_radau_integrates_powers(power):
+    # collocation: sum_j a_ij c_j^(k-1) = c_i^k / k for k up to the number of stages
+    nodes, weights = np.array(RADAU_NODES), np.array(RADAU)
+    np.testing.assert_allclose(weights @ nodes ** (power - 1), nodes**power / power, atol=1e-15)
