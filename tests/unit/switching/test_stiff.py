@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import stiction as st
+from stiction.switching.flow.tableau import RADAU, RADAU_NODES
 
 
 def fast_friction(rate, **more):
