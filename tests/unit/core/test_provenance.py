@@ -45,3 +45,8 @@ def test_provenance_names_what_was_not_tried(monkeypatch):
     made = module.provenance(1.0)
     assert made["untried"] == "numpy 2.0.0, scipy 2.0.0"
     assert made["scipy"] == "2.0.0"
+
+
+def test_solving_takes_what_compiling_does_not():
+    known = module.provenance(3.0, 1.0)
+    assert (known["wall_s"], known["compile_s"], known["solve_s"]) == (3.0, 1.0, 2.0)

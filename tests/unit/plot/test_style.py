@@ -1,5 +1,7 @@
 """Axes, units, labels, and how much of a long series is drawn."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -136,3 +138,14 @@ def test_a_figure_says_what_stands_on_its_axes():
     ax.set_xlabel("time (s)")
     ax.set_ylabel('"force" (N)')
     assert 'alt="&quot;force&quot; (N) against time (s)"' in figure._repr_html_()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 3), (2, 1), (2, 3)])
+def test_gaps_of_a_grid_are_those_asked_for(rows, columns):
+    figure = style.new_figure(6.0, 4.0)
+    axes = style.grid(figure, rows, columns, gaps=(0.6, 0.3))
+    places = [[one.get_position() for one in row] for row in axes]
+    for left, right in zip(places[0], places[0][1:], strict=False):
+        assert 6.0 * (right.x0 - left.x1) == pytest.approx(0.6)
+    for above, below in itertools.pairwise(places):
+        assert 4.0 * (above[0].y0 - below[0].y1) == pytest.approx(0.3)
