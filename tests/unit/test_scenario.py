@@ -560,6 +560,27 @@ def test_settings_that_lead_nowhere(setting, hint):
     assert hint in message_of("slip-wave", setting)
 
 
+@pytest.mark.parametrize("name", ["missing.toml", "loop.csv", "", "."])
+def test_a_setting_from_a_file_that_is_no_table(name, tmp_path):
+    (tmp_path / "loop.csv").write_text("t,x\n0,0\n")
+    setting = f"system.law=@{tmp_path / name}" if name else "system.law=@"
+    text = message_of("slip-wave", setting)
+    assert text.startswith("--set: got")
+    assert "a TOML file that is there" in text
+    assert "built-in" not in text
+
+
+def test_a_setting_takes_a_table_from_a_file(tmp_path):
+    bare, named = tmp_path / "bare.toml", tmp_path / "named.toml"
+    bare.write_text('type = "Coulomb"\nmu = 0.3\n')
+    named.write_text('[law]\ntype = "Coulomb"\nmu = 0.3\n')
+    for path in (bare, named):
+        assert read_scenario("slip-wave", [f"system.law=@{path}"]).system.law.mu == 0.3
+    bare.write_text("mu = 0.3\n")
+    assert "without `type`" in message_of("slip-wave", f"system.law=@{bare}")
+
+
+
 # ---- anything at all
 
 PATHS = [

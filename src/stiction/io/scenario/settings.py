@@ -48,7 +48,7 @@ def change(table: Table, setting: str) -> None:
             owner.setdefault(key, {})
         owner = _step(owner, key, ".".join(keys[: depth + 1]), setting)
     text = text.strip()
-    made = _of_file(text[1:].strip(), keys[-1]) if text.startswith("@") else _value(text, setting)
+    made = _of_file(text[1:].strip(), keys[-1], setting) if text.startswith("@") else _value(text, setting)
     owner[keys[-1]] = made
 
 
@@ -71,10 +71,15 @@ def _step(owner: Table, key: str, path: str, setting: str) -> Table:
     )
 
 
-def _of_file(path: str, key: str) -> Any:
+def _of_file(name: str, key: str, setting: str) -> Any:
     """Return the table of a TOML file, or the one under `key`, as in law.toml of a fit."""
-    table = read_table(Path(path))
-    return table.get(key, table) if "type" not in table else table
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        why, needs = "after @ stands a file with the new table.", "a TOML file that is there"
+        try_ = "check the path; for example system.law=@law.toml."
+        raise ScenarioError("--set", repr(setting), needs, why, try_)
+    table = read_table(path)
+    return table if "type" in table else table.get(key, table)
 
 
 def _value(text: str, setting: str) -> Any:
