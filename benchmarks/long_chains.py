@@ -42,7 +42,7 @@ CHAINS = {"pulled at its end": pulled, "shaken all along": shaken}
 
 
 # rows that a step reads first and writes first, while a part of the chain is in the caches, and
-# those that it reads and writes when it moves the chain: `there_and_back`, `back` and `move_on`
+# those that it reads and writes when it moves the chain: `substitute_and_correct` and `move_on`
 ROWS, FIRST_READ, FIRST_WRITTEN, THEN_READ, THEN_WRITTEN = 20, 11, 3, 12, 6
 
 

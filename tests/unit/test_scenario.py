@@ -580,7 +580,6 @@ def test_a_setting_takes_a_table_from_a_file(tmp_path):
     assert "without `type`" in message_of("slip-wave", f"system.law=@{bare}")
 
 
-
 # ---- anything at all
 
 PATHS = [

@@ -248,7 +248,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
 
     Column `fits` says for which they do.
 
-    Source: `theta.pass_kernels.ahead` and `theta.quiet_kernels.stays`.
+    Source: `theta.pass_kernels.forward_substitution` and `theta.quiet_kernels.stays`.
     """
     n, chain = p.n, group.chains[0]
     for i in range(1, n + 1):

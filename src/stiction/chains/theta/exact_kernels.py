@@ -18,10 +18,10 @@ from stiction.chains.theta.move_kernels import move_on
 from stiction.chains.theta.pass_kernels import (
     LARGEST,
     cross_zero,
-    mend,
-    refactor,
+    refactorise,
+    resolve_around,
     slack_of,
-    there_and_back,
+    substitute_and_correct,
 )
 from stiction.chains.theta.quiet_kernels import FEW, quiet_steps
 from stiction.chains.theta.state import (
@@ -62,7 +62,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.int8]
 
-# rounds of the active set before the nested rounds take over; far above what it ever needs
+# iterations of the active set before the nested iteration takes over; far above any number seen
 _PLAIN_ROUNDS = 30
 # how far a falling mu(v) may lower a pivot: beyond the step limit A stays an M-matrix
 _LEAST_PIVOT = 0.1
@@ -70,7 +70,7 @@ _LEAST_PIVOT = 0.1
 
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with friction that is constant in slip; return why not."""
+    """Advance by at most `steps` steps with constant kinetic friction; return why it stops."""
     pieces, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.marks.shape[0] - p.n
@@ -91,12 +91,12 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
         pull = now.load
         if not p.steady:
             pull = begin_step(p, pieces, sines, now)
-        held, count, most, size = there_and_back(p, f, m, lists, pull, now.step)
+        held, count, most, size = substitute_and_correct(p, f, m, lists, pull, now.step)
         now.solves += most
         for _ in range(_PLAIN_ROUNDS):
             if count == 0:
                 break
-            count, part = mend(n, f, m, lists, pull, far, count, 0, n)
+            count, part = resolve_around(n, f, m, lists, pull, far, count, 0, n)
             now.solves += 1
             size += part
         else:
@@ -112,7 +112,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             keep_old(p, f, law, now)
         changed = move_on(p, f, m, now, lists, events, pull, held, crossed)
         if crossed > 0:
-            refactor(n, f, m, lists, crossed)
+            refactorise(n, f, m, lists, crossed)
         if changed and p.jump:
             hold_changed(f, m, events, noted, now.events)
         if due:
@@ -124,7 +124,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with friction that varies; return why it came back."""
+    """Advance by at most `steps` steps with friction that varies; return the reason to stop."""
     pieces, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.marks.shape[0] - p.n

@@ -1,12 +1,14 @@
-"""Passes over a chain in one step with constant friction: as few as the step allows.
+"""The active set of one theta step with constant friction, by Thomas sweeps over parts of a chain.
 
-A long chain does not fit into the caches, so what counts is how often each row is read from
-memory. A stuck mass parts the system: a part of the chain between two of them is solved forward
-and back, looked at, and solved again where modes were corrected, all while it is in the caches.
-The move and the ledger are the second pass (`move_kernels`).
+The slip rates of a step solve a tridiagonal system with set-valued friction. The active set is
+found by forward and backward substitution (Thomas algorithm), a complementarity test of each mode,
+and new solutions around the masses whose modes were corrected.
 
-A step of three masses takes less time than handing over all numbers of a run, so these kernels
-are given the few they need.
+A long chain does not fit into the caches, so memory traffic decides the time. A stuck mass has a
+known slip and separates the system, so each part of the chain between two stuck masses is solved,
+tested and solved again while it is in the caches. The move and the ledger are the second pass
+(`move_kernels`). A step of three masses takes less time than passing all numbers of a run, so these
+kernels receive the few that they need.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ from stiction.numerics.tridiagonal import System, system_of
 __all__ = [
     "LARGEST",
     "agrees",
-    "ahead",
     "cross_zero",
-    "mend",
-    "refactor",
+    "forward_substitution",
+    "refactorise",
+    "resolve_around",
     "slack_of",
-    "there_and_back",
+    "substitute_and_correct",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -50,27 +52,26 @@ _ROUNDING = 1e-14
 # fewest masses of a part of the chain that is settled on its own: long enough for the processor to
 # see streams, short enough for its rows to stay in the caches
 PART = 2048
-# what has not settled after so many solves is for the whole chain
+# after so many solves of one part, the whole chain decides
 _PART_ROUNDS = 30
-# what `judge` says of a mode
+# outcomes of a complementarity test: the mode fits, is degenerate within rounding, was corrected
 _FITS, _TIES, _CORRECTED = range(3)
 
 
 @kernel
-def there_and_back(
+def substitute_and_correct(
     p: Problem, f: Floats, m: Marks, lists: Table[Listed], pull: float, step: int
 ) -> tuple[bool, int, int, float]:
-    """Write `force`, solve for the slip, and correct the modes that contradict it.
+    """Write `force`, solve for the slip rates, and correct modes that violate complementarity.
 
-    Goes over a part of the chain at a time, forward, back, and again where modes were corrected,
-    while it is in the caches: a stuck mass parts the system, so a part ends with one. Whether
-    that one lets go is for the whole chain to say, and so is the rest under a law with a jump,
-    where modes depend on the order in which they are corrected.
+    Each part of the chain ends with a stuck mass. The whole chain decides whether that mass is
+    released, and all further corrections under a law with a jump, because there the modes depend on
+    the order of corrections.
 
     Returns
     -------
-    Whether all modes fit at once, how many are left to be solved for (listed as `changed`,
-    rising), how often a part was solved at most, and the sum of squared slips.
+    Whether all modes fit at once, the number of corrected modes that remain (listed as `changed`,
+    rising), the largest number of solves of one part, and the sum of squared slip rates.
 
     Verified by: tests/unit/chains/theta/test_passes.py::test_parts_make_no_difference
     """
@@ -83,19 +84,19 @@ def there_and_back(
         last = min(first + PART, n)
         while last < n and modes.trial[last - 1] != 0:
             last += 1
-        ahead(n, f, m, pull, ride, belt, plates, plate, first, last)
-        fits, count, part = back(n, f, m, lists, pull, far, first, last)
+        forward_substitution(n, f, m, pull, ride, belt, plates, plate, first, last)
+        fits, count, part = backward_substitution(n, f, m, lists, pull, far, first, last)
         held = held and fits
         size += part
         rounds = 1
         until = last if last == n else last - 1
         while count > 0 and rounds < _PART_ROUNDS and not p.jump:
-            count, part = mend(n, f, m, lists, pull, far, count, first, until)
+            count, part = resolve_around(n, f, m, lists, pull, far, count, first, until)
             size += part
             rounds += 1
         most = max(most, rounds)
         if first > 0:
-            fits, left = let_part(n, f, m, lists, pull, far, first - 1, left)
+            fits, left = correct_between_parts(n, f, m, lists, pull, far, first - 1, left)
             held = held and fits
         for q in range(count):
             lists[left].later = lists[q].changed
@@ -106,21 +107,21 @@ def there_and_back(
 
 
 @kernel
-def let_part(
+def correct_between_parts(
     n: int, f: Floats, m: Marks, lists: Table[Listed], pull: float, far: float, i: int, left: int
 ) -> tuple[bool, int]:
-    """Correct the mode of the stuck mass i between two parts; return if it fit, and the count."""
+    """Test the stuck mass i between two parts; return whether it fits, and the corrections."""
     system = system_of(f)
     before = system.solution[i - 1] if i > 0 else 0.0
-    said = judge(n, f, m, i, before, 0.0, system.solution[i + 1], pull, far)
-    if said == _CORRECTED:
+    verdict = complementarity_test(n, f, m, i, before, 0.0, system.solution[i + 1], pull, far)
+    if verdict == _CORRECTED:
         lists[left].later = i
         left += 1
-    return said == _FITS, left
+    return verdict == _FITS, left
 
 
 @kernel(inline=True)
-def ahead(
+def forward_substitution(
     n: int,
     f: Floats,
     m: Marks,
@@ -164,7 +165,7 @@ def ahead(
 
 
 @kernel
-def back(
+def backward_substitution(
     n: int,
     f: Floats,
     m: Marks,
@@ -174,15 +175,15 @@ def back(
     first: int,
     last: int,
 ) -> tuple[bool, int, float]:
-    """Solve backward from before `last` to `first`; correct the modes that contradict the slip.
+    """Substitute backward from `last` - 1 to `first`; correct modes that violate complementarity.
 
-    The mass before `last` is stuck or the last of all. A stuck one is left as it is, because the
-    slip to its right is not known yet.
+    The mass before `last` is stuck or the last of the chain. A stuck one is not tested, because the
+    slip rate to its right is not known yet.
 
     Returns
     -------
-    Whether all modes fit, how many were corrected (listed as `changed`, rising), and the sum
-    of squared slips.
+    Whether all modes fit, the number of corrections (listed as `changed`, rising), and the sum of
+    squared slip rates.
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     good, seen, count, until = True, 0, 0, last if last == n else last - 1
@@ -195,7 +196,7 @@ def back(
         else:
             # the stuck mass before this part, or the end
             value = 0.0
-        # the slip on both sides of the mass to the right is known now
+        # the slip rates on both sides of the mass to the right are known now
         j = i + 1
         if j < until and not agrees(system, trial, modes, j, value, after, further):
             lists[seen].found = j
@@ -206,9 +207,9 @@ def back(
         i = lists[k].found
         before = system.solution[i - 1] if i > first else 0.0
         after = system.solution[i + 1] if i + 1 < n else 0.0
-        said = judge(n, f, m, i, before, system.solution[i], after, pull, far)
-        good = good and said == _FITS
-        if said == _CORRECTED:
+        verdict = complementarity_test(n, f, m, i, before, system.solution[i], after, pull, far)
+        good = good and verdict == _FITS
+        if verdict == _CORRECTED:
             lists[count].changed = i
             count += 1
     return good, count, size
@@ -218,9 +219,9 @@ def back(
 def agrees(
     system: System, trial: Trial, modes: Modes, i: int, before: float, w: float, after: float
 ) -> bool:
-    """Write the friction on mass i; return whether its mode fits the slip.
+    """Write the friction on mass i; return whether mode and slip rate are complementary.
 
-    Without a branch: in a long chain whether a mass sticks or slips would be guessed wrong.
+    The test has no branch, because in a long chain branches on stick and slip are mispredicted.
     """
     mode = modes.trial[i]
     drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
@@ -229,7 +230,7 @@ def agrees(
 
 
 @kernel
-def judge(
+def complementarity_test(
     n: int,
     f: Floats,
     m: Marks,
@@ -240,7 +241,10 @@ def judge(
     pull: float,
     far: float,
 ) -> int:
-    """Write the friction on mass i; correct its mode if it contradicts the slip."""
+    """Write the friction on mass i; correct its mode if it violates complementarity.
+
+    Slip against its mode becomes stick; stick beyond its bound becomes slip along the drive.
+    """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     mode = modes.trial[i]
     if mode != 0:
@@ -264,7 +268,7 @@ def judge(
 
 @kernel
 def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
-    """Return what rounding can add to the force on a mass: a tie must not cycle.
+    """Return a bound of rounding in the force on mass i, within which thresholds are degenerate.
 
     `far` is the farthest place of the plate. (The whole of p would cost more than the sum.)
     """
@@ -279,7 +283,7 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 
 
 @kernel
-def mend(
+def resolve_around(
     n: int,
     f: Floats,
     m: Marks,
@@ -290,17 +294,17 @@ def mend(
     first: int,
     until: int,
 ) -> tuple[int, float]:
-    """Solve again around the masses `changed`; correct modes from `first` to before `until`.
+    """Solve again around the masses `changed`; test the modes from `first` to before `until`.
 
     Returns
     -------
-    How many were corrected, and the sum of squared slips of what was solved again.
+    The number of corrections, and the sum of squared slip rates in what was solved again.
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
-    stretches, size = solve_around(n, f, m, lists, count)
+    intervals, size = solve_around(n, f, m, lists, count)
     found, left, seen = 0, 0, first - 1
-    for q in range(stretches):
-        # the stuck masses at both ends feel another force too
+    for q in range(intervals):
+        # the forces on the stuck masses at both ends change as well
         last = min(lists[q].until + 1, until - 1)
         for i in range(max(lists[q].changed - 1, seen + 1), last + 1):
             before = system.solution[i - 1] if i > 0 else 0.0
@@ -313,7 +317,10 @@ def mend(
         i = lists[q].found
         before = system.solution[i - 1] if i > 0 else 0.0
         after = system.solution[i + 1] if i + 1 < n else 0.0
-        if judge(n, f, m, i, before, system.solution[i], after, pull, far) == _CORRECTED:
+        if (
+            complementarity_test(n, f, m, i, before, system.solution[i], after, pull, far)
+            == _CORRECTED
+        ):
             lists[left].changed = i
             left += 1
     return left, size
@@ -325,11 +332,11 @@ def solve_around(
 ) -> tuple[int, float]:
     """Factorise and solve around the masses `changed`, rising, up to stuck ones.
 
-    Returns how many stretches there were, listed from `changed` to `until`, and the sum
+    Returns how many intervals there were, listed from `changed` to `until`, and the sum
     of squared slips in them.
     """
     modes = modes_of(m)
-    stretches, last, size = 0, -1, 0.0
+    intervals, last, size = 0, -1, 0.0
     for q in range(count):
         i = lists[q].changed
         if i <= last:
@@ -341,9 +348,9 @@ def solve_around(
         while last + 1 < n and modes.trial[last + 1] != 0:
             last += 1
         size += solve_stretch(f, m, first, last)
-        lists[stretches].changed, lists[stretches].until = first, last
-        stretches += 1
-    return stretches, size
+        lists[intervals].changed, lists[intervals].until = first, last
+        intervals += 1
+    return intervals, size
 
 
 @kernel
@@ -420,7 +427,7 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) 
 
 
 @kernel
-def refactor(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> None:
+def refactorise(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> None:
     """Write the factors that belong to the modes around the masses `changed`."""
     modes = modes_of(m)
     last = -1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.pass_kernels import LARGEST, agrees, ahead
+from stiction.chains.theta.pass_kernels import LARGEST, agrees, forward_substitution
 from stiction.chains.theta.state import (
     LoadPiece,
     Problem,
@@ -63,7 +63,7 @@ def quiet_steps(
             load = load_at(pieces, sines, p.load_address, t, now.piece)
             pull = p.theta * load + (1.0 - p.theta) * now.load
         plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
-        ahead(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
+        forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
         if not stays(n, f, m, p.theta, p.jump):
             break
         now.load = load

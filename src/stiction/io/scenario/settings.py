@@ -48,7 +48,11 @@ def change(table: Table, setting: str) -> None:
             owner.setdefault(key, {})
         owner = _step(owner, key, ".".join(keys[: depth + 1]), setting)
     text = text.strip()
-    made = _of_file(text[1:].strip(), keys[-1], setting) if text.startswith("@") else _value(text, setting)
+    made = (
+        _of_file(text[1:].strip(), keys[-1], setting)
+        if text.startswith("@")
+        else _value(text, setting)
+    )
     owner[keys[-1]] = made
 
 
