@@ -24,6 +24,8 @@ KNOWN = 20.0
 # how far a parameter is followed: decades of what has a logarithm, times its size of the rest
 _DECADES, _TIMES = 4.0, 300.0
 _CLOSE = 0.01
+# a value below this share of its size is zero
+_ZERO = 1e-9
 # of a misfit on a profile, whose differences count beside noise
 _TOLERANCE = 1e-8
 _MOST_PLACES, _MOST_VALLEYS = 40, 5
@@ -176,8 +178,10 @@ def _side(
 ) -> tuple[float, bool, list[tuple[float, float]]]:
     q = problem.parameters[i]
     value = float(problem.coordinates.physical(top.y)[i])
-    logarithmic = q.logarithmic or (q.low == 0.0 and value > 0.0 and s > 0.0 and error > value)
     size = float(problem.spread(top.y)[i])
+    # from a value that is zero but for rounding no number of decades leads anywhere
+    positive = q.low == 0.0 and value > _ZERO * size
+    logarithmic = q.logarithmic or (positive and s > 0.0 and error > value)
     most = _last(q.low, q.high, value, size, s, q.logarithmic)
     seen: list[tuple[float, float]] = []
     last, moved = top.y, 1.0

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 from fit_cases import cases, imposed, swept
+from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 import stiction as st
@@ -131,3 +132,26 @@ def test_no_bound_is_stated_while_searches_disagree():
     for name in ("sigma1", "mu_kinetic"):
         assert f"{name} lies at the edge of its interval" in found.warnings
     assert "sigma0 lies at the edge of its interval" not in found.warnings
+
+
+def test_an_estimate_of_zero_has_an_upper_end():
+    # data without a viscous part: the best one is zero but for rounding, and data bound it above
+    speed = np.concatenate([np.linspace(0.001, 0.3, 60), -np.linspace(0.001, 0.3, 60)])
+    noise = np.random.default_rng(3).normal(0.0, 0.03, speed.size)
+    force = 10.0 * np.sign(speed) * (0.25 + 0.15 * np.exp(-np.abs(speed) / 0.05)) + noise
+    curve = st.fits.Curve(force=force, velocity=speed, normal_force=10.0)
+    whole = st.fit(curve, st.laws.Stribeck)
+    found = whole["viscous"]
+    assert found.value < 1e-12
+    assert found.low == 0.0
+
+    def squares(known):
+        names = ["mu_static", "mu_kinetic", "v_scale"]
+        held = st.fit(curve, st.laws.Stribeck, free=names, known={"viscous": known})
+        return float(np.sum(np.square(held.residuals)))
+
+    # held at the upper end, the squares rise by what Fisher's distribution allows
+    freedom = speed.size - len(whole.estimates)
+    best = float(np.sum(np.square(whole.residuals)))
+    rise = (squares(found.high) - best) / (best / freedom)
+    assert rise == pytest.approx(fisher.ppf(0.95, 1, freedom), rel=0.01)
