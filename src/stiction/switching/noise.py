@@ -148,7 +148,7 @@ def noise_study(
     slope = np.full(c.n, np.nan)
     if c.plane is not None:
         slope = np.array(c.plane[0], dtype=np.float64)
-    told, final = np.empty((level.size, 3, paths)), np.empty((level.size, paths, c.n))
+    exits, final = np.empty((level.size, 3, paths)), np.empty((level.size, paths, c.n))
     addresses = Addresses.of(c)
     work, layers = np.zeros((7, max(c.n, c.m + c.k))), np.empty(level.size)
     resolved = np.ones(level.size, dtype=bool)
@@ -164,7 +164,7 @@ def noise_study(
             100 * steps + _MORE_STEPS,
         )
         rng = np.random.default_rng([seed, i])
-        arrays = (told[i], final[i], work)
+        arrays = (exits[i], final[i], work)
         missed, late = noisy_paths(addresses, c.params, scale, slope, x0, noise, rng, *arrays)
         resolved[i] = missed == np.inf and not late
     for strength in level[~resolved]:
@@ -174,7 +174,7 @@ def noise_study(
             UnresolvedWarning,
             stacklevel=2,
         )
-    dwell, travel, side = told[:, 0] - lost, told[:, 1] - lost, told[:, 2].copy()
+    dwell, travel, side = exits[:, 0] - lost, exits[:, 1] - lost, exits[:, 2].copy()
     return NoiseStudy(np.array(level), lost, dwell, travel, side, final, layers, resolved)
 
 

@@ -150,7 +150,7 @@ def noisy_paths(
     x0: Vector,
     noise: Noise,
     rng: np.random.Generator,
-    told: Matrix,
+    exits: Matrix,
     final: Matrix,
     work: Matrix,
 ) -> tuple[float, int]:
@@ -159,7 +159,7 @@ def noisy_paths(
     Parameters
     ----------
     slope : (n,) the gradient of h where it is a plane, NaN elsewhere
-    told : (3, paths), filled: time of the last visit to the surface where it repels, time at
+    exits : (3, paths), filled: time of the last visit to the surface where it repels, time at
         which |h| was `away`, side; NaN, NaN and 0 for a path that has not left by the end
     final : (paths, n), filled
     work : (6, >= max(n, m + k)) scratch
@@ -174,23 +174,23 @@ def noisy_paths(
     flat, missed, unfinished = slope[0] == slope[0], math.inf, 0
     for c in range(n):
         steep[c] = slope[c]
-    for i in range(told.shape[1]):
+    for i in range(exits.shape[1]):
         x, t, visit = final[i], 0.0, math.nan
         x[:] = x0
-        told[0, i], told[1, i], told[2, i] = math.nan, math.nan, 0.0
+        exits[0, i], exits[1, i], exits[2, i] = math.nan, math.nan, 0.0
         call_arrays(of.surface, x, signs, p, row)
         h = row[0]
         for j in range(noise.most):
             far = abs(h) > noise.away
-            if far and told[2, i] == 0.0 and t > noise.lost:
-                told[0, i] = visit if visit == visit else noise.lost
-                told[1, i], told[2, i] = t, 1.0 if h > 0.0 else -1.0
+            if far and exits[2, i] == 0.0 and t > noise.lost:
+                exits[0, i] = visit if visit == visit else noise.lost
+                exits[1, i], exits[2, i] = t, 1.0 if h > 0.0 else -1.0
             if t >= noise.t_end:
                 break
-            if not (flat or far or told[2, i] != 0.0):
+            if not (flat or far or exits[2, i] != 0.0):
                 gradients(of.surface, of.gradient, 1, n, at(p), scale, x, steep, work[5:])
             step, up, down = noise.step, 0.0, 0.0
-            if far or told[2, i] != 0.0:
+            if far or exits[2, i] != 0.0:
                 signs[0] = 1.0 if h > 0.0 else -1.0
                 call_arrays(of.field, x, signs, p, rate)
             else:
@@ -204,7 +204,7 @@ def noisy_paths(
             call_arrays(of.surface, x, signs, p, row)
             t, h = t + step, row[0]
             # where both sides point the same way the surface is crossed, and holds nobody
-            watched = told[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
+            watched = exits[2, i] == 0.0 and t > noise.lost and up >= 0.0 >= down
             if watched and _touches(before, h, noise.spread * noise.spread * step, rng):
                 visit = max(t - 0.5 * step, noise.lost)
             if j == noise.most - 1:

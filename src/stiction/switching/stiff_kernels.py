@@ -183,10 +183,10 @@ def stiff_step(w: Workspace, h: float) -> float:
 
 
 def stiff_at(rows_at: Any, progress_at: Any, _: Any, told_at: Any) -> None:
-    """`stiff_step` behind four places; what is told is h and the shape of the rows."""
-    told = carray(told_at, (4,))
-    count, columns = int(told[1]), int(told[2])
+    """`stiff_step` called by addresses; `sizes` holds h, the shape of the rows, the result."""
+    sizes = carray(told_at, (4,))
+    count, columns = int(sizes[1]), int(sizes[2])
     flat: Any = carray(rows_at, (count * columns,))
     progress: Any = carray(pointer_to(_PROGRESS, progress_at), (1,))
     work = Workspace(progress, flat.reshape((count, columns)))
-    told[3] = stiff_step(work, told[0])
+    sizes[3] = stiff_step(work, sizes[0])

@@ -454,40 +454,40 @@ class _Replay:
         first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
         mode = np.concatenate([first, trail.mode])
         changes = mode[1:] != mode[:-1]
-        told = self._told(events.time)
+        logged = self._logged(events.time)
         if not trail.follows[1:].all():
             changes[1:] &= trail.follows[1:, None]
         row, mass = np.nonzero(changes)
-        if told is None:
-            told = np.arange(events.time.size)
+        if logged is None:
+            logged = np.arange(events.time.size)
         time, before, after = trail.time[row], mode[row, mass], mode[row + 1, mass]
-        if told.size != time.size:
-            at = self._first_difference(events.time[told], time)
+        if logged.size != time.size:
+            at = self._first_difference(events.time[logged], time)
             self.note(np.ones(1), at, "an event in the log or in the motion, but not in both")
             return
         if time.size == 0:
             return
-        other = (events.mass[told] != mass) | (events.before[told] != before)
-        other |= events.after[told] != after
+        other = (events.mass[logged] != mass) | (events.before[logged] != before)
+        other |= events.after[logged] != after
         self.note(other.astype(np.float64), time, "an event of another mass or kind")
-        late = np.abs(events.time[told] - time) * (f.rate or 1.0)
+        late = np.abs(events.time[logged] - time) * (f.rate or 1.0)
         self.note(late, time, "the time of an event")
-        far = np.abs(events.x[told] - trail.x[row, mass]) / self.place
+        far = np.abs(events.x[logged] - trail.x[row, mass]) / self.place
         self.note(far, time, "the place of an event")
-        fast = np.abs(events.v[told] - trail.v[row, mass]) / self.speed
+        fast = np.abs(events.v[logged] - trail.v[row, mass]) / self.speed
         self.note(fast, time, "the speed of an event")
-        self._conditions(row, mass, before, after, told)
+        self._conditions(row, mass, before, after, logged)
 
     def _compiled_log(self) -> bool:
         """Do the same in compiled code; return whether there are as many events as changes."""
         from stiction.chains.replay import inclusion_kernels as ik
 
-        e, told = self.history.all_events(), self._told(self.history.all_events().time)
-        if told is None:
-            told = np.arange(e.time.size)
+        e, logged = self.history.all_events(), self._logged(self.history.all_events().time)
+        if logged is None:
+            logged = np.arange(e.time.size)
         before, after = (np.asarray(modes, dtype=np.int64) for modes in (e.before, e.after))
         log = ik.Log(
-            told, e.time, e.mass, before, after, e.x, e.v, e.friction_left, e.friction_right
+            logged, e.time, e.mass, before, after, e.x, e.v, e.friction_left, e.friction_right
         )
         worst = np.empty((len(ik.OF_EVENTS), 2))
         if not ik.look_at_log(self._model, self._way, log, self._sizes, self.drive, worst):
@@ -496,7 +496,7 @@ class _Replay:
         self._note_each(worst, ik.OF_EVENTS)
         return True
 
-    def _told(self, time: Floats) -> Ints | None:
+    def _logged(self, time: Floats) -> Ints | None:
         """Return which events of the log lie in kept stretches; None for all."""
         trail = self.trail
         if trail.follows[1:].all():
@@ -517,7 +517,7 @@ class _Replay:
         longer = one if one.size > two.size else two
         return longer[at : at + 1]
 
-    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, told: Ints) -> None:
+    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, logged: Ints) -> None:
         """Look at what must hold where a mass lets go, stops or turns round."""
         f, t, events = self.f, self.trail.time[row], self.history.all_events()
         force, bound = self.drive[mass, row], f.bound[mass, 0]
@@ -525,7 +525,7 @@ class _Replay:
         if f.pieces.function is not None:
             # where a user's load jumps, the log may tell its value on either side
             kept = ~np.isin(t, f.pieces.time[1:])
-            told, row, mass, t = told[kept], row[kept], mass[kept], t[kept]
+            logged, row, mass, t = logged[kept], row[kept], mass[kept], t[kept]
             before, after, force = before[kept], after[kept], force[kept]
             bound, hold = bound[kept], hold[kept]
         # the drive is past the bound on the side to which the mass goes, or within it
@@ -538,8 +538,8 @@ class _Replay:
         law = f.kinetic[mass, 0]
         if not f.law.constant:
             law = f.friction(np.zeros((f.n, 1)))[mass, 0]
-        left = np.where(before == 0, force, before * law) + events.friction_left[told]
-        right = np.where(after == 0, force, after * law) + events.friction_right[told]
+        left = np.where(before == 0, force, before * law) + events.friction_left[logged]
+        right = np.where(after == 0, force, after * law) + events.friction_right[logged]
         off = np.maximum(np.abs(left), np.abs(right)) / hold
         self.note(off, t, "the friction of an event")
 

@@ -101,7 +101,7 @@ class Rows(NamedTuple):
 class Log(NamedTuple):
     """The log of events, see `RawEvents`, and which of them are looked at."""
 
-    told: Ints
+    logged: Ints
     time: Floats
     mass: Ints
     before: Ints
@@ -279,11 +279,11 @@ def look_at_log(p: Model, way: Way, log: Log, sizes: Sizes, drive: Floats, worst
         for i in range(n):
             if way.mode[s, i] == _mode_before(p, way, s, i):
                 continue
-            if count == log.told.size:
+            if count == log.logged.size:
                 return False
-            _look_at_event(p, way, log, sizes, drive, worst, (s, i, log.told[count]))
+            _look_at_event(p, way, log, sizes, drive, worst, (s, i, log.logged[count]))
             count += 1
-    return count == log.told.size
+    return count == log.logged.size
 
 
 @kernel

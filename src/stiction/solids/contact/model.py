@@ -327,7 +327,7 @@ class ContactPass:
         return np.asarray(self._told(x, found)[:, k.GAP])
 
     def _told(self, x: Floats, found: Found) -> Floats:
-        """Return what is told of each point without friction, (p, OUT)."""
+        """Return the record of each point without friction, (p, OUT)."""
         residual, free = np.zeros_like(x), np.full(self.count, -1)
         return self.evaluate(
             x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
@@ -409,7 +409,7 @@ class ContactPass:
         values: Floats | None,
         turned: float = 0.0,
     ) -> Floats:
-        """Add the forces of this pass and return what is told about each point, (p, OUT).
+        """Add the forces of this pass and return the record of each point, (p, OUT).
 
         Parameters
         ----------
@@ -433,9 +433,9 @@ class ContactPass:
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
             wanted = self._wanted(history, held, rubs)
-            told = self._tractions(out, tangent, wanted, found, meets, origin, settings)
-            self.left_out = self.count - int(told.meets.sum())
-            self._load(out, found, history, meets, tangent, told, x, residual, values)
+            state = self._tractions(out, tangent, wanted, found, meets, origin, settings)
+            self.left_out = self.count - int(state.meets.sum())
+            self._load(out, found, history, meets, tangent, state, x, residual, values)
         return np.ascontiguousarray(out.T)
 
     def pressed(
@@ -474,7 +474,7 @@ class ContactPass:
         meets: k.Meeting,
         origin: Floats,
         settings: Floats,
-    ) -> k.Touching:
+    ) -> k.ContactState:
         """Fill in gap, tractions and forces of each point; return what tangents need."""
         normal, tables = found.normal, self._tables
         return k.tractions(out, tangent, wanted, normal, meets, origin, settings, tables)
@@ -486,7 +486,7 @@ class ContactPass:
         history: History,
         meets: k.Meeting,
         tangent: Floats,
-        told: k.Touching,
+        state: k.ContactState,
         x: Floats,
         residual: Floats,
         values: Floats | None,
@@ -496,7 +496,7 @@ class ContactPass:
         k.loads(self._loaded, functions, out, rigid, residual)
         if values is not None:
             length, settings = self._length, self._constants
-            k.tangents(rigid, functions, meets, settings, tangent, length, out, told, values)
+            k.tangents(rigid, functions, meets, settings, tangent, length, out, state, values)
 
     @functools.cached_property
     def _constants(self) -> Floats:

@@ -7,7 +7,7 @@ takes the opposite force. Two deformable bodies make two passes.
 These are sweeps over the points of a pass in NumPy: boundaries have few points, so that nothing
 is gained by compiling them. Points come last in every array. Sums go in the order in which they
 are written, and each point is computed as if it were alone. The number d of components and that of
-coordinates of a surface, m = d - 1, are shapes of arrays; what is told has room for three.
+coordinates of a surface, m = d - 1, are shapes of arrays; recorded vectors have room for three.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from stiction.laws.interface_tractions import (
 from stiction.solids.contact.curves import rows_of
 from stiction.solids.dimensions import bends, crossed, rests, solve
 
-__all__ = ["OUT", "Meeting", "Touching", "loads", "own_points", "tangents", "tractions"]
+__all__ = ["OUT", "Meeting", "ContactState", "loads", "own_points", "tangents", "tractions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ Bools = npt.NDArray[np.bool_]
     SLID,
 ) = range(29)
 OUT = 29
-# what is told of points that meet nothing, where that is not zero
+# recorded values of points without a partner, where they are not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
@@ -105,7 +105,7 @@ _MOST = 2
 # states wanted beside those of `return_map_points`: no friction; a point that stuck lets go at
 # a higher traction
 FREE, STUCK = -3, -2
-# states told: no friction there, sticks, slides
+# recorded friction states: none, stick, slip
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
 
 
@@ -130,8 +130,8 @@ class Meeting(NamedTuple):
     root: Floats
 
 
-class Touching(NamedTuple):
-    """What tractions leave for the tangents.
+class ContactState(NamedTuple):
+    """Kinematics and tractions of contact points, from which tangents are made.
 
     Parameters
     ----------
@@ -242,15 +242,15 @@ def _rub(wanted: Ints, threshold: Floats, settings: Floats, meets: Meeting, slid
     return slips
 
 
-def _tell_friction(
-    slips: Bools, penalty: float, meets: Meeting, history: Floats, told: Touching, out: Floats
+def _record_friction(
+    slips: Bools, penalty: float, meets: Meeting, history: Floats, state: ContactState, out: Floats
 ) -> None:
     """Fill in what friction did, where it did anything."""
-    traction, slip = told.slide[TRACTION], told.slide[INCREMENT]
+    traction, slip = state.slide[TRACTION], state.slide[INCREMENT]
     d = slip.shape[0]
     tangents = meets.place[ALONG:d]
-    there = told.rubs & ((out[THRESHOLD] > 0.0) | ~slips)
-    per = out[WEIGHT] * told.per_area
+    there = state.rubs & ((out[THRESHOLD] > 0.0) | ~slips)
+    per = out[WEIGHT] * state.per_area
     metric = np.stack([np.stack([dot(a, b) for b in tangents]) for a in tangents])
     moved = solve(metric, np.stack([dot(slip, a) for a in tangents])) * meets.span
     for column, value in (
@@ -262,25 +262,25 @@ def _tell_friction(
         out[column] = np.where(there, value, out[column])
     # where friction has just come to its end, the spring that it leaves goes with its last slip
     for p in range(d):
-        out[SLIP_X + p] = np.where(told.rubs, slip[p], out[SLIP_X + p])
+        out[SLIP_X + p] = np.where(state.rubs, slip[p], out[SLIP_X + p])
 
 
-def _tell(
+def _record(
     gap: Floats,
     pulls: Bools,
     tangent: Floats,
     settings: Floats,
     c_n: Floats,
-    told: Touching,
+    state: ContactState,
     out: Floats,
 ) -> None:
     """Fill in tractions, potential and force of every point."""
-    traction, trial = told.slide[TRACTION], told.slide[TRIAL]
+    traction, trial = state.slide[TRACTION], state.slide[TRIAL]
     d = traction.shape[0]
-    w, j = out[WEIGHT], told.per_area
-    pressure = told.pull / out[STRETCH]
+    w, j = out[WEIGHT], state.per_area
+    pressure = state.pull / out[STRETCH]
     out[GAP], out[PRESSURE] = gap, pressure
-    # along the own boundary in the plane; in space there is no one direction, and the size is told
+    # along the own boundary in the plane; in space the magnitude
     along = dot(traction, tangent[0]) if d < 3 else lengths(traction)
     out[SHEAR] = -j * along
     out[EXCESS] = lengths(trial) - out[THRESHOLD]
@@ -302,7 +302,7 @@ def tractions(
     history: Floats,
     settings: Floats,
     tables: tuple[Floats, Floats],
-) -> Touching:
+) -> ContactState:
     """Fill in gap, tractions and forces of each point; return what tangents need.
 
     Points near enough to their partner's end or centre of curvature are left out: beyond the
@@ -339,15 +339,15 @@ def tractions(
     slips = np.ones(count, dtype=bool)
     if rubs.any():
         slips = _rub(wanted, threshold, settings, meets, slide)
-    told = Touching(found, rubs, traction, slope, by_gap, by_stretch, per_area, s, slide)
-    _tell(gap, pulls, tangent, settings, c_n, told, out)
+    state = ContactState(found, rubs, traction, slope, by_gap, by_stretch, per_area, s, slide)
+    _record(gap, pulls, tangent, settings, c_n, state, out)
     if rubs.any():
-        _tell_friction(slips, float(settings[PENALTY]), meets, history, told, out)
+        _record_friction(slips, float(settings[PENALTY]), meets, history, state, out)
     if not found.all():
         # of points that meet nothing it is known where they are, and no more
         for column in set(range(OUT)) - {X, Y, Z, OWN_STRETCH, WEIGHT}:
             out[column, ~found] = _UNKNOWN.get(column, 0.0)
-    return told
+    return state
 
 
 def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: Floats) -> None:
@@ -366,33 +366,34 @@ def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: F
     np.add.at(residual.reshape(-1), places.ravel(), shares.ravel())
 
 
-def _derivatives(thins: bool, out: Floats, told: Touching) -> tuple[Floats, Floats]:
+def _derivatives(thins: bool, out: Floats, state: ContactState) -> tuple[Floats, Floats]:
     """Return the derivatives of normal and tangential tractions, (BLOCKS, d, d, p) each."""
-    gap, stretch, s = out[GAP], out[STRETCH], told.surface
+    gap, stretch, s = out[GAP], out[STRETCH], state.surface
     d = s.shape[1]
     m = d - 1
     normal, shear = np.zeros((2, BY_RATE + m, d, d, gap.size))
-    normal_derivatives(gap, told.pull, told.slope, stretch, m, s, normal)
-    by_stretch = told.by_stretch
+    normal_derivatives(gap, state.pull, state.slope, stretch, m, s, normal)
+    by_stretch = state.by_stretch
     if not thins:
         # no stretch of the partner, and none of its derivatives
         by_stretch = np.zeros_like(gap)
-        back = told.pull / stretch * s[NORMAL]
+        back = state.pull / stretch * s[NORMAL]
         for a in range(m):
             normal[BY_RATE + a] += back[:, None] * s[DUAL + a]
-    if told.rubs.any():
-        slide = told.slide
-        tangential_derivatives(gap, told.by_gap, by_stretch, stretch, m, s, slide, shear)
-        if not told.rubs.all():
-            shear[..., ~told.rubs] = 0.0
+    if state.rubs.any():
+        slide = state.slide
+        tangential_derivatives(gap, state.by_gap, by_stretch, stretch, m, s, slide, shear)
+        if not state.rubs.all():
+            shear[..., ~state.rubs] = 0.0
     return normal, shear
 
 
-def _acting(told: Touching) -> Ints:
+def _acting(state: ContactState) -> Ints:
     """Return the points whose tractions, or their derivatives, are not all zero."""
-    rub = (told.by_gap != 0.0) | (told.by_stretch != 0.0)
-    rub |= (told.slide[TRACTION] != 0.0).any(axis=0) | (told.slide[MODULUS:] != 0.0).any((0, 1))
-    return np.flatnonzero(told.meets & ((told.pull != 0.0) | (told.slope != 0.0) | told.rubs & rub))
+    rub = (state.by_gap != 0.0) | (state.by_stretch != 0.0)
+    rub |= (state.slide[TRACTION] != 0.0).any(axis=0) | (state.slide[MODULUS:] != 0.0).any((0, 1))
+    acts = (state.pull != 0.0) | (state.slope != 0.0) | state.rubs & rub
+    return np.flatnonzero(state.meets & acts)
 
 
 def tangents(
@@ -403,7 +404,7 @@ def tangents(
     tangent: Floats,
     length: Floats,
     out: Floats,
-    told: Touching,
+    state: ContactState,
     values: Floats,
 ) -> None:
     """Fill in the tangent blocks of each point, (p, rows d, columns d).
@@ -415,29 +416,29 @@ def tangents(
     ----------
     rigid : whether the partner is
     functions : (1 + m, n, p) of the own boundary
-    meets, settings, tangent, out, told : as `tractions` got and left them
+    meets, settings, tangent, out, state : the arguments and the result of `tractions`
     length : (p,) area of the reference tangents of the own boundary
     values : filled in, zero where no force acts
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
-    acts = _acting(told)
-    if acts.size < _FEW * told.meets.size:
+    acts = _acting(state)
+    if acts.size < _FEW * state.meets.size:
         # most points of a wide boundary are away from their partner, and have blocks of zeros
         values[...] = 0.0
         if not acts.size:
             return
         functions, tangent, length = functions[..., acts], tangent[..., acts], length[acts]
         meets = Meeting._make(part[..., acts] for part in meets)
-        told = Touching._make(part[..., acts] for part in told)
+        state = ContactState._make(part[..., acts] for part in state)
         part = np.empty((acts.size, *values.shape[1:]))
-        tangents(rigid, functions, meets, settings, tangent, length, out[:, acts], told, part)
+        tangents(rigid, functions, meets, settings, tangent, length, out[:, acts], state, part)
         values[acts] = part
         return
     n, p = functions.shape[1:]
-    normal, shear = _derivatives(settings[THINS] > 0.0, out, told)
-    j = told.per_area
+    normal, shear = _derivatives(settings[THINS] > 0.0, out, state)
+    j = state.per_area
     # derivatives of the whole traction
     by_point = normal[BY_POINT] - j * shear[BY_POINT]
     moves = shear[BY_PARTNER] + shear[BY_ORIGIN] if rigid else shear[BY_PARTNER]
@@ -446,7 +447,7 @@ def tangents(
     if settings[PER_CURRENT] > 0.0:
         # the current area grows with the boundary
         for rate, rest in zip(functions[RATE:], tangent, strict=True):
-            grows = -told.slide[TRACTION][:, None] * rest
+            grows = -state.slide[TRACTION][:, None] * rest
             columns += grows * rate[:, None, None] * (1.0 / length)
     if rigid:
         columns = np.concatenate([columns, by_partner[None]])
@@ -459,11 +460,11 @@ def tangents(
         columns = np.concatenate([columns, first, second])
     # one block per column, of components of the force by those of the node
     blocks = np.ascontiguousarray(columns.transpose(3, 1, 0, 2))
-    w = np.where(told.meets, out[WEIGHT], 0.0)
+    w = np.where(state.meets, out[WEIGHT], 0.0)
     made = values.reshape(p, -1, *blocks.shape[1:])
     left = (-w * functions[VALUE]).T
     made[:, :n] = left[:, :, None, None, None] * blocks[:, None]
     if rigid:
         made[:, n] = w[:, None, None, None] * blocks
-    if not told.meets.all():
-        made[~told.meets] = 0.0
+    if not state.meets.all():
+        made[~state.meets] = 0.0

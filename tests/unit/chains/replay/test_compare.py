@@ -164,7 +164,7 @@ def test_a_jump_in_no_time(monkeypatch):
 
 @pytest.mark.parametrize("begin", [1e3, 1e6])
 def test_angles_of_fast_sines_are_rounded_at_late_times(monkeypatch, begin):
-    """What stick may hold is uncertain by that; where friction is wrong by more, it is told."""
+    """What stick may hold is uncertain by that; where friction is wrong by more, it is logged."""
     chain = Chain(mass=[1.0], stiffness=20.0, law=StaticKinetic(0.3, 0.25), load=Sine(4.0, 5e4))
     run = solve(chain, EventDriven(), (begin, begin + 1e-3), save=2)
     assert replayed(run).value < 1e-8
