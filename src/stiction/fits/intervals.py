@@ -179,9 +179,7 @@ def _side(
     q = problem.parameters[i]
     value = float(problem.coordinates.physical(top.y)[i])
     size = float(problem.spread(top.y)[i])
-    # from a value that is zero but for rounding no number of decades leads anywhere
-    positive = q.low == 0.0 and value > _ZERO * size
-    logarithmic = q.logarithmic or (positive and s > 0.0 and error > value)
+    logarithmic = q.logarithmic or (s > 0.0 and _is_far(q.low, value, error, size))
     most = _last(q.low, q.high, value, size, s, q.logarithmic)
     seen: list[tuple[float, float]] = []
     last, moved = top.y, 1.0
@@ -248,6 +246,14 @@ def _side(
     if end is None or not natural:
         end = most if natural else s * math.inf
     return end, natural, _sorted(seen, s)
+
+
+def _is_far(low: float, value: float, error: float, size: float) -> bool:
+    """Return whether the end above a small value lies decades away.
+
+    From a value that is zero but for rounding no number of decades leads to the end.
+    """
+    return low == 0.0 and value > _ZERO * size and error > value
 
 
 def _ahead(value: float, step: float, logarithmic: bool) -> float:
