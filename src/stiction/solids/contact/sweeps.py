@@ -51,7 +51,7 @@ from stiction.laws.interface_tractions import (
 from stiction.solids.contact.curves import rows_of
 from stiction.solids.dimensions import bends, crossed, rests, solve
 
-__all__ = ["OUT", "Meeting", "ContactState", "loads", "own_points", "tangents", "tractions"]
+__all__ = ["OUT", "ContactState", "Meeting", "loads", "own_points", "tangents", "tractions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
