@@ -461,3 +461,12 @@ def test_a_lost_text_is_an_error():
         locate((fault,), {"two.py": b"x = a\n"})
     with pytest.raises(SystemExit, match="got 2 places"):
         locate((fault,), {"one.py": b"x = a + b\n", "two.py": b"x = a + b\n"})
+
+
+def test_every_named_fault_is_in_the_tree():
+    from mutation.named import NAMED, locate
+    from mutation.tree import Tree
+
+    tree = Tree(TOOLS.parent)
+    sources = {file: (tree.root / file).read_bytes() for file in tree.sources}
+    assert len(locate(NAMED, sources)) == len(NAMED)

@@ -124,8 +124,8 @@ NAMED = (
     Named(
         "noise-exit-side-flipped",
         "*/switching/*",
-        "told[1, i], told[2, i] = t, 1.0 if h > 0.0 else -1.0",
-        "told[1, i], told[2, i] = t, 1.0 if h < 0.0 else -1.0",
+        "exits[1, i], exits[2, i] = t, 1.0 if h > 0.0 else -1.0",
+        "exits[1, i], exits[2, i] = t, 1.0 if h < 0.0 else -1.0",
     ),
     Named(
         "two-folds-merged-too-far",
