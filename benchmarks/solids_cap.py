@@ -57,7 +57,7 @@ class Rows:
     def __call__(self, problem, number, trial, t):
         """Return what `covered` returns, and keep the points."""
         self.limit = float(problem.passes[number].contact.adhesion.gap_max)
-        found = trial.outs[number][:, list(KEPT.values())].T.copy()
+        found = trial.point_values[number][:, list(KEPT.values())].T.copy()
         self.points[float(t)] = found
         if self.folder is not None:
             np.save(self.folder / f"{float(t)!r}.npy", found)

@@ -349,7 +349,7 @@ def test_bodies_that_are_no_pair_come_near():
     found = check_fails(runs[0], "every_pair_found", limit=0.0, when=1.0)
     # two pieces are taken off the distance of nodes, and the reach of the law
     assert found.value == pytest.approx(1.0 - 0.3 + reach_of_law(law), rel=1e-6)
-    assert "bodies 0 and 1 felt nothing" in found.note
+    assert "bodies 0 and 1 had no contact forces" in found.note
     check_holds(runs[1], "every_pair_found")
 
 

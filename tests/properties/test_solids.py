@@ -150,7 +150,7 @@ def test_contact_turns_with_the_bodies(element, friction, seed, angle, shift):
     turn = there[0][1]
     size = np.abs(plain.residual).max()
     assert_allclose(moved.residual, plain.residual @ turn.T, atol=1e-11 * size)
-    for a, b in zip(plain.outs, moved.outs, strict=True):
+    for a, b in zip(plain.point_values, moved.point_values, strict=True):
         assert np.array_equal(a[:, k.STATE], b[:, k.STATE])
         touching = np.isfinite(a[:, k.GAP])
         columns = [k.GAP, k.PRESSURE, k.SHEAR, k.HEAT, k.SPRING, k.POTENTIAL]

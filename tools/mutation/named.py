@@ -52,14 +52,14 @@ NAMED = (
     Named(
         "fracture-energy-sign",
         "*/solids/*",
-        "out[i] = (spent[high] - spent[low]) / length",
-        "out[i] = (spent[low] - spent[high]) / length",
+        "release_rate[i] = (spent[high] - spent[low]) / length",
+        "release_rate[i] = (spent[low] - spent[high]) / length",
     ),
     Named(
         "xi-one-per-cent",
         "*/solids/*",
-        "xi = float((lost @ square) / (square @ square))",
-        "xi = 1.01 * float((lost @ square) / (square @ square))",
+        "xi = float((loss @ square) / (square @ square))",
+        "xi = 1.01 * float((loss @ square) / (square @ square))",
     ),
     Named(
         "solids-close-as-open",

@@ -1,4 +1,4 @@
-"""Solids: bodies, what they touch, and what is done to them."""
+"""The model of a solid: bodies, contacts, boundary conditions and stages."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class Body(Declared):
     Parameters
     ----------
     mesh : its shape and its named boundaries
-    element : what displacements are made of; contact boundaries get the element's own layer
-    material : what it is made of
-    plane_stress : free to become thinner; else it cannot, plane strain
+    element : finite element; contact boundaries get the element's own layer
+    material : constitutive law
+    plane_stress : plane stress; else plane strain
     """
 
     mesh: Annotated[Mesh, _OF_BODY] = field(default_factory=lambda: rectangle(1.0, 1.0, (4, 4)))
@@ -82,7 +82,7 @@ class Body(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Readings(Declared):
-    """Which curves a run reports.
+    """The curves that a run reports.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ class Readings(Declared):
     contact : number of the contact whose forces and lengths are reported
     support : whether forces are those of the displacement's condition on the body, else
         those of the contact
-    body : whose contact forces they are, where two bodies touch
+    body : on which the reported contact forces act, in a contact of two bodies
     nominal : whether lengths are measured on the reference boundary
-    start : time from which results count, after what brings the bodies there
-    reactions : places whose forces of supports are told, with moments
+    start : time from which results count, after the bodies have come into contact
+    reactions : places at which forces and moments of supports are reported
     """
 
     displacement: Annotated[int | None, _NUMBER] = None
@@ -107,18 +107,18 @@ class Readings(Declared):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assembled(Declared):
-    """A solid in its parts: what presets are made into.
+    """The parts of a solid, into which presets expand.
 
     Parameters
     ----------
-    bodies, contacts, conditions : in the order in which others refer to them; contacts among many
-        bodies are written out, a contact for each pair, after those that are named
+    bodies, contacts, conditions : in the order of their numbers; a contact among many bodies
+        expands into a contact for each pair, after those that are named
     attraction : factor on tensile contact tractions over time; a ramp from 0 brings surfaces
         into adhesion without a jump
     readings : which curves are reported
     dimensionless : whether lengths, stresses and forces are ratios
     stages : parts of the program with conditions of their own, one after the other
-    watched : the pairs of each contact among many, and what makes one
+    watched : for each contact among many, its boundaries and their active pairs
     """
 
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
@@ -140,7 +140,7 @@ class Assembled(Declared):
         self._check_readings()
 
     def _write_out_contacts(self) -> None:
-        """Check the sides of contacts, and write out those among many bodies."""
+        """Check the sides of contacts, and expand those among many bodies."""
         for contact in self.contacts:
             pair = (contact.boundary, contact.partner) if isinstance(contact, Contact) else ()
             for side in pair or vars(contact)["boundaries"]:
@@ -148,10 +148,10 @@ class Assembled(Declared):
                     self._check_side(side)
             self._check_plane(contact)
         meshes = [body.mesh if isinstance(body, Body) else None for body in self.bodies]
-        made, watched = written_out(self.contacts, meshes)
-        object.__setattr__(self, "contacts", made)
+        pairs, watched = written_out(self.contacts, meshes)
+        object.__setattr__(self, "contacts", pairs)
         object.__setattr__(self, "watched", (*self.watched, *watched))
-        check_partners(made)
+        check_partners(pairs)
 
     @property
     def pairs(self) -> tuple[Contact, ...]:
@@ -168,7 +168,7 @@ class Assembled(Declared):
         return [vars(c)["program"] for c in self.all_conditions if "program" in vars(c)]
 
     def _check_readings(self) -> None:
-        """Refuse readings of what is not there."""
+        """Refuse readings of missing conditions, contacts and bodies."""
         r = self.readings
         why = "curves are read from the conditions, contacts and bodies of the solid."
         try_ = "count from 0 in the order given."
@@ -186,15 +186,15 @@ class Assembled(Declared):
         for place in r.reactions:
             if place.about is not None and len(place.about) != dim:
                 got, needs = f"{len(place.about)} coordinates", f"{dim}, as places of bodies have"
-                told = "moments are told about it."
-                raise ModelError("Reaction.about", got, needs, told, "leave it out for 0.")
+                reason = "moments are reported about it."
+                raise ModelError("Reaction.about", got, needs, reason, "leave it out for 0.")
         for name, count in (("contact", len(self.contacts)), ("body", len(self.bodies))):
             if getattr(r, name) >= max(count, 1):
                 where, got = f"Readings.{name}", getattr(r, name)
                 raise ModelError(where, got, f"a number below {count}", why, try_)
 
     def _check_plane(self, contact: Contact | Among) -> None:
-        """Refuse virtual work, and boundaries that touch themselves, in space."""
+        """Refuse the mortar method and self-contact in three dimensions."""
         sides: Sequence[object] = vars(contact).get("boundaries", ())
         itself = False
         if isinstance(contact, Contact):
@@ -221,13 +221,13 @@ class Assembled(Declared):
     def boundaries_of(self, body: int) -> tuple[str, ...]:
         """Return the contact boundaries of a body, each once."""
         sides = [side for c in self.pairs for side in (c.boundary, c.partner)]
-        sides += [side for near in self.watched for side in near.boundaries]
-        mine = (s.name for s in sides if isinstance(s, Boundary) and s.body == body)
-        return tuple(dict.fromkeys(mine))
+        sides += [side for pairs_of_contact in self.watched for side in pairs_of_contact.boundaries]
+        names = (s.name for s in sides if isinstance(s, Boundary) and s.body == body)
+        return tuple(dict.fromkeys(names))
 
 
 class SolidSystem(Declared, abc.ABC):
-    """Base of every system of deformable bodies; presets make themselves a plain one.
+    """Base of systems of deformable bodies; `assembled` expands a preset into its parts.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class SolidSystem(Declared, abc.ABC):
 
     default_method: ClassVar[str] = "Quasistatic"
 
-    # rows of a run are its load steps unless times are asked for
+    # samples of a run are its load steps unless times are requested
     keeps_steps = True
 
     @abc.abstractmethod
@@ -248,33 +248,34 @@ class SolidSystem(Declared, abc.ABC):
 
     @property
     def state_size(self) -> int:
-        """How many numbers one saved row holds: curves and tractions, not the whole field."""
+        """How many numbers one sample holds: curves and tractions, not the whole field."""
         total = 64
         parts = self.assembled()
         for contact in parts.pairs:
             for side in (contact.boundary, contact.partner):
                 if isinstance(side, Boundary):
                     body = parts.bodies[side.body]
-                    pieces = len(body.mesh.boundary(side.name))
+                    elements = len(body.mesh.boundary(side.name))
                     if isinstance(body, Membrane):
-                        total += 9 * body.contact_points**2 * pieces
+                        total += 9 * body.contact_points**2 * elements
                         continue
                     if isinstance(body, SweptBody):
-                        total += 9 * body.face_points * pieces * body.layers
+                        total += 9 * body.face_points * elements * body.layers
                         continue
-                    total += 8 * body.element.contact_points * pieces
+                    total += 8 * body.element.contact_points * elements
         return total
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solid(SolidSystem):
-    """Deformable bodies at finite strain that adhere, press and rub.
+    """Deformable bodies at finite strain with adhesion, contact and friction.
 
     Parameters
     ----------
-    bodies : what deforms, numbered from 0
-    contacts : which boundaries touch what; `Among` stands for a contact of each pair of many bodies
-    boundary_conditions : what is held, driven or loaded
+    bodies : deformable bodies, numbered from 0
+    contacts : pairs of boundaries, or a boundary and a rigid partner; `Among` stands for a contact
+        of each pair of many bodies
+    boundary_conditions : fixed, driven and loaded displacements, constraints and loads
     attraction : factor on tensile contact tractions over time
     readings : which curves are reported
     dimensionless : whether lengths and stresses are ratios to units of the user's choice

@@ -1,4 +1,4 @@
-"""Solve a solid by one of its methods, and tell what came out."""
+"""Runs of solids: build the equations, step through the program, return the Run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from stiction.errors import Status
 from stiction.solids.equilibria.arclength import follow_path
-from stiction.solids.equilibria.load_steps import March
+from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import Motion
+from stiction.solids.motion.stepper import TimeStepper
 from stiction.solids.outcome.run import build_run
 
 if TYPE_CHECKING:
@@ -22,29 +22,29 @@ __all__ = ["run_continuation", "run_motion", "run_quasistatic"]
 
 
 def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) -> Run:
-    """Return the run of a solid, load step by load step."""
+    """Return the run of a solid by load steps."""
     problem = Problem(system.assembled())
     problem.work_tolerance = method.work_tolerance
     problem.check_tolerance("Quasistatic", method.newton_tolerance)
-    march = March(problem, method, request)
-    march.run()
-    return build_run(system, method, problem, march.record)
+    stepper = LoadStepper(problem, method, request)
+    stepper.run()
+    return build_run(system, method, problem, stepper.record)
 
 
 def run_continuation(system: SolidSystem, method: Continuation, request: Request) -> Run:
-    """Return the run of a solid along its path of equilibria."""
+    """Return the run of a solid by load steps and pseudo-arclength continuation."""
     problem = Problem(system.assembled())
     problem.check_tolerance("Continuation", method.newton_tolerance)
     return build_run(system, method, problem, follow_path(problem, method, request).record)
 
 
 def run_motion(system: MovingSolid, method: GeneralisedAlpha, request: Request) -> Run:
-    """Return the run of a solid with mass, step of time by step of time."""
+    """Return the run of a solid with mass by time steps."""
     problem = MovingProblem(system, method.lumped)
     problem.check_tolerance("GeneralisedAlpha", method.newton_tolerance)
-    march = Motion(problem, method, request)
-    march.run()
+    stepper = TimeStepper(problem, method, request)
+    stepper.run()
     unit = "1" if problem.assembled.dimensionless else "s"
-    if march.record.status is Status.SOLVED and not march.record.path:
-        march.record.status = Status.UNCONVERGED
-    return build_run(system, method, problem, march.record, march.checks(), unit)
+    if stepper.record.status is Status.SOLVED and not stepper.record.path:
+        stepper.record.status = Status.UNCONVERGED
+    return build_run(system, method, problem, stepper.record, stepper.checks(), unit)

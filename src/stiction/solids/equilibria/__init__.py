@@ -1,1 +1,1 @@
-"""Paths of equilibria: the equations, Newton, load steps and arcs, and what is kept on the way."""
+"""Equilibrium paths: discrete equations, Newton's method, load and arclength steps, records."""

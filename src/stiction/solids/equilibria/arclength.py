@@ -1,4 +1,12 @@
-"""Pseudo-arclength steps: displacements and program time together, with a bordered Newton."""
+"""Pseudo-arclength continuation of an equilibrium path, through limit points of the load.
+
+Displacements u and program time t are unknown together. A step prescribes one number: the
+arclength of the path, or the energy that adhesion releases where the path turns too sharply for
+that, or the time of a kink of the program. A step that fails, or whose energies do not close, is
+halved.
+
+Source: Keller 1977; Riks 1979; Crisfield 1981.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +25,21 @@ from stiction.errors import Status
 from stiction.numerics.vectors import size_of
 from stiction.solids.equilibria.bordered import (
     BEYOND,
-    Arc,
+    AdhesionControl,
+    ArclengthControl,
+    ArcStep,
     Bordered,
-    ByAdhesion,
-    ByLength,
-    ByTime,
-    Point,
-    adhesive_slope,
+    PathPoint,
+    TimeControl,
+    adhesion_gradient,
 )
-from stiction.solids.equilibria.branches import find_branch, taken
+from stiction.solids.equilibria.branches import bifurcation_loss, find_branch
 from stiction.solids.equilibria.checkpoint import pack, pack_losses, unpack_losses
 from stiction.solids.equilibria.history import missing_energy, step_energies
-from stiction.solids.equilibria.load_steps import March
+from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Limits, Outcome
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.stability import SIGNS, Ways
+from stiction.solids.equilibria.stability import SIGNS, UnstableModes
 from stiction.solids.membranes.quantities import extents
 
 if TYPE_CHECKING:
@@ -42,451 +50,471 @@ __all__ = ["follow_path"]
 
 Floats = npt.NDArray[np.float64]
 
-_EASY, _HARD = 7, 12
-# arcs, in lengths of the first one, below which the energy of adhesion leads instead; and how
-# much farther than its length an arc may reach
-_SHORT, _FAR = 0.01, 2.5
-# steps of program time that an arc may take, and the part of the energy turned over that may be
-# missing
-_LEAP, _MISSING = 2.0, 0.02
-# energy of adhesion over that of two elements that counts as given or taken back
-_BACK = 1e-4
+_FEW_ITERATIONS, _MANY_ITERATIONS = 7, 12
+# arclength, over that of the first step, below which the adhesive energy controls steps instead;
+# and the largest distance between both ends of a step over its prescribed arclength
+_SHORTEST_ARC, _MOST_REACH = 0.01, 2.5
+# largest change of program time over that of a load step, and the fraction of the exchanged energy
+# that may be unaccounted for
+_LONGEST_TIME, _UNACCOUNTED = 2.0, 0.02
+# change of the adhesive energy, over that of two elements, below which its sign means nothing
+_ADHESION_NOISE = 1e-4
 _GROWTH = 1.4
-# motion of a first step, over the size of the bodies, below which nothing moves
-_STILL = 1e-10
+# displacement of a first step, over the size of the bodies, that is rounding
+_NO_MOTION = 1e-10
 
 
-class Path:
-    """The path of a solid from the last state of a march on.
+class PathFollower:
+    """Follows the path of equilibria from the last state of a load stepper on.
 
     Parameters
     ----------
-    march : load steps that led to the start, with their record
+    stepper : load steps up to the start of the path, with their record
     method : arc lengths, tolerances, bounds
     begin, end : program times at which the path begins and ends
     """
 
-    def __init__(self, march: March, method: Continuation, begin: float, end: float) -> None:
-        self.march, self.method, self.end = march, method, end
-        self.problem: Problem = march.problem
-        self.space = march.space
+    def __init__(
+        self, stepper: LoadStepper, method: Continuation, begin: float, end: float
+    ) -> None:
+        self.stepper, self.method, self.end = stepper, method, end
+        self.problem: Problem = stepper.problem
+        self.workspace = stepper.workspace
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
-        self.bordered = Bordered(self.problem, self.space, self.limits, end)
-        self.travelled = march.state.time
+        self.bordered = Bordered(self.problem, self.workspace, self.limits, end)
+        self.time_travelled = stepper.state.time
         self.iterations = self.cuts = self.steps = 0
-        assert march.trial is not None
-        self.state, self.trial = march.state, march.trial
-        self.points: list[Point] = []
-        self.length, self.peels = 1.0, 0.0
-        self.rising, self.gave = True, 0.0
-        self.reached = march.state.time
-        # of the whole path: a run that goes on from a checkpoint begins later
+        assert stepper.trial is not None
+        self.state, self.trial = stepper.state, stepper.trial
+        self.points: list[PathPoint] = []
+        self.length, self.adhesion_step = 1.0, 0.0
+        self.time_increases, self.adhesion_change = True, 0.0
+        self.largest_time = stepper.state.time
+        # the span of the whole path: a run that continues from a checkpoint starts later
         self.span = (end - begin) / method.steps
-        self.turns = march.corners[(march.corners > march.state.time) & (march.corners < end)]
-        self.rigid = all(p.partner.rigid for p in self.problem.passes)
-        self.unstable = -1
+        self.kink_times = stepper.kink_times[
+            (stepper.kink_times > stepper.state.time) & (stepper.kink_times < end)
+        ]
+        self.rigid_partners = all(p.partner.rigid for p in self.problem.passes)
+        self.negative_eigenvalues = -1
         self.pending: Loss | None = None
 
     @property
-    def goal(self) -> float:
+    def next_kink(self) -> float:
         """Program time of the next change of a program's slope, or of the end."""
-        ahead = self.turns[self.turns > self.state.time]
-        return float(ahead[0]) if ahead.size else self.end
+        later = self.kink_times[self.kink_times > self.state.time]
+        return float(later[0]) if later.size else self.end
 
     # ------------------------------------------------------------ the path
 
     def follow(self) -> None:
-        """Follow the path until the program ends, or it cannot be followed."""
-        request = self.march.request
+        """Follow the path until the program ends, or no further step converges."""
+        request = self.stepper.request
         run_to_end(self._loop(), request.progress, request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, None]:
-        record, problem, method = self.march.record, self.problem, self.method
-        if self.march.kept is not None and "path" in self.march.kept:
-            self._unpack(self.march.kept)
+        record, problem, method = self.stepper.record, self.problem, self.method
+        if self.stepper.checkpoint is not None and "path" in self.stepper.checkpoint:
+            self._unpack(self.stepper.checkpoint)
         elif not self._begin():
             return
-        arc: Arc | None = None
-        start = self.march.request.t_start
+        arc: ArcStep | None = None
+        start = self.stepper.request.t_start
         while self.points[-1].t < self.end:
             if self.points[-1].t < start:
                 record.status = Status.NO_CONTINUATION
-                record.reason = "the path led back to before the program's beginning"
+                record.reason = "the path led back beyond the start of the program"
                 return
-            length, peels = self.length, self.peels
+            arc_length, adhesion_step = self.length, self.adhesion_step
             if self.steps >= method.max_steps:
                 record.status = Status.WORK_LIMIT
-                record.reason = f"{self.steps} arcs were taken, the most allowed"
+                record.reason = f"{self.steps} arclength steps were taken, the most allowed"
                 return
-            if peels:
-                arc = self._peeled(peels)
+            if adhesion_step:
+                arc = self._adhesion_controlled(adhesion_step)
             else:
-                length = min(length, method.longest)
-                arc, length = self._along(length)
+                arc_length = min(arc_length, method.longest)
+                arc, arc_length = self._arclength_controlled(arc_length)
             self.iterations += arc.iterations
-            if arc.trial is not None and not self._closes(arc):
+            if arc.trial is not None and not self._energy_closes(arc):
                 arc = arc._replace(trial=None, reason="the energies of a step do not close")
             if arc.trial is not None:
-                arc, leaves = self._look_for_branch(arc)
+                arc, on_branch = self._detect_branch(arc)
                 self._accept(arc)
                 if record.status is Status.STOPPED:
                     return
-                factor = _GROWTH if arc.iterations <= _EASY else 1.0
-                factor = 0.6 if arc.iterations > _HARD else factor
-                length *= factor
-                peels = min(peels * factor, self._most_peeled())
-                turns = np.any(self.turns == self.points[-1].t)
-                if turns or leaves or (peels and self._gone()):
-                    # programs change their slope, or nothing is left to give: the load leads
-                    peels, length = 0.0, 1.0
+                factor = _GROWTH if arc.iterations <= _FEW_ITERATIONS else 1.0
+                factor = 0.6 if arc.iterations > _MANY_ITERATIONS else factor
+                arc_length *= factor
+                adhesion_step = min(adhesion_step * factor, self._largest_adhesion_step())
+                at_kink = np.any(self.kink_times == self.points[-1].t)
+                if at_kink or on_branch or (adhesion_step and self._adhesion_exhausted()):
+                    # the tangent of the path is unknown there: a load step restarts the arclength
+                    adhesion_step, arc_length = 0.0, 1.0
                     if not self._begin():
                         return
-                self.length, self.peels = length, peels
+                self.length, self.adhesion_step = arc_length, adhesion_step
                 yield self._pause()
                 continue
             self.cuts += 1
-            if peels:
-                self.peels = peels = 0.5 * peels
-                if peels < 0.5**method.max_cuts * self._most_peeled():
+            if adhesion_step:
+                self.adhesion_step = adhesion_step = 0.5 * adhesion_step
+                if adhesion_step < 0.5**method.max_cuts * self._largest_adhesion_step():
                     self._give_up(arc)
                     return
                 continue
-            self.length = length = 0.5 * length
-            if length < _SHORT and problem.passes and not self._gone():
-                # the path turns too sharply for an arc, as where slip turns round
-                self.peels = 0.05 * self._most_peeled()
-            elif length < 0.5**method.max_cuts:
+            self.length = arc_length = 0.5 * arc_length
+            if arc_length < _SHORTEST_ARC and problem.passes and not self._adhesion_exhausted():
+                # the path turns too sharply for arclength steps, as where slip reverses
+                self.adhesion_step = 0.05 * self._largest_adhesion_step()
+            elif arc_length < 0.5**method.max_cuts:
                 self._give_up(arc)
                 return
 
     def finish(self) -> None:
-        """Tell what waited for the path to turn."""
+        """Record the bifurcation that might have been a limit point, if the path did not turn."""
         if self.pending is not None:
-            self.march.record.losses.append(self.pending)
+            self.stepper.record.losses.append(self.pending)
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything that the path needs to go on."""
-        march = self.march
-        march.state, march.trial = self.state, self.trial
-        kept = pack(march)
-        kept["counts"] += np.array(
-            [self.iterations, self.cuts, self.steps, self.space.factorisations, 0]
+        """Return the state of the path as arrays of a checkpoint."""
+        stepper = self.stepper
+        stepper.state, stepper.trial = self.state, self.trial
+        arrays = pack(stepper)
+        arrays["counts"] += np.array(
+            [self.iterations, self.cuts, self.steps, self.workspace.factorisations, 0]
         )
-        scales = [self.weight, self.time_weight, self.length, self.peels]
-        where = [self.travelled, self.reached, float(self.rising), self.gave]
-        kept["path"] = np.array(scales + where)
-        kept["path_pending"] = pack_losses([self.pending] if self.pending is not None else [])
-        kept["path_t"] = np.array([point.t for point in self.points])
-        kept["path_u"] = np.array([point.u for point in self.points])
-        return kept
+        step_sizes = [self.weight, self.time_weight, self.length, self.adhesion_step]
+        progress = [
+            self.time_travelled,
+            self.largest_time,
+            float(self.time_increases),
+            self.adhesion_change,
+        ]
+        arrays["path"] = np.array(step_sizes + progress)
+        arrays["path_pending"] = pack_losses([self.pending] if self.pending is not None else [])
+        arrays["path_t"] = np.array([point.t for point in self.points])
+        arrays["path_u"] = np.array([point.u for point in self.points])
+        return arrays
 
-    def _unpack(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Put the path back to where it was; its counts are with those of the march."""
-        self.state = self.march.state
-        assert self.march.trial is not None
-        self.trial = self.march.trial
-        numbers = [float(v) for v in kept["path"]]
-        self.weight, self.time_weight, self.length, self.peels = numbers[:4]
-        self.travelled, self.reached = numbers[4:6]
-        self.rising, self.gave = bool(numbers[6]), numbers[7]
+    def _unpack(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore the path from a checkpoint; the counts of its work are in the stepper."""
+        self.state = self.stepper.state
+        assert self.stepper.trial is not None
+        self.trial = self.stepper.trial
+        numbers = [float(v) for v in arrays["path"]]
+        self.weight, self.time_weight, self.length, self.adhesion_step = numbers[:4]
+        self.time_travelled, self.largest_time = numbers[4:6]
+        self.time_increases, self.adhesion_change = bool(numbers[6]), numbers[7]
         with unpacking():
-            self.pending = next(iter(unpack_losses(kept["path_pending"])), None)
-        pairs = zip(kept["path_t"], kept["path_u"], strict=True)
-        self.points = [Point(float(t), u) for t, u in pairs]
+            self.pending = next(iter(unpack_losses(arrays["path_pending"])), None)
+        pairs = zip(arrays["path_t"], arrays["path_u"], strict=True)
+        self.points = [PathPoint(float(t), u) for t, u in pairs]
 
     def _pause(self) -> Pause:
-        begin = self.march.record.wanted[0]
-        done = (max(self.reached, self.points[-1].t) - begin) / (self.end - begin)
-        self.reached = max(self.reached, self.points[-1].t)
-        note = f"arc {self.steps}, {self.iterations} Newton iterations"
-        self.march.done = min(done, 1.0)
-        return Pause(self.march.done, note, self._pack)
+        begin = self.stepper.record.save_times[0]
+        fraction = (max(self.largest_time, self.points[-1].t) - begin) / (self.end - begin)
+        self.largest_time = max(self.largest_time, self.points[-1].t)
+        note = f"arclength step {self.steps}, {self.iterations} Newton iterations"
+        self.stepper.fraction_done = min(fraction, 1.0)
+        return Pause(self.stepper.fraction_done, note, self._pack)
 
-    def _give_up(self, arc: Arc) -> None:
+    def _give_up(self, arc: ArcStep) -> None:
         tail = ", ".join(f"{r:.1e}" for r in arc.residuals[-4:]) or "none"
-        self.march.record.status = Status.UNCONVERGED
-        self.march.record.unmet = min(arc.residuals[-1:], default=1.0)
-        self.march.record.reason = (
+        self.stepper.record.status = Status.UNCONVERGED
+        self.stepper.record.failed_residual = min(arc.residuals[-1:], default=1.0)
+        self.stepper.record.reason = (
             f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
-            f"after {self.method.max_cuts} cuts of the arc; last residuals {tail}"
+            f"after {self.method.max_cuts} halvings of the arclength; last residuals {tail}"
         )
 
-    def _along(self, length: float) -> tuple[Arc, float]:
-        """Try an arc of a length, shortened so that the program's end is met."""
+    def _arclength_controlled(self, length: float) -> tuple[ArcStep, float]:
+        """Try a step of this arclength; if it would pass the next kink, a step to the kink."""
         before, last = self.points[-2:]
-        gone = self._length(before, last)
-        ahead = last.t + (last.t - before.t) * length / gone
-        if ahead >= self.goal:
-            return self._to_goal(), length
-        ratio = length / gone
-        guess = Point(last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u))
-        free = self.problem.free
-        along_u = self.weight * (guess.u - last.u).ravel()[free] / length
-        along_t = self.time_weight * (guess.t - last.t) / length
-        control = ByLength(self.problem, last, along_u, along_t, length)
-        arc = self.bordered.arc(self.state, guess, control, self.goal)
-        if arc.trial is not None:
-            found = Point(arc.t, arc.trial.u)
-            if self._length(last, found) > _FAR * length:
-                # the plane meets the path again far away: that is no step of it
-                arc = arc._replace(trial=None, reason="the path turns back on itself")
-        return self._no_farther(arc), length
-
-    def _peeled(self, energy: float) -> Arc:
-        """Try a step in which adhesion gives up this energy."""
-        before, _ = adhesive_slope(self.problem, self.trial)
-        last = self.points[-1]
-        return self._no_farther(
-            self.bordered.arc(self.state, last, ByAdhesion(self.problem, before, energy), self.goal)
+        last_length = self._length(before, last)
+        end_time = last.t + (last.t - before.t) * length / last_length
+        if end_time >= self.next_kink:
+            return self._time_controlled(), length
+        ratio = length / last_length
+        # the secant of the last two points predicts the next one
+        guess = PathPoint(
+            last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u)
         )
+        free = self.problem.free
+        gradient_u = self.weight * (guess.u - last.u).ravel()[free] / length
+        gradient_t = self.time_weight * (guess.t - last.t) / length
+        control = ArclengthControl(self.problem, last, gradient_u, gradient_t, length)
+        arc = self.bordered.solve(self.state, guess, control, self.next_kink)
+        if arc.trial is not None:
+            point = PathPoint(arc.t, arc.trial.u)
+            if self._length(last, point) > _MOST_REACH * length:
+                # the control plane intersects the path again, far away
+                arc = arc._replace(trial=None, reason="the path turns back on itself")
+        return self._not_beyond_kink(arc), length
 
-    def _no_farther(self, arc: Arc) -> Arc:
-        """Return an arc to the end of the program's slope, if this one leads beyond it."""
-        return self._to_goal() if arc.reason is BEYOND else arc
+    def _adhesion_controlled(self, energy: float) -> ArcStep:
+        """Try a step that releases this adhesive energy."""
+        before, _ = adhesion_gradient(self.problem, self.trial)
+        control = AdhesionControl(self.problem, before, energy)
+        arc = self.bordered.solve(self.state, self.points[-1], control, self.next_kink)
+        return self._not_beyond_kink(arc)
 
-    def _to_goal(self) -> Arc:
-        """Try a step to the end of the program's slope, from where the last two points lead."""
+    def _not_beyond_kink(self, arc: ArcStep) -> ArcStep:
+        """Return this step, or one to the next kink of the program if this one passes it."""
+        return self._time_controlled() if arc.reason is BEYOND else arc
+
+    def _time_controlled(self) -> ArcStep:
+        """Try a step to the next kink of the program; the last two points predict it."""
         before, last = self.points[-2:]
         guess = last.u
         if last.t > before.t:
-            guess = last.u + (self.goal - last.t) / (last.t - before.t) * (last.u - before.u)
-        control = ByTime(self.problem, self.goal, self.span)
-        return self.bordered.arc(self.state, Point(self.goal, guess), control, self.goal)
+            guess = last.u + (self.next_kink - last.t) / (last.t - before.t) * (last.u - before.u)
+        control = TimeControl(self.problem, self.next_kink, self.span)
+        point = PathPoint(self.next_kink, guess)
+        return self.bordered.solve(self.state, point, control, self.next_kink)
 
-    def _most_peeled(self) -> float:
-        """Return the energy of adhesion over a length of two boundary elements."""
-        most = 0.0
+    def _largest_adhesion_step(self) -> float:
+        """Return the work of adhesion of two boundary elements [J/m]."""
+        largest = 0.0
         for p in self.problem.passes:
             law = p.contact.adhesion
             work = float(-np.asarray(law.potential(law.gap_eq)))
-            most = max(most, 2.0 * work * float(p.own.areas.sum(axis=1).mean()))
-        return most
+            largest = max(largest, 2.0 * work * float(p.own.areas.sum(axis=1).mean()))
+        return largest
 
-    def _gone(self) -> bool:
-        """Return whether adhesion has nothing left to give."""
-        energy, _ = adhesive_slope(self.problem, self.trial)
-        return energy > -0.02 * self._most_peeled()
+    def _adhesion_exhausted(self) -> bool:
+        """Return whether next to no adhesive energy is left to release."""
+        energy, _ = adhesion_gradient(self.problem, self.trial)
+        return energy > -0.02 * self._largest_adhesion_step()
 
     def _begin(self) -> bool:
-        """Take a load step, and let it set the scale of arcs; return whether it was found."""
-        march = self.march
-        march.state, march.trial = self.state, self.trial
-        march.enter()
-        self.state, self.trial = march.state, march.trial
-        first = Point(self.state.time, self.state.u)
+        """Take a load step, which has arclength 1 by definition; return whether it converged."""
+        stepper = self.stepper
+        stepper.state, stepper.trial = self.state, self.trial
+        stepper.enter_stage()
+        self.state, self.trial = stepper.state, stepper.trial
+        first = PathPoint(self.state.time, self.state.u)
         second = self._first_step(self.state, self.trial)
         if second is None:
             return False
         scale = size_of((second.u - first.u).ravel()[self.problem.free])
-        # the first step has length one, half of its square each from places and time
-        # where nothing moves, rounding is no measure
-        self.weight = 0.5 / max(scale, _STILL * self.problem.largest_length) ** 2
+        # displacements and time contribute half of its square each; where nothing moves, the
+        # displacement is rounding and defines no scale
+        self.weight = 0.5 / max(scale, _NO_MOTION * self.problem.largest_length) ** 2
         self.time_weight = 0.5 / (second.t - first.t) ** 2
         self.points = [first, second]
-        self.rising = True
-        self.state = march.state
-        assert march.trial is not None
-        self.trial = march.trial
+        self.time_increases = True
+        self.state = stepper.state
+        assert stepper.trial is not None
+        self.trial = stepper.trial
         return True
 
-    def _length(self, a: Point, b: Point) -> float:
+    def _length(self, a: PathPoint, b: PathPoint) -> float:
+        """Return the distance sqrt(w |u_b - u_a|^2 + w_t (t_b - t_a)^2) of two points [1]."""
         free = self.problem.free
         square = self.weight * float(np.sum((b.u - a.u).ravel()[free] ** 2))
         return float(np.sqrt(square + self.time_weight * (b.t - a.t) ** 2))
 
-    def _first_step(self, state: State, trial: Trial) -> Point | None:
-        """Take one small load step, and return where it leads."""
-        march = self.march
-        span = min((self.end - state.time) / self.method.steps, self.goal - state.time)
+    def _first_step(self, state: State, trial: Trial) -> PathPoint | None:
+        """Take one small load step, and return its end."""
+        stepper = self.stepper
+        span = min((self.end - state.time) / self.method.steps, self.next_kink - state.time)
         for _ in range(self.method.max_cuts + 1):
             target = state.time + span
-            outcome = march.attempt(target, smooth=False)
-            if outcome.trial is not None and not self._passes_branch(outcome, target):
-                self.travelled += span
-                march.accept(outcome, target, at=self.travelled)
-                return Point(target, march.state.u)
+            outcome = stepper.attempt(target, extrapolate=False)
+            if outcome.trial is not None and not self._crosses_branch(outcome, target):
+                self.time_travelled += span
+                stepper.accept(outcome, target, at=self.time_travelled)
+                return PathPoint(target, stepper.state.u)
             span *= 0.5
-        march.give_up(outcome, target)
+        stepper.give_up(outcome, target)
         return None
 
-    def _passes_branch(self, outcome: Outcome, target: float) -> bool:
-        """Return whether a first step passes a branch that is not to be passed."""
-        policy, watch = self.method.on_bifurcation, self.march.watch
+    def _crosses_branch(self, outcome: Outcome, target: float) -> bool:
+        """Return whether a first step crosses a bifurcation at which the path must not go on."""
+        policy, monitor = self.method.on_bifurcation, self.stepper.monitor
         if policy is None or isinstance(policy, StayOnPath):
             return False
-        now = watch.ways(self.problem, target, outcome.matrix, outcome.factors)
-        return now is not None and now.changed(watch.last or Ways(0, now.counted))
+        now = monitor.unstable_modes(self.problem, target, outcome.matrix, outcome.factors)
+        return now is not None and now.changed(monitor.last or UnstableModes(0, now.counted))
 
-    def _closes(self, arc: Arc) -> bool:
-        """Return whether a step is short enough for its energies to close, and in time."""
+    def _energy_closes(self, arc: ArcStep) -> bool:
+        """Return whether the energies of a step close, and its time is short enough."""
         assert arc.trial is not None
-        last = self.march.energy
+        last = self.stepper.energy
         times = (self.state.time, arc.t)
         now = step_energies(self.problem, self.trial, arc.trial, times, last, rough=True)
-        if abs(times[1] - times[0]) > _LEAP * self.method.longest * self.span:
+        if abs(times[1] - times[0]) > _LONGEST_TIME * self.method.longest * self.span:
             return False
-        # adhesion that gave energy and now takes it back: the step leads back the way it came
-        gives = now.adhesive - last.adhesive
-        least = _BACK * self._most_peeled()
-        if self.gave > least and gives < -least:
+        # adhesion released energy and now regains it: the step reverses along the path
+        change = now.adhesive - last.adhesive
+        noise = _ADHESION_NOISE * self._largest_adhesion_step()
+        if self.adhesion_change > noise and change < -noise:
             return False
-        missing, turned = missing_energy(last, now)
+        missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
-        part = _MISSING if self.rigid else 5.0 * _MISSING
-        return missing <= max(part * turned, 1e-4 * scale)
+        fraction = _UNACCOUNTED if self.rigid_partners else 5.0 * _UNACCOUNTED
+        return missing <= max(fraction * exchanged, 1e-4 * scale)
 
-    def _accept(self, arc: Arc) -> None:
+    def _accept(self, arc: ArcStep) -> None:
         trial = arc.trial
         assert trial is not None
-        march, times = self.march, (self.state.time, arc.t)
-        last = march.energy.adhesive
-        march.energy = step_energies(self.problem, self.trial, trial, times, march.energy)
-        self.gave = march.energy.adhesive - last
+        stepper, times = self.stepper, (self.state.time, arc.t)
+        adhesion_before = stepper.energy.adhesive
+        stepper.energy = step_energies(self.problem, self.trial, trial, times, stepper.energy)
+        self.adhesion_change = stepper.energy.adhesive - adhesion_before
         before = self.state
         self.state = self.problem.accepted(self.state, trial, arc.t)
         self.trial = trial
-        self.travelled += abs(times[1] - times[0])
+        self.time_travelled += abs(times[1] - times[0])
         self.steps += 1
-        self.unstable = -1
-        extra = {"program_time": arc.t, "sign_of_determinant": self._sign(arc)}
-        extra["unstable_ways"] = float(self.unstable) if self.unstable >= 0 else float("nan")
-        change = self._changed(extra["sign_of_determinant"], arc, before)
-        march.record.add(
+        self.negative_eigenvalues = -1
+        extra = {"program_time": arc.t, "sign_of_determinant": self._determinant_sign(arc)}
+        extra["unstable_ways"] = (
+            float(self.negative_eigenvalues) if self.negative_eigenvalues >= 0 else float("nan")
+        )
+        pending = self._stability_change(extra["sign_of_determinant"], arc, before)
+        stepper.record.add(
             self.state,
             trial,
-            march.energy,
+            stepper.energy,
             arc.iterations,
             arc.residuals[-1],
-            at=self.travelled,
+            at=self.time_travelled,
             extra=extra,
         )
-        self.points = [*self.points[-2:], Point(arc.t, self.state.u)]
-        rising = times[1] >= times[0]
-        turned = rising != self.rising
-        if turned:
-            self._limit_point(self.points)
-            self.rising = rising
-        # where the path turns one way becomes unstable, told here or at the arc before
-        if self.pending is not None and not turned:
-            march.record.losses.append(self.pending)
-        self.pending = None if turned else change
+        self.points = [*self.points[-2:], PathPoint(arc.t, self.state.u)]
+        increases = times[1] >= times[0]
+        time_turned = increases != self.time_increases
+        if time_turned:
+            self._record_limit_point(self.points)
+            self.time_increases = increases
+        # at a limit point one mode loses its stability, here or one step earlier: no bifurcation
+        if self.pending is not None and not time_turned:
+            stepper.record.losses.append(self.pending)
+        self.pending = None if time_turned else pending
 
-    def _changed(self, sign: float, arc: Arc, before: State) -> Loss | None:
-        """Return what there is to tell where the number of unstable ways changes."""
+    def _stability_change(self, sign: float, arc: ArcStep, before: State) -> Loss | None:
+        """Return the bifurcation that a change of the number of unstable modes indicates."""
         assert arc.trial is not None
-        if self.unstable < 0 and np.isnan(sign):
-            self.march.watch.unseen = "unstable ways were not looked for on arcs"
+        if self.negative_eigenvalues < 0 and np.isnan(sign):
+            self.stepper.monitor.unseen = "unstable modes were not counted on arclength steps"
             return None
-        counted = self.unstable >= 0
+        counted = self.negative_eigenvalues >= 0
         if not counted:
-            self.march.watch.unseen = SIGNS
-        now = Ways(self.unstable if counted else int(sign < 0.0), counted)
-        watch = self.march.watch
-        last = watch.change_to(now)
+            self.stepper.monitor.unseen = SIGNS
+        now = UnstableModes(self.negative_eigenvalues if counted else int(sign < 0.0), counted)
+        monitor = self.stepper.monitor
+        last = monitor.update(now)
         if last is None:
             return None
-        found = watch.loss(before, arc.trial.u, arc.t, (last, now), self.limits)
-        found = dataclasses.replace(found, time=self.travelled)
+        loss = monitor.bifurcation(before, arc.trial.u, arc.t, (last, now), self.limits)
+        loss = dataclasses.replace(loss, time=self.time_travelled)
         if counted and last.counted and abs(now.number - last.number) > 1:
-            # more than one way at once: no turn of the path explains it
-            self.march.record.losses.append(found)
+            # more than one mode at once: a limit point does not explain it
+            self.stepper.record.losses.append(loss)
             return None
-        return found
+        return loss
 
-    def _sign(self, arc: Arc) -> float:
-        """Return the sign of the tangent's determinant, NaN where it is not told."""
+    def _determinant_sign(self, arc: ArcStep) -> float:
+        """Return the sign of the tangent's determinant, NaN where it is unknown."""
         if not self.method.stability or arc.factors is None or arc.matrix is None:
             return float("nan")
-        if self.march.watch.symmetric(self.problem, np.inf):
-            inertia = self.space.inertia(self.problem.reduced(arc.matrix))
+        if self.stepper.monitor.symmetric(self.problem, np.inf):
+            inertia = self.workspace.inertia(self.problem.reduced(arc.matrix))
             if inertia is not None:
-                self.unstable = inertia[1]
+                self.negative_eigenvalues = inertia[1]
                 return -1.0 if inertia[1] % 2 else 1.0
         return float(arc.factors.sign)
 
-    def _look_for_branch(self, arc: Arc) -> tuple[Arc, bool]:
-        """Return the arc to take, and whether it leads to a branch that goes on in time."""
-        march, policy = self.march, self.method.on_bifurcation
+    def _detect_branch(self, arc: ArcStep) -> tuple[ArcStep, bool]:
+        """Return the step to accept, and whether it switches to a branch that goes on in time."""
+        stepper, policy = self.stepper, self.method.on_bifurcation
         assert arc.trial is not None
         if policy is None or isinstance(policy, StayOnPath) or arc.t <= self.state.time:
             return arc, False
-        watch, last = march.watch, march.watch.last
-        now = watch.ways(self.problem, arc.t, arc.matrix, arc.factors)
-        if now is None or not now.changed(last or Ways(0, now.counted)):
+        monitor, last = stepper.monitor, stepper.monitor.last
+        now = monitor.unstable_modes(self.problem, arc.t, arc.matrix, arc.factors)
+        if now is None or not now.changed(last or UnstableModes(0, now.counted)):
             return arc, False
-        ways = (last or Ways(0, now.counted), now)
-        loss = watch.loss(self.state, arc.trial.u, arc.t, ways, self.limits)
-        places = (float(str(loss.where["from"])), float(str(loss.where["to"])))
-        span = (watch.begin, *places, arc.t)
+        modes = (last or UnstableModes(0, now.counted), now)
+        loss = monitor.bifurcation(self.state, arc.trial.u, arc.t, modes, self.limits)
+        bracket = (float(str(loss.where["from"])), float(str(loss.where["to"])))
+        span = (monitor.begin, *bracket, arc.t)
         side = policy.side if isinstance(policy, FollowBranch) else "+"
         branch = find_branch(
-            self.problem, self.state, span, arc.trial.u, side, self.limits, march.solver
+            self.problem, self.state, span, arc.trial.u, side, self.limits, stepper.solver
         )
-        if branch is None or branch.felt:
-            # a limit point, which the path tells as it turns
+        if branch is None or branch.is_limit_point:
+            # a limit point, which is recorded when the time of the path turns
             return arc, False
-        loss = dataclasses.replace(loss, time=self.travelled + places[0] - self.state.time)
-        march.record.losses.append(taken(policy, loss, branch, goes_back=True))
+        loss = dataclasses.replace(loss, time=self.time_travelled + bracket[0] - self.state.time)
+        stepper.record.losses.append(bifurcation_loss(policy, loss, branch, time_may_decrease=True))
         if isinstance(policy, StopThere):
-            march.record.status = Status.STOPPED
-            march.record.reason = f"another path leaves this one at program time {branch.at:.9g}"
-            before, part = self.state, (places[0] - self.state.time) / (arc.t - self.state.time)
-            guess = Point(places[0], before.u + part * (arc.trial.u - before.u))
-            control = ByTime(self.problem, places[0], self.span)
-            here = self.bordered.arc(before, guess, control, self.goal)
-            return (here if part > 0.0 and here.trial is not None else arc), False
+            stepper.record.status = Status.STOPPED
+            stepper.record.reason = (
+                f"another path leaves this one at program time {branch.bifurcation_time:.9g}"
+            )
+            before = self.state
+            fraction = (bracket[0] - before.time) / (arc.t - before.time)
+            guess = PathPoint(bracket[0], before.u + fraction * (arc.trial.u - before.u))
+            control = TimeControl(self.problem, bracket[0], self.span)
+            stop = self.bordered.solve(before, guess, control, self.next_kink)
+            return (stop if fraction > 0.0 and stop.trial is not None else arc), False
         if branch.arc is None or branch.arc.trial is None:
-            watch.last = now
+            monitor.last = now
             return arc, False
-        there = branch.arc
-        watch.last = watch.ways(self.problem, there.t, there.matrix, there.factors)
-        return there, there.t > branch.at
+        onto = branch.arc
+        monitor.last = monitor.unstable_modes(self.problem, onto.t, onto.matrix, onto.factors)
+        return onto, onto.t > branch.bifurcation_time
 
-    def _limit_point(self, points: list[Point]) -> None:
-        """Tell where the program's time turned, by a parabola through three points."""
+    def _record_limit_point(self, points: list[PathPoint]) -> None:
+        """Record a limit point: the extremum of time on a parabola through three points."""
         a, b, c = points[-3:]
         s1, s2 = self._length(a, b), self._length(b, c)
         slope1, slope2 = (b.t - a.t) / s1, (c.t - b.t) / s2
-        bend = (slope2 - slope1) / (0.5 * (s1 + s2))
-        top = b.t
-        if bend != 0.0:
-            here = slope1 + bend * 0.5 * s1
-            top = b.t - 0.5 * here * here / bend
-        problem, record = self.problem, self.march.record
+        curvature = (slope2 - slope1) / (0.5 * (s1 + s2))
+        extremum = b.t
+        if curvature != 0.0:
+            mid_slope = slope1 + curvature * 0.5 * s1
+            extremum = b.t - 0.5 * mid_slope * mid_slope / curvature
+        problem, record = self.problem, self.stepper.record
         readings = problem.assembled.readings
-        where: dict[str, object] = {"program_time": top, "displacement": top}
+        where: dict[str, object] = {"program_time": extremum, "displacement": extremum}
         if readings.displacement is not None:
             condition = problem.assembled.all_conditions[readings.displacement]
-            where["displacement"] = condition.program.at(top)  # type: ignore[attr-defined]
+            where["displacement"] = condition.program.at(extremum)  # type: ignore[attr-defined]
         if record.last is not None:
             for name in ("force_x", "force_y", extents(self.problem.dim).current):
                 if name in record.last.curves:
                     where[name] = record.last.curves[name]
         record.losses.append(
-            Loss(self.travelled, "limit_point", where, "the path was followed around it")
+            Loss(self.time_travelled, "limit_point", where, "the path was followed around it")
         )
 
 
-def follow_path(problem: Problem, method: Continuation, request: Request) -> March:
-    """Follow a path of equilibria from where its load steps end; return what was met on it."""
+def follow_path(problem: Problem, method: Continuation, request: Request) -> LoadStepper:
+    """Return the stepper, with its record, after load steps and the path that follows them."""
     start = max(problem.assembled.readings.start, request.t_start)
-    whole = request.t_end - request.t_start
-    part = min(max(start - request.t_start, 0.0) / whole, 1.0)
-    start = request.t_start + part * whole
-    steps = method.load_steps(part)
-    marks = np.array([request.t_start, max(start, request.t_start)])
-    first = dataclasses.replace(request, t_end=start, save=np.unique(marks), every_step=True)
-    march = March(problem, steps, first, end=request.t_end)
+    span = request.t_end - request.t_start
+    fraction = min(max(start - request.t_start, 0.0) / span, 1.0)
+    start = request.t_start + fraction * span
+    load_steps = method.load_steps(fraction)
+    save_times = np.array([request.t_start, max(start, request.t_start)])
+    request_to_start = dataclasses.replace(
+        request, t_end=start, save=np.unique(save_times), every_step=True
+    )
+    stepper = LoadStepper(problem, load_steps, request_to_start, end=request.t_end)
     try:
-        if march.lead() and start < request.t_end:
-            path = Path(march, method, start, request.t_end)
+        if stepper.advance() and start < request.t_end:
+            follower = PathFollower(stepper, method, start, request.t_end)
             try:
-                path.follow()
+                follower.follow()
             finally:
-                path.finish()
-                march.iterations += path.iterations
-                march.steps += path.steps
-                march.cuts += path.cuts
+                follower.finish()
+                stepper.iterations += follower.iterations
+                stepper.steps += follower.steps
+                stepper.cuts += follower.cuts
     finally:
-        march.close()
-    return march
+        stepper.close()
+    return stepper

@@ -1,4 +1,4 @@
-"""What conditions ask of the unknowns: which are held, which follow programs, what loads them."""
+"""Boundary conditions of a stage: prescribed unknowns, multi-point constraints, external loads."""
 
 from __future__ import annotations
 
@@ -23,9 +23,14 @@ from stiction.solids.conditions import (
 from stiction.solids.constraints import Linear, Symmetry, Tied
 from stiction.solids.contact.partners import Boundary, RigidCircle
 from stiction.solids.elements.faces import Faces, faces_of
-from stiction.solids.equilibria import boundary_loads as on
-from stiction.solids.equilibria.multi_point_constraints import Row, Taken, eliminate, free_sum
-from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
+from stiction.solids.equilibria import boundary_loads as boundary_loads
+from stiction.solids.equilibria.multi_point_constraints import (
+    Constraint,
+    Substitution,
+    eliminate,
+    unprescribed,
+)
+from stiction.solids.equilibria.unknowns import Unknowns, nearest_node
 from stiction.solids.loads import Pressure, Spring, Traction, Turned
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.space.model import SweptBody
@@ -33,22 +38,23 @@ from stiction.solids.space.model import SweptBody
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem
 
-__all__ = ["Holding"]
+__all__ = ["BoundaryConditions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # nodes that two boundaries may share at a corner
-_CORNER = 2
-# part of its length by which a straight boundary may leave its line
+_SHARED_AT_CORNER = 2
+_PLANE = 2
+# distance from its line over its length up to which a boundary is straight
 _STRAIGHT = 1e-9
-# part of the largest entry by which mirrored entries of a pressure may differ
-_EVEN = 1e-12
+# difference of mirrored entries over the largest one up to which a matrix is symmetric
+_SYMMETRIC = 1e-12
 _NAMES = "xyz"
 
 
-class Holding:
-    """Conditions of one stage, as unknowns that are held and forces that act.
+class BoundaryConditions:
+    """The conditions of one stage, as prescribed unknowns and external forces.
 
     Parameters
     ----------
@@ -59,6 +65,7 @@ class Holding:
 
     Attributes
     ----------
+    by_number : conditions of the whole solid and of this stage, by their numbers
     fixed : (nodes, d) which unknowns are prescribed
     owner : (nodes, d) number of the condition that prescribes or loads it, -1 for none
     unknowns : the map to displacements
@@ -73,14 +80,14 @@ class Holding:
     ) -> None:
         self.problem, self.size, self.dim = problem, problem.size, problem.dim
         self._angles = dict(angles or {})
-        whole = problem.assembled
-        stages = whole.stages
-        first = len(whole.conditions) + sum(len(s.conditions) for s in stages[:stage])
-        now = stages[stage].conditions if stages else ()
-        # numbered through: those of the whole solid, then those of one stage after the other
-        self.conditions: dict[int, Condition] = dict(enumerate(whole.conditions))
-        self.conditions |= {first + k: c for k, c in enumerate(now)}
-        self._first = len(whole.conditions)
+        assembled = problem.assembled
+        stages = assembled.stages
+        first = len(assembled.conditions) + sum(len(s.conditions) for s in stages[:stage])
+        stage_conditions = stages[stage].conditions if stages else ()
+        # numbers run through the conditions of the whole solid, then through those of all stages
+        self.by_number: dict[int, Condition] = dict(enumerate(assembled.conditions))
+        self.by_number |= {first + k: c for k, c in enumerate(stage_conditions)}
+        self._first = len(assembled.conditions)
         self._check_components()
         self.unknowns = Unknowns(self.size, self.dim)
         self.fixed = np.zeros((self.size, self.dim), dtype=bool)
@@ -89,29 +96,29 @@ class Holding:
         self.owner = np.full((self.size, self.dim), -1)
         self.driven: list[tuple[Ints, int, Driven]] = []
         self.loaded: list[tuple[int, Ints, int, Loaded]] = []
-        self._points_held()
-        self._rows = self._constrained()
-        self.unknowns.bind()
+        self._collect_nodal_conditions()
+        self._substitutions = self._eliminate_constraints()
+        self.unknowns.build()
         self.free = np.flatnonzero(~self.fixed.ravel())
-        moved = np.zeros((self.size, self.dim)) if base is None else base
-        self._base = np.where(self.fixed, self.unknowns.values(moved), 0.0)
-        # conditions of the whole solid count from the beginning
+        base_displacements = np.zeros((self.size, self.dim)) if base is None else base
+        self._base = np.where(self.fixed, self.unknowns.values(base_displacements), 0.0)
+        # programs of the whole solid give displacements since the start of the run
         self._base[(self.owner >= 0) & (self.owner < self._first)] = 0.0
-        self._boundaries()
+        self._collect_loads()
 
     def _check_components(self) -> None:
         """Refuse components that bodies do not have."""
-        for number, condition in self.conditions.items():
+        for number, condition in self.by_number.items():
             terms = getattr(condition, "terms", (condition,))
-            for one in terms:
-                given = getattr(one, "components", (getattr(one, "component", 0),))
-                if max(given, default=0) >= self.dim:
-                    got = f"component {max(given)} in condition {number} on {told_place(one.where)}"
+            for term in terms:
+                components = getattr(term, "components", (getattr(term, "component", 0),))
+                if max(components, default=0) >= self.dim:
+                    where = told_place(term.where)
+                    got = f"component {max(components)} in condition {number} on {where}"
                     why, try_ = "bodies of the plane have two of them.", "give 1 for the vertical."
-                    where = "Solid.boundary_conditions"
-                    raise ModelError(where, got, "0 or 1", why, try_)
+                    raise ModelError("Solid.boundary_conditions", got, "0 or 1", why, try_)
 
-    # ------------------------------------------------------------ places
+    # ------------------------------------------------------------ nodes and faces
 
     def nodes_of(self, where: object) -> Ints:
         """Return the nodes that a condition refers to."""
@@ -124,10 +131,10 @@ class Holding:
                 raise ModelError("Rigid.contact", where.contact, needs, why, try_)
             return np.array([problem.rigid_node[where.contact]])
         if isinstance(where, Nearest):
-            numbers, shares = self._place_of(where)
+            numbers, weights = self._point_weights(where)
             if numbers.size == 1:
                 return numbers
-            return np.array([self.unknowns.take(numbers, shares)])
+            return np.array([self.unknowns.point_unknown(numbers, weights)])
         if isinstance(where, Boundary):
             self._check_boundary(where)
             sets = problem.parts[where.body].node_sets
@@ -136,16 +143,16 @@ class Holding:
 
     @property
     def constrained(self) -> bool:
-        """Whether sums of displacements are held."""
-        return bool(self._rows)
+        """Whether there are multi-point constraints."""
+        return bool(self._substitutions)
 
     def points_of(self, where: object) -> Ints:
-        """Return the nodes and control points that make a place."""
+        """Return the nodes and control points of which a condition's place is a combination."""
         if isinstance(where, Nearest):
-            return self._place_of(where)[0]
+            return self._point_weights(where)[0]
         return self.nodes_of(where)
 
-    def _place_of(self, where: Nearest) -> tuple[Ints, Floats]:
+    def _point_weights(self, where: Nearest) -> tuple[Ints, Floats]:
         problem = self.problem
         self._check_body("Nearest.body", where.body)
         part = problem.parts[where.body]
@@ -153,8 +160,8 @@ class Holding:
             got, needs = told_place(where), f"a point of {self.dim} coordinates"
             why, try_ = "body and point lie in one space.", "give (x, y), of membranes (x, y, z)."
             raise ModelError("Nearest.point", got, needs, why, try_)
-        numbers, shares = nearest_place(part.points, part.places, np.asarray(where.point))
-        return numbers + int(problem.first[where.body]), shares
+        numbers, weights = nearest_node(part.points, part.places, np.asarray(where.point))
+        return numbers + int(problem.first[where.body]), weights
 
     def _check_boundary(self, where: Boundary) -> None:
         self._check_body("Boundary.body", where.body)
@@ -186,27 +193,27 @@ class Holding:
             raise ModelError("Solid.boundary_conditions", got, needs, why, try_)
         contacts = problem.assembled.boundaries_of(where.body)
         part = problem.parts[where.body]
-        found = faces_of(body.mesh, body.element, part, where.name, contacts)
-        return [f._replace(nodes=f.nodes + problem.first[where.body]) for f in found]
+        faces = faces_of(body.mesh, body.element, part, where.name, contacts)
+        return [f._replace(nodes=f.nodes + problem.first[where.body]) for f in faces]
 
-    def shares(self, where: object, component: int) -> tuple[Ints, Floats]:
-        """Return components and shares that make the displacement of a place, or a mean one."""
+    def weights(self, where: object, component: int) -> tuple[Ints, Floats]:
+        """Return components and weights of the displacement of a point, or of a boundary's mean."""
         if isinstance(where, Boundary):
-            found = on.mean_shares(self.faces(where), self.size)
-            nodes = np.flatnonzero(found)
-            return self.dim * nodes + component, found[nodes]
+            weights = boundary_loads.mean_weights(self.faces(where), self.size)
+            nodes = np.flatnonzero(weights)
+            return self.dim * nodes + component, weights[nodes]
         if isinstance(where, Nearest):
-            numbers, shares = self._place_of(where)
-            return self.dim * numbers + component, shares
+            numbers, weights = self._point_weights(where)
+            return self.dim * numbers + component, weights
         nodes = self.nodes_of(where)
         return self.dim * nodes + component, np.ones(nodes.size)
 
     # ------------------------------------------------------------ single unknowns
 
-    def _points_held(self) -> None:
-        # what is held comes first
-        given = sorted(self.conditions.items(), key=lambda c: not isinstance(c[1], Fixed))
-        for number, condition in given:
+    def _collect_nodal_conditions(self) -> None:
+        # at shared corners, fixed displacements take precedence
+        fixed_first = sorted(self.by_number.items(), key=lambda c: not isinstance(c[1], Fixed))
+        for number, condition in fixed_first:
             if isinstance(condition, Fixed):
                 nodes = self.nodes_of(condition.where)
                 for component in condition.components:
@@ -224,25 +231,27 @@ class Holding:
                 self.loaded.append((number, nodes, condition.component, condition))
 
     def _claim(self, nodes: Ints, component: int, number: int) -> Ints:
-        """Note that a condition has these unknowns, and return those that are left to it.
+        """Assign unknowns to a condition, and return those that no other one has.
 
-        Where boundaries share a node at their corner, what is held stays held. What two
-        conditions ask for beyond that is refused, unless both ask for the same.
+        At a corner that two boundaries share, fixed displacements stay fixed. Other conflicts are
+        refused, unless both conditions prescribe the same.
         """
-        owner, mine = self.owner, self.conditions[number]
-        taken = owner[nodes, component] >= 0
-        for other in np.unique(owner[nodes[taken], component]):
-            theirs = self.conditions[int(other)]
+        owner, new = self.owner, self.by_number[number]
+        claimed = owner[nodes, component] >= 0
+        for other in np.unique(owner[nodes[claimed], component]):
+            existing = self.by_number[int(other)]
             shared = int(np.sum(owner[nodes, component] == other))
-            corner = isinstance(mine, Driven) and shared <= _CORNER and nodes.size > 2 * shared
-            if isinstance(theirs, Fixed) and (isinstance(mine, Fixed) or corner):
+            corner = (
+                isinstance(new, Driven) and shared <= _SHARED_AT_CORNER and nodes.size > 2 * shared
+            )
+            if isinstance(existing, Fixed) and (isinstance(new, Fixed) or corner):
                 continue
-            both = isinstance(mine, Driven) and isinstance(theirs, Driven)
-            if both and vars(mine)["program"] == vars(theirs)["program"]:
+            both_driven = isinstance(new, Driven) and isinstance(existing, Driven)
+            if both_driven and vars(new)["program"] == vars(existing)["program"]:
                 continue
             name = _NAMES[component]
-            kinds = [type(condition).__name__ for condition in (theirs, mine)]
-            places = " and ".join(dict.fromkeys(told_place(c.where) for c in (theirs, mine)))
+            kinds = [type(condition).__name__ for condition in (existing, new)]
+            places = " and ".join(dict.fromkeys(told_place(c.where) for c in (existing, new)))
             raise ModelError(
                 "Solid.boundary_conditions",
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
@@ -251,75 +260,79 @@ class Holding:
                 "two conditions ask for different things there.",
                 "leave one out, or name smaller boundaries: Mesh.split.",
             )
-        left = nodes if isinstance(mine, Fixed) else nodes[~taken]
-        owner[left, component] = number
-        return left
+        unclaimed = nodes if isinstance(new, Fixed) else nodes[~claimed]
+        owner[unclaimed, component] = number
+        return unclaimed
 
     # ------------------------------------------------------------ sums of unknowns
 
-    def _constrained(self) -> list[Taken]:
-        """Give every linear constraint its unknown."""
-        rows = []
-        for number, condition in self.conditions.items():
+    def _eliminate_constraints(self) -> list[Substitution]:
+        """Eliminate one displacement for each multi-point constraint."""
+        constraints = []
+        for number, condition in self.by_number.items():
             if isinstance(condition, Symmetry):
-                rows += self._in_plane(number, condition)
+                constraints += self._symmetry_constraints(number, condition)
             elif isinstance(condition, Tied):
-                rows += self._as_one(number, condition)
+                constraints += self._tied_constraints(number, condition)
             elif isinstance(condition, Linear):
-                rows.append(self._sum(number, condition))
-        if not rows:
+                constraints.append(self._linear_constraint(number, condition))
+        if not constraints:
             return []
-        # a rigid partner stands still unless something else is said of it
-        rigid = set(self.problem.rigid_node.values())
-        for row in rows:
-            for i in row.places:
-                if int(i) // self.dim in rigid and self.owner.flat[i] < 0:
+        # a rigid partner is fixed unless a constraint contains it
+        rigid_nodes = set(self.problem.rigid_node.values())
+        for constraint in constraints:
+            for i in constraint.components:
+                if int(i) // self.dim in rigid_nodes and self.owner.flat[i] < 0:
                     self.fixed.flat[i] = False
-        places = self._places_taken()
+        points = self._point_substitutions()
         fixed = self.fixed.ravel().copy()
-        fixed[[place.place for place in places]] = False
-        taken = eliminate(
-            rows,
-            places,
+        fixed[[point.component for point in points]] = False
+        substitutions = eliminate(
+            constraints,
+            points,
             fixed,
             lambda t: self._programs(t).ravel(),
-            self._owner_words,
-            self.corners(),
+            self._owner_description,
+            self.kink_times(),
         )
-        for place, row in taken:
-            self.fixed.flat[place] = True
-            self.owner.flat[place] = row.number
-            if row.places.size > 1 or row.shares[0] != 1.0:
-                self.unknowns.rows[place] = (row.places, row.shares)
-        return taken
+        for component, constraint in substitutions:
+            self.fixed.flat[component] = True
+            self.owner.flat[component] = constraint.number
+            if constraint.components.size > 1 or constraint.factors[0] != 1.0:
+                self.unknowns.combinations[component] = (constraint.components, constraint.factors)
+        return substitutions
 
-    def _places_taken(self) -> list[Taken]:
-        """Return the sums that stand for places between control points."""
-        found = []
-        for i, (numbers, shares) in self.unknowns.rows.items():
-            held = bool(self.fixed.flat[i])
-            asked = functools.partial(self._value_of, i) if held else free_sum
+    def _point_substitutions(self) -> list[Substitution]:
+        """Return the substitutions that points between control points have made already."""
+        substitutions = []
+        for i, (numbers, weights) in self.unknowns.combinations.items():
+            prescribed = bool(self.fixed.flat[i])
+            value = functools.partial(self._prescribed_value, i) if prescribed else unprescribed
             number = int(self.owner.flat[i])
-            words = self._owner_words(i) or f"the {_NAMES[i % self.dim]} displacement of a place"
-            found.append(Taken(i, Row(number, words, numbers, shares, asked)))
-        return found
+            description = (
+                self._owner_description(i) or f"the {_NAMES[i % self.dim]} displacement of a place"
+            )
+            substitutions.append(
+                Substitution(i, Constraint(number, description, numbers, weights, value))
+            )
+        return substitutions
 
-    def _value_of(self, place: int, t: float) -> float:
-        return float(self._programs(t).flat[place])
+    def _prescribed_value(self, component: int, t: float) -> float:
+        return float(self._programs(t).flat[component])
 
-    def _owner_words(self, place: int) -> str:
-        number = int(self.owner.flat[place])
+    def _owner_description(self, component: int) -> str:
+        number = int(self.owner.flat[component])
         if number < 0:
             return ""
-        condition = self.conditions[number]
-        what = type(condition).__name__
+        condition = self.by_number[number]
+        kind = type(condition).__name__
         where = told_place(condition.where)
-        return f"condition {number}, {what} on {where}, {_NAMES[place % self.dim]} displacement"
+        return f"condition {number}, {kind} on {where}, {_NAMES[component % self.dim]} displacement"
 
-    def _in_plane(self, number: int, condition: Symmetry) -> list[Row]:
+    def _symmetry_constraints(self, number: int, condition: Symmetry) -> list[Constraint]:
         where = condition.where
         nodes = self.nodes_of(where)
-        if condition.normal is not None or self.dim > _CORNER:
+        if condition.normal is not None or self.dim > _PLANE:
             normal = np.zeros(0) if condition.normal is None else np.asarray(condition.normal)
             if normal.size != self.dim:
                 got, needs = f"{normal.size} components", f"a normal of {self.dim}"
@@ -328,11 +341,11 @@ class Holding:
         else:
             normal = self._normal_of(where, nodes)
         normal = np.where(np.abs(normal) > _STRAIGHT, normal, 0.0)
-        there = np.flatnonzero(normal)
-        shares = normal[there] / normal[np.argmax(np.abs(normal))]
-        words = f"condition {number}, Symmetry on {told_place(where)}, "
-        words += f"displacement along ({', '.join(f'{x:.4g}' for x in normal)})"
-        return [Row(number, words, self.dim * n + there, shares, _nothing) for n in nodes]
+        axes = np.flatnonzero(normal)
+        factors = normal[axes] / normal[np.argmax(np.abs(normal))]
+        description = f"condition {number}, Symmetry on {told_place(where)}, "
+        description += f"displacement along ({', '.join(f'{x:.4g}' for x in normal)})"
+        return [Constraint(number, description, self.dim * n + axes, factors, _zero) for n in nodes]
 
     def _normal_of(self, where: Boundary, nodes: Ints) -> Floats:
         """Return the normal of a straight boundary."""
@@ -345,224 +358,236 @@ class Holding:
             raise ModelError("Symmetry.where", got, needs, why, try_)
         return np.asarray(directions[-1])
 
-    def _as_one(self, number: int, condition: Tied) -> list[Row]:
+    def _tied_constraints(self, number: int, condition: Tied) -> list[Constraint]:
         nodes, k = self.nodes_of(condition.where), condition.component
-        words = f"condition {number}, Tied on {told_place(condition.where)}, "
-        words += f"{_NAMES[k]} displacement"
-        # a node that is held already leads the others
-        held = np.flatnonzero(self.fixed[nodes, k])
-        first = nodes[held[0]] if held.size else nodes[0]
+        description = f"condition {number}, Tied on {told_place(condition.where)}, "
+        description += f"{_NAMES[k]} displacement"
+        # the others follow a node that is fixed already, if there is one
+        prescribed = np.flatnonzero(self.fixed[nodes, k])
+        leader = nodes[prescribed[0]] if prescribed.size else nodes[0]
         pair = np.array([1.0, -1.0])
-        others = nodes[nodes != first]
+        others = nodes[nodes != leader]
         return [
-            Row(number, words, self.dim * np.array([n, first]) + k, pair, _nothing) for n in others
+            Constraint(number, description, self.dim * np.array([n, leader]) + k, pair, _zero)
+            for n in others
         ]
 
-    def _sum(self, number: int, condition: Linear) -> Row:
+    def _linear_constraint(self, number: int, condition: Linear) -> Constraint:
         total: dict[int, float] = {}
         for term in condition.terms:
-            for i, share in zip(*self.shares(term.where, term.component), strict=True):
-                total[int(i)] = total.get(int(i), 0.0) + term.factor * float(share)
-        where = np.array(sorted(total), dtype=np.int64)
-        shares = np.array([total[int(i)] for i in where])
-        size = float(np.abs(shares).max())
-        places = ", ".join(
+            for i, weight in zip(*self.weights(term.where, term.component), strict=True):
+                total[int(i)] = total.get(int(i), 0.0) + term.factor * float(weight)
+        components = np.array(sorted(total), dtype=np.int64)
+        factors = np.array([total[int(i)] for i in components])
+        largest = float(np.abs(factors).max())
+        terms = ", ".join(
             f"{t.factor:g} {_NAMES[t.component]} of {told_place(t.where)}" for t in condition.terms
         )
-        words = f"condition {number}, Linear with {places}"
-        if not size > 0.0:
-            why, try_ = "it would hold nothing.", "leave it out."
-            raise ModelError("Linear.terms", words, "a sum that is not empty", why, try_)
-        asked = functools.partial(_scaled, condition.program, 1.0 / size)
-        return Row(number, words, where, shares / size, asked)
+        description = f"condition {number}, Linear with {terms}"
+        if not largest > 0.0:
+            why, try_ = "it would constrain nothing.", "leave it out."
+            raise ModelError("Linear.terms", description, "a sum that is not empty", why, try_)
+        value = functools.partial(_scaled, condition.program, 1.0 / largest)
+        return Constraint(number, description, components, factors / largest, value)
 
     # ------------------------------------------------------------ loads
 
-    def _boundaries(self) -> None:
-        """Find what acts on boundaries and through springs."""
-        self._pulls = {
-            number: (condition.program, *self._pull(nodes, component))
+    def _collect_loads(self) -> None:
+        """Collect point loads, tractions, pressures, springs and rotations of partners."""
+        self._point_loads = {
+            number: (condition.program, *self._point_load(nodes, component))
             for number, nodes, component, condition in self.loaded
         }
-        self.dead: list[tuple[int, Floats, Program]] = []
-        self.pressed: list[tuple[int, list[on.Entries], Program]] = []
-        self.springs: list[tuple[int, Spring, list[on.Entries], Floats]] = []
-        self.turned: dict[int, tuple[int, Turned]] = {}
-        for number, condition in self.conditions.items():
+        self.dead_loads: list[tuple[int, Floats, Program]] = []
+        self.pressures: list[tuple[int, list[boundary_loads.FaceMatrices], Program]] = []
+        self.springs: list[tuple[int, Spring, list[boundary_loads.FaceMatrices], Floats]] = []
+        self.rotations: dict[int, tuple[int, Turned]] = {}
+        for number, condition in self.by_number.items():
             if isinstance(condition, Traction):
                 force = np.zeros((self.size, self.dim))
                 faces = self.faces(condition.where)
-                force[:, condition.component] = on.shares_of(faces, self.size)
-                self.dead.append((number, force, condition.program))
+                force[:, condition.component] = boundary_loads.load_vector(faces, self.size)
+                self.dead_loads.append((number, force, condition.program))
             elif isinstance(condition, Pressure):
-                entries = on.pressed(self.faces(condition.where))
-                self.pressed.append((number, entries, condition.program))
+                entries = boundary_loads.pressure_matrices(self.faces(condition.where))
+                self.pressures.append((number, entries, condition.program))
             elif isinstance(condition, Spring):
-                self.springs.append((number, condition, *self._sprung(condition)))
+                self.springs.append((number, condition, *self._spring_terms(condition)))
             elif isinstance(condition, Turned):
-                self._turn(number, condition)
+                self._add_rotation(number, condition)
 
-    def _sprung(self, spring: Spring) -> tuple[list[on.Entries], Floats]:
-        """Return the matrix of a spring, and the force on the nodes of a unit motion of its end."""
-        out = np.zeros((self.size, self.dim))
+    def _spring_terms(self, spring: Spring) -> tuple[list[boundary_loads.FaceMatrices], Floats]:
+        """Return the matrix of a spring, and nodal forces for a unit displacement of its end."""
+        end_force = np.zeros((self.size, self.dim))
         if isinstance(spring.where, Boundary):
             faces = self.faces(spring.where)
-            out[:, spring.component] = spring.stiffness * on.mean_shares(faces, self.size)
-            return on.spread(faces, spring.component, spring.stiffness), out
-        places, shares = self.shares(spring.where, spring.component)
-        nodes = places // self.dim
+            end_force[:, spring.component] = spring.stiffness * boundary_loads.mean_weights(
+                faces, self.size
+            )
+            return boundary_loads.spring_matrices(
+                faces, spring.component, spring.stiffness
+            ), end_force
+        components, weights = self.weights(spring.where, spring.component)
+        nodes = components // self.dim
         if isinstance(spring.where, Rigid) and self.owner[nodes[0], spring.component] < 0:
             self.fixed[nodes[0], spring.component] = False
             self.free = np.flatnonzero(~self.fixed.ravel())
-        out.flat[places] = spring.stiffness * shares
+        end_force.flat[components] = spring.stiffness * weights
         blocks = np.zeros((1, nodes.size, self.dim, nodes.size, self.dim))
         k = spring.component
-        blocks[0, :, k, :, k] = spring.stiffness * np.outer(shares, shares)
-        return [on.Entries(nodes[None], blocks)], out
+        blocks[0, :, k, :, k] = spring.stiffness * np.outer(weights, weights)
+        return [boundary_loads.FaceMatrices(nodes[None], blocks)], end_force
 
-    def _turn(self, number: int, condition: Turned) -> None:
+    def _add_rotation(self, number: int, condition: Turned) -> None:
         contact = condition.where.contact
         self.nodes_of(condition.where)
         if not isinstance(self.problem.assembled.pairs[contact].partner, RigidCircle):
             got = told_place(condition.where)
             why, try_ = "a plane has no axis.", "drive the plane along itself, as a belt."
             raise ModelError("Turned.where", got, "a RigidCircle", why, try_)
-        if contact in self.turned:
-            got = f"conditions {self.turned[contact][0]} and {number} for the angle of one circle"
+        if contact in self.rotations:
+            got = (
+                f"conditions {self.rotations[contact][0]} and {number} for the angle of one circle"
+            )
             why, try_ = "a circle has one angle.", "leave one out."
             raise ModelError("Solid.boundary_conditions", got, "one of them", why, try_)
-        self.turned[contact] = (number, condition)
+        self.rotations[contact] = (number, condition)
 
-    # ------------------------------------------------------------ at a time
+    # ------------------------------------------------------------ values at a time
 
     def _programs(self, t: float) -> Floats:
-        """Return prescribed values (nodes, d) of single unknowns, as their programs say [m]."""
+        """Return the prescribed displacements (nodes, d) of Driven conditions [m]."""
         u = np.zeros((self.size, self.dim))
         for nodes, component, condition in self.driven:
             u[nodes, component] = condition.program.at(t)
         return u
 
     def prescribed(self, t: float) -> Floats:
-        """Return what is prescribed (nodes, d) [m], zero where nothing is."""
+        """Return the prescribed values (nodes, d) of unknowns [m], zero elsewhere."""
         u = self._programs(t)
-        for place, row in self._rows:
-            u.flat[place] = row.asked(t)
+        for component, constraint in self._substitutions:
+            u.flat[component] = constraint.value(t)
         return u + self._base
 
     def programs(self) -> list[Program]:
         """Return the programs of all conditions."""
-        return [c.program for c in self.conditions.values() if hasattr(c, "program")]
+        return [c.program for c in self.by_number.values() if hasattr(c, "program")]
 
-    def corners(self) -> Floats:
+    def kink_times(self) -> Floats:
         """Return the times at which a program of a condition changes its slope."""
-        found = [np.zeros(1), *(program.corners() for program in self.programs())]
-        return np.unique(np.concatenate(found))
+        times = [np.zeros(1), *(program.corners() for program in self.programs())]
+        return np.unique(np.concatenate(times))
 
     def angle(self, contact: int, t: float) -> float:
-        """Return by how much the rigid partner of a contact is turned [rad]."""
-        before = self._angles.get(contact, 0.0)
-        if contact not in self.turned:
-            return before
-        number, condition = self.turned[contact]
-        # conditions of the whole solid count from the beginning
-        return condition.program.at(t) + (before if number >= self._first else 0.0)
+        """Return the rotation of the rigid partner of a contact [rad]."""
+        at_stage_start = self._angles.get(contact, 0.0)
+        if contact not in self.rotations:
+            return at_stage_start
+        number, condition = self.rotations[contact]
+        # programs of the whole solid give rotations since the start of the run
+        return condition.program.at(t) + (at_stage_start if number >= self._first else 0.0)
 
     def loads(self, t: float, u: Floats) -> Floats:
-        """Return forces on the unknowns that no body makes (nodes, d) [N/m].
+        """Return the external loads on the unknowns (nodes, d) [N/m].
 
         Parameters
         ----------
         u : (nodes, d) displacements of nodes and control points [m]
         """
         f = np.zeros((self.size, self.dim))
-        for program, places, shares in self._pulls.values():
-            f.flat[places] += program.at(t) * shares
-        if self.dead or self.pressed or self.springs:
-            f += self.unknowns.forces(self.spread(t, u))
+        for program, components, weights in self._point_loads.values():
+            f.flat[components] += program.at(t) * weights
+        if self.dead_loads or self.pressures or self.springs:
+            f += self.unknowns.forces(self.distributed_forces(t, u))
         return f
 
-    def force_of(self, number: int, t: float) -> Floats:
+    def nodal_load(self, number: int, t: float) -> Floats:
         """Return the forces on the unknowns (nodes, d) of a `Loaded` condition [N/m]."""
         f = np.zeros((self.size, self.dim))
-        program, places, shares = self._pulls[number]
-        f.flat[places] = program.at(t) * shares
+        program, components, weights = self._point_loads[number]
+        f.flat[components] = program.at(t) * weights
         return f
 
-    def _pull(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
-        """Return the unknowns that a force of one acts on, shared by nodes, and its parts."""
-        if not self._rows:
+    def _point_load(self, nodes: Ints, component: int) -> tuple[Ints, Floats]:
+        """Return the unknowns on which a unit force on these nodes acts, and its parts."""
+        if not self._substitutions:
             return self.dim * nodes + component, np.full(nodes.size, 1.0 / nodes.size)
-        # the unknown of a node may be that of a constraint: force acts on the displacement
+        # forces act on displacements, which are not the unknowns where constraints substitute them
         f = np.zeros((self.size, self.dim))
         for i in self.dim * nodes + component:
-            places, shares = self.unknowns.taken_as(int(i))
-            f.flat[places] += shares / nodes.size
-        found = self.unknowns.forces(f).ravel()
-        there = np.flatnonzero(found)
-        return there, found[there]
+            components, weights = self.unknowns.combination(int(i))
+            f.flat[components] += weights / nodes.size
+        forces = self.unknowns.forces(f).ravel()
+        loaded = np.flatnonzero(forces)
+        return loaded, forces[loaded]
 
-    def spread(self, t: float, u: Floats) -> Floats:
-        """Return forces on nodes and control points, of what is spread over boundaries [N/m]."""
+    def distributed_forces(self, t: float, u: Floats) -> Floats:
+        """Return nodal forces of tractions, pressures and springs (nodes, d) [N/m]."""
         f = np.zeros((self.size, self.dim))
-        for _, shape, program in self.dead:
+        for _, shape, program in self.dead_loads:
             f += program.at(t) * shape
-        if self.pressed:
+        if self.pressures:
             x = self.problem.points + u
-            for _, entries, program in self.pressed:
-                f -= program.at(t) * on.followers(entries, x)
-        return f + self.sprung(t, u)
+            for _, entries, program in self.pressures:
+                f -= program.at(t) * boundary_loads.apply_matrices(entries, x)
+        return f + self.spring_forces(t, u)
 
-    def sprung(self, t: float, u: Floats) -> Floats:
+    def spring_forces(self, t: float, u: Floats) -> Floats:
         """Return the forces of springs on nodes and control points (nodes, d) [N/m]."""
         f = np.zeros_like(u)
         for _, spring, entries, shape in self.springs:
-            f += spring.program.at(t) * shape - on.followers(entries, u)
+            f += spring.program.at(t) * shape - boundary_loads.apply_matrices(entries, u)
         return f
 
-    def tangents(self, t: float) -> list[on.Entries]:
-        """Return minus the derivatives of `spread` by displacements."""
-        found = []
-        for _, entries, program in self.pressed:
+    def load_tangents(self, t: float) -> list[boundary_loads.FaceMatrices]:
+        """Return the tangents of loads: minus the derivatives of `distributed_forces`."""
+        tangents = []
+        for _, entries, program in self.pressures:
             p = program.at(t)
-            found += [e._replace(blocks=p * e.blocks) for e in entries]
+            tangents += [e._replace(blocks=p * e.blocks) for e in entries]
         for _, _, entries, _ in self.springs:
-            found += entries
-        return found
+            tangents += entries
+        return tangents
 
     @functools.cached_property
-    def conservative(self) -> bool:
-        """Whether all loads follow from a potential: pressures do where the ends are held."""
+    def conservative_loads(self) -> bool:
+        """Whether all loads have a potential; pressures do if their tangent is symmetric.
+
+        Source: Hibbitt 1979.
+        """
         from scipy.sparse import coo_matrix
 
         n = self.dim * self.size
-        parts = [e for _, entries, _ in self.pressed for e in entries]
+        matrices = [e for _, entries, _ in self.pressures for e in entries]
         rows, columns, values = [], [], []
-        for e in parts:
-            places = self.dim * e.nodes[:, :, None] + np.arange(self.dim)
-            places = places.reshape(e.nodes.shape[0], -1)
-            wide = places.shape[1]
-            rows.append(np.repeat(places, wide, axis=1).ravel())
-            columns.append(np.tile(places, (1, wide)).ravel())
+        for e in matrices:
+            components = self.dim * e.nodes[:, :, None] + np.arange(self.dim)
+            components = components.reshape(e.nodes.shape[0], -1)
+            width = components.shape[1]
+            rows.append(np.repeat(components, width, axis=1).ravel())
+            columns.append(np.tile(components, (1, width)).ravel())
             values.append(e.blocks.ravel())
-        if not parts:
+        if not matrices:
             return True
         where = (np.concatenate(rows), np.concatenate(columns))
-        whole = coo_matrix((np.concatenate(values), where), shape=(n, n)).tocsr()
-        mine = self.unknowns.tangent(whole)[self.free][:, self.free]
-        skew = abs(mine - mine.T).max() if mine.nnz else 0.0
-        return bool(skew <= _EVEN * abs(whole).max())
+        tangent = coo_matrix((np.concatenate(values), where), shape=(n, n)).tocsr()
+        reduced = self.unknowns.tangent(tangent)[self.free][:, self.free]
+        skew = abs(reduced - reduced.T).max() if reduced.nnz else 0.0
+        return bool(skew <= _SYMMETRIC * abs(tangent).max())
 
     def spring_energies(self, t: float, u: Floats) -> dict[int, float]:
         """Return the energy of each spring to the ground [J/m]."""
-        found = {}
+        energies = {}
         for number, spring, entries, shape in self.springs:
-            g = spring.program.at(t)
-            inner = 0.5 * float(np.sum(u * on.followers(entries, u)))
-            found[number] = inner - g * float(np.sum(u * shape)) + 0.5 * spring.stiffness * g * g
-        return found
+            end = spring.program.at(t)
+            strain = 0.5 * float(np.sum(u * boundary_loads.apply_matrices(entries, u)))
+            energies[number] = (
+                strain - end * float(np.sum(u * shape)) + 0.5 * spring.stiffness * end * end
+            )
+        return energies
 
 
-def _nothing(_t: float) -> float:
+def _zero(_t: float) -> float:
     return 0.0
 
 

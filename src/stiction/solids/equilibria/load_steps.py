@@ -1,4 +1,9 @@
-"""From load step to load step: steps grow, are cut when they fail, and everything rolls back."""
+"""Load stepping: equilibria at rising program times, with adaptive steps.
+
+A step starts from the last accepted state, so that a step that fails leaves no trace; it is halved
+then. Steps grow again where Newton's method needs few iterations. After each step the stability
+monitor looks for bifurcations, and the energy balance for jumps to another equilibrium.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +22,19 @@ from stiction.core.method import FollowBranch, StayOnPath, StopThere
 from stiction.errors import Status
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.linear_solvers import LinearSolveError, fastest
-from stiction.solids.equilibria.branches import find_branch, taken
-from stiction.solids.equilibria.checkpoint import Remembering, pack, unpack
+from stiction.solids.equilibria.branches import bifurcation_loss, find_branch
+from stiction.solids.equilibria.checkpoint import RecordingWorkspace, pack, unpack
 from stiction.solids.equilibria.history import (
     Energies,
     Recorder,
+    after_spring_change,
     energies_at,
     missing_energy,
-    sprung,
     step_energies,
 )
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
-from stiction.solids.equilibria.stability import Watch, find_snap
+from stiction.solids.equilibria.stability import StabilityMonitor, find_snap
 from stiction.solids.many.continuous_collision import THROUGH, Ways
 from stiction.solids.many.pair_activation import carried_over, joined, kept_pairs, met, told_before
 
@@ -37,36 +42,36 @@ if TYPE_CHECKING:
     from stiction.core.run import Request
     from stiction.solids.methods import GeneralisedAlpha, Quasistatic
 
-__all__ = ["March"]
+__all__ = ["LoadStepper"]
 
 Floats = npt.NDArray[np.float64]
 
-_EASY, _HARD = 6, 12
-# factorisations after which a solver that was stopped stands where it did: the first one analyses
-_TRIES = 2
-# how often a step is cut to whose end no straight way leads
-_ASTRAY = 3
+_FEW_ITERATIONS, _MANY_ITERATIONS = 6, 12
+# factorisations that restore a solver from a checkpoint: SuperLU keeps its order from the second on
+_ANALYSES = 2
+# how often a step is halved because elements are inverted on the straight path to its end
+_MOST_INVERTED = 3
 _GROWTH = 1.5
 _SNAPSHOTS = 13
-# parts in which a step is taken again before a jump between two bodies is told
-_PARTS = (2, 4, 8, 16)
-# part of what a step turns over that may be missing before it is a jump; and by virtual work
-_JUMP, _JOINED = 0.25, 0.05
-# the same where no law pulls, and of the energy: there the step is taken again in parts
-_OPEN, _LEAST = 5e-4, 1e-7
-# residuals that stay below this many times the floor of rounding are at it
-_AT_FLOOR = 30.0
+# numbers of substeps in which a step is repeated before it counts as a jump
+_SUBSTEPS = (2, 4, 8, 16)
+# missing energy, over the energy exchanged in a step, that indicates a jump; by the mortar method
+_JUMP, _JUMP_MORTAR = 0.25, 0.05
+# the same without adhesion and friction, and over the energy: then the step is repeated in substeps
+_UNACCOUNTED, _OF_ENERGY = 5e-4, 1e-7
+# residuals below this many times the effect of rounding cannot fall further
+_AT_ROUNDOFF = 30.0
 
 
-class March:
-    """A solid followed step by step.
+class LoadStepper:
+    """The load stepper: state, energies and record of a run.
 
     Parameters
     ----------
     problem : the equations
     method : step lengths, tolerances, bounds
     request : when to start, end and save
-    end : where the path ends that goes on from here; None for the end of the request
+    end : end of the arclength path that follows the load steps; None for the end of the request
     """
 
     def __init__(
@@ -78,64 +83,66 @@ class March:
     ) -> None:
         self.problem, self.method, self.request = problem, method, request
         span = request.t_end - request.t_start
-        self.most = span / method.steps
-        self.least = self.most * 0.5**method.max_cuts
+        self.max_step = span / method.steps
+        self.min_step = self.max_step * 0.5**method.max_cuts
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
-        self.space = Remembering(self.solver.start(), self._report)
-        self.space.space.describe(problem.layout())
-        self.watch = Watch(problem, self.solver, request.t_start)
-        self.take_passes()
-        # pairs of contacts among many that were found on the way
-        self.joins: list[tuple[int, int, int]] = []
-        wanted = request.save
-        last = request.t_end if end is None else end
-        self.record = Recorder(problem, wanted, request.every_step, _SNAPSHOTS, last)
-        self.corners = problem.corners()
-        inside = (self.corners > request.t_start) & (self.corners <= request.t_end)
-        self.marks = np.unique(np.concatenate([self.corners[inside], [request.t_end]]))
+        self.workspace = RecordingWorkspace(self.solver.start(), self._report)
+        self.workspace.workspace.describe(problem.layout())
+        self.monitor = StabilityMonitor(problem, self.solver, request.t_start)
+        self.update_contacts()
+        # pairs of contacts among many that were activated during the run
+        self.active_pairs: list[tuple[int, int, int]] = []
+        save_times = request.save
+        last_time = request.t_end if end is None else end
+        self.record = Recorder(problem, save_times, request.every_step, _SNAPSHOTS, last_time)
+        self.kink_times = problem.kink_times()
+        in_request = (self.kink_times > request.t_start) & (self.kink_times <= request.t_end)
+        self.breakpoints = np.unique(np.concatenate([self.kink_times[in_request], [request.t_end]]))
         self.stages = problem.assembled.stages
-        self.pace()
+        self.set_stage_steps()
         self.state = problem.start(request.t_start)
         self.trial: Trial | None = None
         self.energy: Energies
-        self.before: tuple[float, Floats] | None = None
-        self.iterations = self.cuts = self.steps = self.factorised = self.unfound = 0
-        self.dt, self.smooth, self.done = self.most, False, 0.0
+        self.previous: tuple[float, Floats] | None = None
+        self.iterations = self.cuts = self.steps = self.other_factorisations = (
+            self.missed_samples
+        ) = 0
+        self.dt, self.extrapolate, self.fraction_done = self.max_step, False, 0.0
 
-    def take_passes(self) -> None:
-        """Take note of how bodies touch."""
+    def update_contacts(self) -> None:
+        """Classify the contacts: the criteria for jumps depend on them."""
         problem = self.problem
-        # whether they touch by virtual work alone: then energies close in short steps
-        self.joined = problem.joined
-        # whether any two bodies touch: more may be missing than what a jump releases
-        self.shared = self.joined or any(p.half for p in problem.passes)
-        # what neither adheres nor rubs has one energy, which a smooth path conserves
+        # by the mortar method alone, energies close in short steps
+        self.mortar_only = problem.mortar_only
+        # two deformable bodies in half passes do not conserve energy, even without a jump
+        self.half_passes = self.mortar_only or any(p.half for p in problem.passes)
+        # without adhesion and friction, a smooth path conserves one potential energy
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
-        self.holds = smooth and problem.deepest == 0.0
-        self.watch.rigid = all(p.partner.rigid for p in problem.passes)
-        self.ways = Ways(problem)
+        self.energy_conserved = smooth and problem.largest_adhesion_work == 0.0
+        self.monitor.rigid_partners = all(p.partner.rigid for p in problem.passes)
+        self.collision = Ways(problem)
 
-    def join(self, pairs: list[tuple[int, int, int]]) -> None:
-        """Let pairs of contacts among many join, of which nothing is known yet."""
-        self.joins += pairs
-        self.problem.widen(joined(self.problem.assembled, pairs))
-        self.space.space.describe(self.problem.layout())
-        self.take_passes()
+    def add_pairs(self, pairs: list[tuple[int, int, int]]) -> None:
+        """Activate pairs of contacts among many; they have no history."""
+        self.active_pairs += pairs
+        self.problem.add_contacts(joined(self.problem.assembled, pairs))
+        self.workspace.workspace.describe(self.problem.layout())
+        self.update_contacts()
 
-    def meets(self, u: Floats) -> bool:
-        """Let pairs join whose boxes meet on the way from the last state; return if any do.
+    def activate_pairs(self, u: Floats) -> bool:
+        """Activate the pairs whose bounding boxes overlap in a step; return whether there are any.
 
-        Then the way is not taken: the step is to be tried again.
+        Then the step is to be repeated with them.
 
         Parameters
         ----------
-        u : (nodes, d) unknowns at the end of the way
+        u : (nodes, d) unknowns at the end of the step
         """
         pairs, known = met(self.problem, self.state.u, u), len(self.problem.passes)
         if not pairs:
             return False
-        self.join(pairs)
+        self.add_pairs(pairs)
         if self.trial is None:
             self.state = self.problem.start(self.state.time)
             return True
@@ -145,86 +152,86 @@ class March:
         told_before(self.record, known)
         return True
 
-    def pace(self) -> None:
-        """Take the steps and the rows of the stage."""
+    def set_stage_steps(self) -> None:
+        """Set step length and saved times of the current stage."""
         if not self.stages:
             return
         request, stage = self.request, self.stages[self.problem.stage]
-        begins = [request.t_start, *(s.until for s in self.stages)]
-        low, high = begins[self.problem.stage], stage.until
+        starts = [request.t_start, *(s.until for s in self.stages)]
+        low, high = starts[self.problem.stage], stage.until
         if stage.steps is not None:
-            self.most = (high - low) / stage.steps
+            self.max_step = (high - low) / stage.steps
         else:
-            self.most = (request.t_end - request.t_start) / self.method.steps
-        self.least = self.most * 0.5**self.method.max_cuts
-        self.dt = self.most
+            self.max_step = (request.t_end - request.t_start) / self.method.steps
+        self.min_step = self.max_step * 0.5**self.method.max_cuts
+        self.dt = self.max_step
         if stage.rows is None:
-            self.record.wanted, self.record.every_step = request.save, request.every_step
+            self.record.save_times, self.record.every_step = request.save, request.every_step
         else:
-            self.record.wanted = np.linspace(low, high, stage.rows + 1)
+            self.record.save_times = np.linspace(low, high, stage.rows + 1)
             self.record.every_step = False
 
-    def enter(self) -> None:
-        """Go on with the next stage, where the last one has ended."""
+    def enter_stage(self) -> None:
+        """Enter the next stage if the current one has ended."""
         last = self.problem.stage
         if last + 1 >= len(self.stages) or self.state.time < self.stages[last].until:
             return
         assert self.trial is not None
-        self.state, self.trial = self.problem.carried(self.state, self.trial)
-        assert self.problem.gone is not None
-        self.energy = sprung(self.energy, self.problem.gone.energies)
-        self.before, self.smooth = None, False
-        self.watch.last = None
-        self.pace()
+        self.state, self.trial = self.problem.enter_next_stage(self.state, self.trial)
+        assert self.problem.released is not None
+        self.energy = after_spring_change(self.energy, self.problem.released.energies)
+        self.previous, self.extrapolate = None, False
+        self.monitor.last = None
+        self.set_stage_steps()
 
     def run(self) -> None:
-        """Follow the program to its end, or to where it cannot be followed."""
+        """Follow the program to its end, or until a step fails for good."""
         try:
-            self.lead()
+            self.advance()
         finally:
             self.close()
 
-    def note(self) -> None:
-        """Keep what is known of the linear solves of the path."""
-        seen = self.record.extremes
-        seen.backward = max(seen.backward, self.space.backward)
+    def record_backward_error(self) -> None:
+        """Record the largest backward error of the linear solves."""
+        extremes = self.record.extremes
+        extremes.backward = max(extremes.backward, self.workspace.backward)
 
     def close(self) -> None:
-        """Count the work and keep the last state."""
+        """Record the counts of work and the last state, and free the solvers."""
         self.record.stats = {
             "steps": self.steps,
             "newton_iterations": self.iterations,
             "step_cuts": self.cuts,
-            "factorisations": self.factorised + self.space.factorisations,
+            "factorisations": self.other_factorisations + self.workspace.factorisations,
             "unknowns": int(self.problem.free.size),
         }
-        if self.unfound:
-            self.record.stats["rows_not_found"] = self.unfound
-        self.note()
-        self.record.stats.update(self.space.space.report())
-        self.space.close()
-        self.watch.close()
-        self.record.unseen = self.watch.unseen
+        if self.missed_samples:
+            self.record.stats["rows_not_found"] = self.missed_samples
+        self.record_backward_error()
+        self.record.stats.update(self.workspace.workspace.report())
+        self.workspace.close()
+        self.monitor.close()
+        self.record.unseen = self.monitor.unseen
         self.record.finish()
 
-    def lead(self) -> bool:
-        """Follow the program to the end asked for, and return whether it was reached."""
+    def advance(self) -> bool:
+        """Start or restore the run and follow the program; return whether its end was reached."""
         checkpoint = self.request.checkpoint
-        kept = None if checkpoint is None else checkpoint.load()
-        self.kept = kept
-        if kept is not None:
-            self.join(kept_pairs(kept, self.problem.assembled))
-            unpack(kept, self)
-            self.back(kept)
-            self._warm()
-            if "path" in kept:
+        saved = None if checkpoint is None else checkpoint.load()
+        self.checkpoint = saved
+        if saved is not None:
+            self.add_pairs(kept_pairs(saved, self.problem.assembled))
+            unpack(saved, self)
+            self.restore_extra(saved)
+            self._restore_analysis()
+            if "path" in saved:
                 return True
         elif not self._begin():
             return False
-        return self.lead_on()
+        return self.advance_on()
 
-    def lead_on(self) -> bool:
-        """Follow the program from the last state to the end asked for."""
+    def advance_on(self) -> bool:
+        """Follow the program from the last state; return whether its end was reached."""
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, bool]:
@@ -237,351 +244,367 @@ class March:
             if not self._step():
                 return False
             note = f"step {self.steps}, {self.iterations} Newton iterations"
-            self.done = (self.state.time - begin) / (end - begin)
-            yield Pause(self.done, note, self._pack)
+            self.fraction_done = (self.state.time - begin) / (end - begin)
+            yield Pause(self.fraction_done, note, self._pack)
         return True
 
     def _report(self) -> None:
-        """Report within a step."""
-        note = f"step {self.steps + 1}, {self.space.factorisations} factorisations"
-        self.request.progress(self.done, note)
+        """Report progress within a step."""
+        note = f"step {self.steps + 1}, {self.workspace.factorisations} factorisations"
+        self.request.progress(self.fraction_done, note)
 
     def _pack(self) -> dict[str, npt.NDArray[Any]]:
-        kept = {**pack(self), **self.more()}
-        kept["counts"][3] += self.space.factorisations
-        return kept
+        arrays = {**pack(self), **self.extra_arrays()}
+        arrays["counts"][3] += self.workspace.factorisations
+        return arrays
 
-    def more(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what a checkpoint needs besides; of methods that build on this one."""
+    def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that a derived stepper adds to a checkpoint."""
         return {}
 
-    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Take back what `more` returned."""
+    def restore_extra(self, kept: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore the arrays of `extra_arrays`."""
 
-    def _warm(self) -> None:
-        """Let the solver analyse the matrix that it had analysed when the checkpoint was made.
+    def _restore_analysis(self) -> None:
+        """Repeat the analysis of the matrix that the solver had analysed before the checkpoint.
 
-        Orders and scalings come from that matrix, and SuperLU keeps its order from the second
-        matrix on: both decide how the rest is rounded.
+        Ordering and scaling come from that matrix, and SuperLU keeps its ordering from the second
+        matrix on: both decide the rounding of all later solutions.
         """
         trial = self.problem.evaluate(self.state, self.state.u, self.state.time, None, data=True)
         matrix = trial[1]
         assert matrix is not None
-        assert self.kept is not None
-        before = self.space.factorisations
+        assert self.checkpoint is not None
+        factorisations = self.workspace.factorisations
         reduced = self.problem.reduced(matrix)
-        entries, size = reduced.data.size, self.kept["analysed"].size
+        entries, size = reduced.data.size, self.checkpoint["analysed"].size
         check_count("analysed", size, entries, entries)
-        reduced.data = self.kept["analysed"]
-        for _ in range(_TRIES):
+        reduced.data = self.checkpoint["analysed"]
+        for _ in range(_ANALYSES):
             with contextlib.suppress(LinearSolveError):
-                self.space.factorise(reduced)
-        self.factorised -= self.space.factorisations - before
+                self.workspace.factorise(reduced)
+        self.other_factorisations -= self.workspace.factorisations - factorisations
 
     def _begin(self) -> bool:
-        """Find balance at the start, and keep it as the first row."""
+        """Solve for the equilibrium at the start, the first sample; return whether there is one."""
         start = self.state
-        first = self._settle()
+        first = self._equilibrium_at_start()
         if first is None:
             return False
         self.energy = energies_at(self.problem, first, self.state.time)
-        self._look_for_jump_in(self.problem.start(start.time) if self.joins else start)
+        self._detect_jump_at_start(self.problem.start(start.time) if self.active_pairs else start)
         self.trial = first
         self.record.add(self.state, first, self.energy, self.iterations)
         return True
 
     def _step(self) -> bool:
-        """Take one load step, cut as often as need be; return whether it was found."""
-        self.enter()
-        astray = 0
+        """Take one load step, halved until it converges; return whether it did."""
+        self.enter_stage()
+        inverted = 0
         while True:
             t = self.state.time
-            target = self._target(t, min(self.dt, self.most))
-            before = self.iterations
-            outcome = self.attempt(target, self.smooth)
+            target = self._target(t, min(self.dt, self.max_step))
+            iterations_before = self.iterations
+            outcome = self.attempt(target, self.extrapolate)
             if outcome.trial is not None:
-                if self.meets(outcome.trial.u):
+                if self.activate_pairs(outcome.trial.u):
                     continue
-                half, spent = 0.5 * (target - t), self.iterations - before
-                if self.ways.through(self.state.u, outcome.trial.u):
+                half_step, iterations = 0.5 * (target - t), self.iterations - iterations_before
+                if self.collision.through(self.state.u, outcome.trial.u):
                     outcome = Outcome(None, outcome.iterations, (), THROUGH)
-                elif astray == _ASTRAY or half < self.least or not self._strays(outcome, spent):
+                elif (
+                    inverted == _MOST_INVERTED
+                    or half_step < self.min_step
+                    or not self._inverts_on_path(outcome, iterations)
+                ):
                     break
                 else:
-                    astray += 1
+                    inverted += 1
             self.cuts += 1
             self.dt = 0.5 * (target - t)
-            if self.dt < self.least:
+            if self.dt < self.min_step:
                 self.give_up(outcome, target)
                 return False
-        outcome, target, ends = self._look_for_branch(outcome, target)
-        unfound = self._rows_within(outcome, target)
+        outcome, target, ends_run = self._detect_branch(outcome, target)
+        missed = self._save_within(outcome, target)
         self.accept(outcome, target)
-        if unfound:
-            self.unfound += unfound
-            self.record.keep_last()
-        # where a program changes its slope, the last two states point nowhere
-        self.smooth = target not in self.corners
-        if ends:
+        if missed:
+            self.missed_samples += missed
+            self.record.save_last()
+        # at a kink of a program, extrapolation from the last two states is wrong
+        self.extrapolate = target not in self.kink_times
+        if ends_run:
             self.record.status = Status.STOPPED
             self.record.reason = f"another path leaves this one at t = {target:.9g}"
             return False
-        if outcome.iterations <= _EASY:
+        if outcome.iterations <= _FEW_ITERATIONS:
             self.dt = max(self.dt, target - t) * _GROWTH
-        elif outcome.iterations > _HARD:
+        elif outcome.iterations > _MANY_ITERATIONS:
             self.dt = 0.6 * (target - t)
         return True
 
-    def _strays(self, outcome: Outcome, spent: int) -> bool:
-        """Return whether an end was found by many iterations, and no straight way leads there.
+    def _inverts_on_path(self, outcome: Outcome, iterations: int) -> bool:
+        """Return whether elements are inverted on the straight path to a hard-won solution.
 
-        From bodies that overlap at the first guess Newton's method may end with elements pushed
-        through each other, right side out again, in balance: a shorter step does not.
+        If bodies overlap at the first guess, Newton's method may find an equilibrium in which
+        elements have passed through each other. A shorter step does not.
         """
-        if not self.joined or spent <= _HARD or outcome.trial is None:
+        if not self.mortar_only or iterations <= _MANY_ITERATIONS or outcome.trial is None:
             return False
-        way = map(self.problem.unknowns.displacements, (self.state.u, outcome.trial.u))
-        return self.problem.bulk.least_volume(*way) <= 0.0
+        path = map(self.problem.unknowns.displacements, (self.state.u, outcome.trial.u))
+        return self.problem.bulk.least_volume(*path) <= 0.0
 
-    def _rows_within(self, outcome: Outcome, target: float) -> int:
-        """Find the states that are asked for within a step, and keep their rows.
+    def _save_within(self, outcome: Outcome, target: float) -> int:
+        """Save the samples that are requested within a step, and return how many were not found.
 
-        Each is reached by a shorter step from the same state, of which the path knows nothing:
-        what is told of the path does not depend on the rows that are kept. Return how many were
-        not found: in a step that jumps there may be no balance in between.
+        Each is the end of a shorter step from the same state. The path itself is not affected: it
+        does not depend on the times of the samples. In a step that jumps, there may be no
+        equilibrium in between.
         """
         assert outcome.trial is not None
-        t, u, unfound = self.state.time, self.state.u, 0
-        for at in self.record.asked_between(t, target):
-            guess = u + (at - t) / (target - t) * (outcome.trial.u - u)
-            unfound += not self._aside(at, guess)
-        return unfound
+        t, u, missed = self.state.time, self.state.u, 0
+        for save_time in self.record.save_times_between(t, target):
+            guess = u + (save_time - t) / (target - t) * (outcome.trial.u - u)
+            missed += not self._sample_at(save_time, guess)
+        return missed
 
-    def _aside(self, at: float, guess: Floats) -> bool:
-        """Go from the last accepted state to a time within the step, and keep the row there."""
+    def _sample_at(self, save_time: float, guess: Floats) -> bool:
+        """Step from the last accepted state to a time within the step, and save a sample there."""
         assert self.trial is not None
-        # equations of its own: what a matrix was ordered for decides how the path is rounded
-        problem, space = self.problem.alike(), self.solver.start()
+        # a separate problem and solver: the ordering of a matrix decides how the path is rounded
+        problem, workspace = self.problem.fresh_copy(), self.solver.start()
         state, trial, energy = self.state, self.trial, self.energy
-        first: Floats | None = guess
-        dt, spent = at - state.time, 0
+        guess_once: Floats | None = guess
+        dt, iterations = save_time - state.time, 0
         try:
-            while state.time < at:
-                target = at if state.time + 1.001 * dt >= at else state.time + dt
-                outcome = solve_step(problem, state, target, first, self.limits, space)
-                spent += outcome.iterations
+            while state.time < save_time:
+                target = save_time if state.time + 1.001 * dt >= save_time else state.time + dt
+                outcome = solve_step(problem, state, target, guess_once, self.limits, workspace)
+                iterations += outcome.iterations
                 if outcome.trial is None:
-                    # without a guess the whole step is tried once more, then ever smaller ones
-                    dt = dt if first is not None else 0.5 * (target - state.time)
-                    first = None
-                    if dt < self.least:
+                    # first the whole step without a guess, then shorter ones
+                    dt = dt if guess_once is not None else 0.5 * (target - state.time)
+                    guess_once = None
+                    if dt < self.min_step:
                         return False
                     continue
                 times = (state.time, target)
                 energy = step_energies(problem, trial, outcome.trial, times, energy)
                 state = problem.accepted(state, outcome.trial, target)
                 trial = outcome.trial
-            self.record.between(trial, at, energy, spent)
+            self.record.add_between(trial, save_time, energy, iterations)
             return True
         finally:
-            self.iterations += spent
-            self.factorised += space.factorisations
-            space.close()
+            self.iterations += iterations
+            self.other_factorisations += workspace.factorisations
+            workspace.close()
 
-    def _settle(self) -> Trial | None:
-        """Find balance at the start."""
+    def _equilibrium_at_start(self) -> Trial | None:
+        """Return the equilibrium at the start, None if Newton's method fails."""
         t = self.state.time
         while True:
             u = self.state.u
-            outcome = solve_step(self.problem, self.state, t, u, self.limits, self.space)
+            outcome = solve_step(self.problem, self.state, t, u, self.limits, self.workspace)
             self.iterations += outcome.iterations
             if outcome.trial is None:
                 self.give_up(outcome, t)
                 return None
-            if not self.meets(outcome.trial.u):
+            if not self.activate_pairs(outcome.trial.u):
                 break
         self.state = self.problem.accepted(self.state, outcome.trial, t)
         return outcome.trial
 
     def _target(self, t: float, dt: float) -> float:
-        """Return where a step of about dt ends: on the next mark, if it is near."""
-        mark = float(self.marks[np.searchsorted(self.marks, t, side="right")])
-        if t + 1.001 * dt >= mark:
-            return mark
+        """Return the end of a step of about dt: the next breakpoint, if it is near."""
+        breakpoint_ = float(self.breakpoints[np.searchsorted(self.breakpoints, t, side="right")])
+        if t + 1.001 * dt >= breakpoint_:
+            return breakpoint_
         # two even steps rather than a long and a tiny one
-        return t + dt if t + 2.0 * dt <= mark else 0.5 * (t + mark)
+        return t + dt if t + 2.0 * dt <= breakpoint_ else 0.5 * (t + breakpoint_)
 
-    def attempt(self, target: float, smooth: bool) -> Outcome:
-        """Try a step, from where the last two states point to, and else from the last one."""
+    def attempt(self, target: float, extrapolate: bool) -> Outcome:
+        """Try a step from the extrapolated state if possible, otherwise from the last state."""
         problem, state = self.problem, self.state
-        if smooth and self.before is not None:
-            ratio = (target - state.time) / (state.time - self.before[0])
-            guess = state.u + ratio * (state.u - self.before[1])
-            outcome = solve_step(problem, state, target, guess, self.limits, self.space)
+        if extrapolate and self.previous is not None:
+            ratio = (target - state.time) / (state.time - self.previous[0])
+            guess = state.u + ratio * (state.u - self.previous[1])
+            outcome = solve_step(problem, state, target, guess, self.limits, self.workspace)
             self.iterations += outcome.iterations
             if outcome.trial is not None:
                 return outcome
-        outcome = solve_step(problem, state, target, None, self.limits, self.space)
+        outcome = solve_step(problem, state, target, None, self.limits, self.workspace)
         self.iterations += outcome.iterations
         return outcome
 
     def accept(self, outcome: Outcome, target: float, at: float | None = None) -> None:
-        """Commit a load step; `at` is the time of its row, if it is not that of the program."""
+        """Commit a load step; `at` is the time of its sample, None for the program's time."""
         trial = outcome.trial
         assert trial is not None
         assert self.trial is not None
         times = (self.state.time, target)
-        last = self.energy
-        self.energy = step_energies(self.problem, self.trial, trial, times, last)
-        extra, known = None, len(self.record.losses)
-        self._look_for_jump(last, times)
+        energy_before = self.energy
+        self.energy = step_energies(self.problem, self.trial, trial, times, energy_before)
+        extra, known_losses = None, len(self.record.losses)
+        self._detect_jump(energy_before, times)
         if at is not None:
-            extra, lost = {"program_time": target}, self.record.losses
-            for i in range(known, len(lost)):
-                lost[i] = dataclasses.replace(lost[i], time=at - abs(target - lost[i].time))
-        self.before = (self.state.time, self.state.u)
+            extra, losses = {"program_time": target}, self.record.losses
+            for i in range(known_losses, len(losses)):
+                losses[i] = dataclasses.replace(losses[i], time=at - abs(target - losses[i].time))
+        self.previous = (self.state.time, self.state.u)
         self.state = self.problem.accepted(self.state, trial, target)
         self.trial = trial
         self.steps += 1
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
         self.record.add(self.state, trial, self.energy, outcome.iterations, residual, at, extra)
 
-    def _look_for_branch(self, outcome: Outcome, target: float) -> tuple[Outcome, float, bool]:
-        """Tell a step along which another path leaves this one, and do what is asked for there.
+    def _detect_branch(self, outcome: Outcome, target: float) -> tuple[Outcome, float, bool]:
+        """Record a bifurcation in a step, and apply the policy of the method to it.
 
-        Return the step to take, its end, and whether the run ends with it.
+        Return the step to accept, its end, and whether the run ends with it.
         """
-        found = self.watch.see(self.state, outcome, target, self.limits)
-        # motions pass what load steps would stop at
+        loss = self.monitor.check_step(self.state, outcome, target, self.limits)
+        # methods with inertia have no such policy
         policy = getattr(self.method, "on_bifurcation", None)
-        if found is None:
+        if loss is None:
             return outcome, target, False
         trial = outcome.trial
         if policy is None or isinstance(policy, StayOnPath) or trial is None:
-            self.record.losses.append(found)
+            self.record.losses.append(loss)
             return outcome, target, False
-        low, high = (float(str(found.where[name])) for name in ("from", "to"))
+        low, high = (float(str(loss.where[name])) for name in ("from", "to"))
         if isinstance(policy, StopThere):
-            self.record.losses.append(taken(policy, found, None, goes_back=False))
-            part = (low - self.state.time) / (target - self.state.time)
-            guess = self.state.u + part * (trial.u - self.state.u)
+            self.record.losses.append(bifurcation_loss(policy, loss, None, time_may_decrease=False))
+            fraction = (low - self.state.time) / (target - self.state.time)
+            guess = self.state.u + fraction * (trial.u - self.state.u)
             if low > self.state.time:
-                here = solve_step(self.problem, self.state, low, guess, self.limits, self.space)
-                outcome, target = (here, low) if here.trial is not None else (outcome, target)
+                stop = solve_step(self.problem, self.state, low, guess, self.limits, self.workspace)
+                outcome, target = (stop, low) if stop.trial is not None else (outcome, target)
             return outcome, target, True
         assert isinstance(policy, FollowBranch)
-        span = (self.watch.begin, low, high, target)
+        span = (self.monitor.begin, low, high, target)
         u, side = trial.u, policy.side
         branch = find_branch(self.problem, self.state, span, u, side, self.limits, self.solver)
-        self.record.losses.append(taken(policy, found, branch, goes_back=False))
-        if branch is None or branch.felt or branch.arc is None or branch.arc.trial is None:
+        self.record.losses.append(bifurcation_loss(policy, loss, branch, time_may_decrease=False))
+        if (
+            branch is None
+            or branch.is_limit_point
+            or branch.arc is None
+            or branch.arc.trial is None
+        ):
             return outcome, target, False
         arc = branch.arc
-        if not branch.at < arc.t <= target:
+        if not branch.bifurcation_time < arc.t <= target:
             return outcome, target, False
-        self.watch.last = self.watch.ways(self.problem, arc.t, arc.matrix, arc.factors)
+        self.monitor.last = self.monitor.unstable_modes(
+            self.problem, arc.t, arc.matrix, arc.factors
+        )
         self.iterations += arc.iterations
-        there = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
-        return there, arc.t, False
+        onto = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
+        return onto, arc.t, False
 
-    def _look_for_jump_in(self, start: State) -> None:
-        """Tell bodies that snap together at the start: energy falls before anything is done."""
+    def _detect_jump_at_start(self, start: State) -> None:
+        """Record a jump into contact at the start: the energy falls without any load."""
         t = start.time
         if not self.problem.passes or self.problem.loads(t, start.u).any():
             return
         before, _ = self.problem.evaluate(start, start.u, t, None, data=False)
         stored, adhesive = self.problem.stored(before)
         released = stored + adhesive - self.energy.stored - self.energy.adhesive
-        turned = abs(self.energy.adhesive - adhesive)
+        exchanged = abs(self.energy.adhesive - adhesive)
         scale = abs(self.energy.adhesive)
-        if self.joined:
-            scale = max(scale, self.problem.deepest)
-            # what relaxes evenly gives half of its first force times the way, and does not jump
-            way = float(np.sum(before.residual * (self.state.u - start.u)))
-            if released <= abs(way):
+        if self.mortar_only:
+            scale = max(scale, self.problem.largest_adhesion_work)
+            # a linear relaxation releases half of the initial force times the displacement
+            work = float(np.sum(before.residual * (self.state.u - start.u)))
+            if released <= abs(work):
                 return
-        if released > _JUMP * turned and released > 1e-3 * scale:
+        if released > _JUMP * exchanged and released > 1e-3 * scale:
             where = {"energy_missing": released}
-            choice = "the state of rest that Newton's method found from the given places"
+            choice = "the equilibrium that Newton's method found from the given positions"
             self.record.losses.append(Loss(t, "quasistatic_jump", where, choice))
 
-    def _look_for_jump(self, last: Energies, times: tuple[float, float]) -> None:
-        """Tell a step whose energies do not close: Newton's method left the branch it followed."""
+    def _detect_jump(self, last: Energies, times: tuple[float, float]) -> None:
+        """Record a jump to another equilibrium: a step whose energies do not close."""
         now = self.energy
-        missing, turned = missing_energy(last, now)
+        missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
-        if self.joined:
-            # what the boundaries could give; less is not worth the name of a jump
-            scale = max(scale, self.problem.deepest)
+        if self.mortar_only:
+            # the work of adhesion of a whole boundary is the scale of a jump
+            scale = max(scale, self.problem.largest_adhesion_work)
         where: dict[str, object] = {"from": times[0], "energy_missing": missing}
-        # what rounding leaves of forces, along the way of bodies that move freely
+        # work of the rounding of forces along the displacement of bodies that move freely
         floor = self.problem.rounding * self.problem.largest_length
-        least = max(_OPEN * turned, _LEAST * scale, floor)
-        jumped = (_JOINED if self.joined else _JUMP) * turned
-        if self.holds and missing > least:
+        noise = max(_UNACCOUNTED * exchanged, _OF_ENERGY * scale, floor)
+        threshold = (_JUMP_MORTAR if self.mortar_only else _JUMP) * exchanged
+        if self.energy_conserved and missing > noise:
             assert self.trial is not None
-            begin, beside = (self.state, self.trial, last), self.problem.alike()
-            energies, first = (missing, least), self.watch.begin
-            snap = find_snap(beside, begin, times[1], energies, self.limits, self.solver, first)
+            step_start, copy = (self.state, self.trial, last), self.problem.fresh_copy()
+            energies, path_start = (missing, noise), self.monitor.begin
+            snap = find_snap(
+                copy, step_start, times[1], energies, self.limits, self.solver, path_start
+            )
             if snap is not None:
-                place = 0.5 * (snap.low + snap.high)
-                where |= {"program_time": place, "from": snap.low, "to": snap.high}
+                jump_time = 0.5 * (snap.low + snap.high)
+                where |= {"program_time": jump_time, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
-        elif missing > max(jumped, 1e-3 * scale, floor):
-            if self.shared and self._spreads_in_parts(last, times, missing):
+        elif missing > max(threshold, 1e-3 * scale, floor):
+            if self.half_passes and self._closes_in_substeps(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
-    def _spreads_in_parts(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
-        """Return whether what is missing in a step is no jump: taken in parts, it spreads.
+    def _closes_in_substeps(
+        self, last: Energies, times: tuple[float, float], missing: float
+    ) -> bool:
+        """Return whether the missing energy of a step vanishes or spreads over substeps: no jump.
 
-        What a jump releases stays missing in one part, however short the parts are. The
-        trapezoidal rule for work misses part of any long step, and ever less of short ones; work
-        that two half passes do not share is missing all along the way. The parts lie beside the
-        path.
+        The energy that a jump releases stays missing in one substep, however short it is. The
+        error of the trapezoidal rule vanishes with the step, and the work that two half passes do
+        not share spreads over all substeps. The path itself is not affected.
         """
         assert self.trial is not None
-        problem, space = self.problem.alike(), self.solver.start()
+        problem, workspace = self.problem.fresh_copy(), self.solver.start()
         try:
-            for parts in _PARTS:
+            for substeps in _SUBSTEPS:
                 state, trial, energy, largest = self.state, self.trial, last, 0.0
-                for target in np.linspace(*times, parts + 1)[1:]:
+                for target in np.linspace(*times, substeps + 1)[1:]:
                     t = float(target)
-                    outcome = solve_step(problem, state, t, None, self.limits, space)
+                    outcome = solve_step(problem, state, t, None, self.limits, workspace)
                     self.iterations += outcome.iterations
                     if outcome.trial is None:
                         return False
-                    span, before = (state.time, t), energy
-                    energy = step_energies(problem, trial, outcome.trial, span, before, rough=True)
+                    times_of_part, before = (state.time, t), energy
+                    energy = step_energies(
+                        problem, trial, outcome.trial, times_of_part, before, rough=True
+                    )
                     largest = max(largest, missing_energy(before, energy)[0])
                     state, trial = problem.accepted(state, outcome.trial, t), outcome.trial
-                less = missing_energy(last, energy)[0] if self.joined else largest
-                if less <= 0.5 * missing:
+                missing_now = missing_energy(last, energy)[0] if self.mortar_only else largest
+                if missing_now <= 0.5 * missing:
                     return True
         finally:
-            self.factorised += space.factorisations
-            space.close()
+            self.other_factorisations += workspace.factorisations
+            workspace.close()
         return False
 
-    def _forces(self) -> float:
-        """Return the forces at the last accepted state, or their floor [N/m]."""
+    def _force_scale(self) -> float:
+        """Return the scale of forces at the last accepted state [N/m]."""
         if self.trial is None:
-            return self.problem.smallest_force
+            return self.problem.force_floor
         return force_scale(self.problem, self.trial)
 
     def give_up(self, outcome: Outcome, target: float) -> None:
-        """End the run where no step was found, with the reason and what to look at."""
-        last = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
+        """End the run where no step converged, with the reason and advice."""
+        residuals = ", ".join(f"{r:.1e}" for r in outcome.residuals[-4:]) or "none"
         self.record.status = Status.UNCONVERGED
-        self.record.unmet = min(outcome.residuals[-1:], default=1.0)
+        self.record.failed_residual = min(outcome.residuals[-1:], default=1.0)
         advice = (
             "A limit point may be near: Continuation() follows the path around it; a smaller "
             "penalty helps where stick and slip cycle"
         )
-        floor = self.problem.rounding / self._forces()
-        if outcome.residuals and min(outcome.residuals[-4:]) <= _AT_FLOOR * floor:
+        floor = self.problem.rounding / self._force_scale()
+        if outcome.residuals and min(outcome.residuals[-4:]) <= _AT_ROUNDOFF * floor:
             advice = (
                 f"Rounding leaves about {floor:.1e} of the forces here, more where nu is near 1/2 "
                 "or a penalty is stiff: ask for a larger newton_tolerance"
@@ -589,10 +612,10 @@ class March:
         elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
         elif outcome.reason == THROUGH:
-            advice = "On every straight way one lies inside the other: look at what drives them"
+            advice = "One body would pass through another in every step: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
         self.record.reason = (
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
-            f"last residuals {last}. {advice}"
+            f"last residuals {residuals}. {advice}"
         )

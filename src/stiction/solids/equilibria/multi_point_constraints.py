@@ -1,8 +1,9 @@
-"""Linear constraints as rows, and which unknown each of them takes.
+"""Multi-point constraints: the displacement that each of them eliminates.
 
-A row sum_i c_i u_i = g(t) takes one free displacement, that with the largest factor once earlier
-rows are subtracted. A row that no free displacement is left for depends on others: what they make
-of its sum is compared with what it asks for, and what contradicts them is refused by name.
+A constraint sum_i c_i u_i = g(t) eliminates one free displacement. Gaussian elimination subtracts
+earlier constraints; the pivot is the free displacement with the largest remaining factor. If none
+remains, the constraint depends on earlier ones: it is redundant if its value g equals theirs, and
+refused by name if it contradicts them.
 """
 
 from __future__ import annotations
@@ -15,148 +16,163 @@ import numpy.typing as npt
 
 from stiction.errors import ModelError
 
-__all__ = ["Row", "Taken", "eliminate", "free_sum"]
+__all__ = ["Constraint", "Substitution", "eliminate", "unprescribed"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# part of the largest factor below which a factor is rounding, and part of the largest
-# displacement asked for by which two sums may differ
-_NOTHING, _SAME = 1e-10, 1e-9
+# factor over the largest one that counts as rounding, and difference of two values over the
+# largest prescribed displacement that counts as equal
+_ROUNDOFF, _SAME = 1e-10, 1e-9
 
 
-class Row(NamedTuple):
-    """One constraint: sum of shares times displacements.
+class Constraint(NamedTuple):
+    """One linear constraint: the sum of factors times displacements has a value.
 
     Parameters
     ----------
     number : of its condition
-    words : what asks for it, for messages
-    places : (k,) components, two a node
-    shares : (k,) the largest is 1 in size
-    asked : the sum at a time [m]
+    description : of its condition, for messages
+    components : (k,) displacement components, numbered d * node + axis
+    factors : (k,) the largest is 1 in size
+    value : the sum at a time [m]
     """
 
     number: int
-    words: str
-    places: Ints
-    shares: Floats
-    asked: Callable[[float], float]
+    description: str
+    components: Ints
+    factors: Floats
+    value: Callable[[float], float]
 
 
-class Taken(NamedTuple):
-    """The component whose unknown a row becomes."""
+class Substitution(NamedTuple):
+    """A constraint, and the component that it eliminates: its sum is the unknown there."""
 
-    place: int
-    row: Row
+    component: int
+    constraint: Constraint
 
 
-class _Reduced(NamedTuple):
-    """A row with earlier ones subtracted: factors of free components, and of the rows in it."""
+class _Eliminated(NamedTuple):
+    """A constraint after elimination: factors of free components, and of the constraints in it."""
 
     free: dict[int, float]
-    of: dict[int, float]
+    constraints: dict[int, float]
 
 
-def free_sum(_t: float) -> float:
-    """Stand for the sum of a place that nothing prescribes."""
+def unprescribed(_t: float) -> float:
+    """Stand for the value of a sum that nothing prescribes."""
     return float("nan")
 
 
 def eliminate(
-    rows: Sequence[Row],
-    places: Sequence[Taken],
+    constraints: Sequence[Constraint],
+    points: Sequence[Substitution],
     fixed: npt.NDArray[np.bool_],
     prescribed: Callable[[float], Floats],
-    owner: Callable[[int], str],
+    describe_owner: Callable[[int], str],
     times: Floats,
-) -> list[Taken]:
-    """Return which unknown each row takes; rows that follow from others take none.
+) -> list[Substitution]:
+    """Return the component that each constraint eliminates; redundant constraints have none.
 
     Parameters
     ----------
-    rows : in the order of their conditions
-    places : sums that stand for places already, with the components they took
-    fixed : (components,) whose values are prescribed, those of places left out
+    constraints : in the order of their conditions
+    points : substitutions of points between control points, which come first
+    fixed : (components,) whose values are prescribed, those of points left out
     prescribed : values of the fixed ones at a time
-    owner : words for what holds a component
-    times : at which programs have their corners
+    describe_owner : words for the condition that prescribes a component
+    times : kinks of the programs, at which values are compared
 
     Raises
     ------
-    ModelError : for rows that contradict each other or what is prescribed.
+    ModelError : for constraints that contradict each other or prescribed values.
 
     Verified by: tests/unit/solids/equilibria/test_constraints.py::test_against_a_dense_solution
     """
-    reduced: dict[int, _Reduced] = {}
-    taken = []
-    rows = [*(place.row for place in places), *rows]
-    for j, row in enumerate(rows):
-        work = {
-            int(i): float(c) for i, c in zip(row.places, row.shares, strict=True) if not fixed[i]
+    reduced: dict[int, _Eliminated] = {}
+    substitutions = []
+    constraints = [*(point.constraint for point in points), *constraints]
+    for j, constraint in enumerate(constraints):
+        remaining = {
+            int(i): float(c)
+            for i, c in zip(constraint.components, constraint.factors, strict=True)
+            if not fixed[i]
         }
-        of = {j: 1.0}
-        # pivots of earlier rows may come in with those that are subtracted
-        while here := [i for i in work if i in reduced]:
-            i = here[0]
-            other, factor = reduced[i], work[i] / reduced[i].free[i]
-            for k, c in other.free.items():
-                work[k] = work.get(k, 0.0) - factor * c
-                if abs(work[k]) <= _NOTHING:
-                    del work[k]
-            work.pop(i, None)
-            for k, c in other.of.items():
-                of[k] = of.get(k, 0.0) - factor * c
-        best = max(work, key=lambda i: abs(work[i]), default=None)
-        if j < len(places):
-            # its own component, if elimination has left it there
-            own = places[j].place
-            best = own if abs(work.get(own, 0.0)) > _NOTHING else best
-        if best is None or abs(work[best]) <= _NOTHING:
-            _compare(rows, of, fixed, prescribed, owner, times)
+        combination = {j: 1.0}
+        # a constraint that is subtracted may contain pivots of others
+        while pivots := [i for i in remaining if i in reduced]:
+            i = pivots[0]
+            earlier, factor = reduced[i], remaining[i] / reduced[i].free[i]
+            for k, c in earlier.free.items():
+                remaining[k] = remaining.get(k, 0.0) - factor * c
+                if abs(remaining[k]) <= _ROUNDOFF:
+                    del remaining[k]
+            remaining.pop(i, None)
+            for k, c in earlier.constraints.items():
+                combination[k] = combination.get(k, 0.0) - factor * c
+        pivot = max(remaining, key=lambda i: abs(remaining[i]), default=None)
+        if j < len(points):
+            # the component of the point, if elimination has not removed it
+            point_component = points[j].component
+            pivot = (
+                point_component if abs(remaining.get(point_component, 0.0)) > _ROUNDOFF else pivot
+            )
+        if pivot is None or abs(remaining[pivot]) <= _ROUNDOFF:
+            _compare(constraints, combination, fixed, prescribed, describe_owner, times)
             continue
-        reduced[best] = _Reduced(work, of)
-        if j >= len(places):
-            taken.append(Taken(best, row))
-    return taken
+        reduced[pivot] = _Eliminated(remaining, combination)
+        if j >= len(points):
+            substitutions.append(Substitution(pivot, constraint))
+    return substitutions
 
 
 def _compare(
-    rows: Sequence[Row],
-    of: dict[int, float],
+    constraints: Sequence[Constraint],
+    combination: dict[int, float],
     fixed: npt.NDArray[np.bool_],
     prescribed: Callable[[float], Floats],
-    owner: Callable[[int], str],
+    describe_owner: Callable[[int], str],
     times: Floats,
 ) -> None:
-    """Refuse a sum of rows in which nothing is free, if its two sides are not the same."""
-    last = rows[max(of)]
-    loose = [rows[j].words for j in of if rows[j].asked is free_sum]
-    if loose:
-        why = f"the displacement of a place is in it, which is free: {loose[0]}."
+    """Refuse a combination of constraints without free components if its two sides differ."""
+    latest = constraints[max(combination)]
+    undetermined = [
+        constraints[j].description for j in combination if constraints[j].value is unprescribed
+    ]
+    if undetermined:
+        why = f"the displacement of a place is in it, which is free: {undetermined[0]}."
         try_ = "name the boundary instead of the place, or a node that is not on it."
         needs = "no place between control points that the constraint holds"
-        raise ModelError("Solid.boundary_conditions", last.words, needs, why, try_)
+        raise ModelError("Solid.boundary_conditions", latest.description, needs, why, try_)
     for t in times:
         values = prescribed(float(t))
-        have = asked = size = 0.0
-        for j, factor in of.items():
-            row = rows[j]
-            held = fixed[row.places]
-            have += factor * float(row.shares[held] @ values[row.places[held]])
-            asked += factor * row.asked(float(t))
-            size = max(size, abs(row.asked(float(t))), float(np.abs(values).max()))
-        if abs(have - asked) > _SAME * size:
-            others = [rows[j].words for j in sorted(of) if rows[j] is not last]
-            held_by = [
-                owner(int(i)) for j in of for i in rows[j].places if fixed[i] and owner(int(i))
+        actual = required = size = 0.0
+        for j, factor in combination.items():
+            constraint = constraints[j]
+            prescribed_here = fixed[constraint.components]
+            actual += factor * float(
+                constraint.factors[prescribed_here] @ values[constraint.components[prescribed_here]]
+            )
+            required += factor * constraint.value(float(t))
+            size = max(size, abs(constraint.value(float(t))), float(np.abs(values).max()))
+        if abs(actual - required) > _SAME * size:
+            others = [
+                constraints[j].description
+                for j in sorted(combination)
+                if constraints[j] is not latest
             ]
-            with_ = "; ".join(dict.fromkeys([*others, *held_by])) or "nothing that is free"
-            needs = f"a sum of {have:.6g} at time {t:.6g}, which the others make"
-            why = f"the displacements in it are held already: {with_}."
+            owners = [
+                describe_owner(int(i))
+                for j in combination
+                for i in constraints[j].components
+                if fixed[i] and describe_owner(int(i))
+            ]
+            with_ = "; ".join(dict.fromkeys([*others, *owners])) or "nothing that is free"
+            needs = f"a sum of {actual:.6g} at time {t:.6g}, which the others make"
+            why = f"the displacements in it are prescribed already: {with_}."
             raise ModelError(
                 "Solid.boundary_conditions",
-                f"{last.words}, a sum of {asked:.6g}",
+                f"{latest.description}, a sum of {required:.6g}",
                 needs,
                 why,
                 "leave one of them out, or name smaller boundaries: Mesh.split.",

@@ -1,4 +1,11 @@
-"""One load step: Newton's method with states held when they cycle, and steps cut when it fails."""
+"""Newton's method for one load step, with a line search and an active set of contact.
+
+Each iteration solves K du = -r for the free unknowns. Points may change between open, stick and
+slip in every iteration. If they still do after several iterations, their states are fixed until
+the residual converges, and released again: the solution counts only if it holds without that.
+
+Source: Wriggers 2006 (consistent tangent, active set); Matthies and Strang 1979.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +24,29 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import Factors
 
-__all__ = ["Limits", "Outcome", "Probe", "force_scale", "forces_met", "search", "solve_step"]
+__all__ = [
+    "Limits",
+    "Outcome",
+    "TrialPoint",
+    "balanced_force",
+    "force_scale",
+    "line_search",
+    "solve_step",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# iterations in which points may change between stick and slip, before they are held
-_FREE = 15
-_ROUNDS = 5
+# iterations with free contact states before the states are fixed, and how often they are released
+_FREE_ITERATIONS = 15
+_MOST_RELEASES = 5
 _HALVINGS = 6
-# part of the slope at its start that a step may end with, turned round
-_TURNED = 0.2
+# a step is long enough when the slope at its end is this fraction of that at its start
+_SLOPE_REDUCTION = 0.2
 
 
-class Solving(Protocol):
-    """What Newton's method asks of a linear solver."""
+class Factoriser(Protocol):
+    """The part of a linear solver that Newton's method uses."""
 
     def factorise(self, matrix: csr_matrix) -> Factors:
         """Return the factors of a matrix."""
@@ -45,9 +60,9 @@ class Limits(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of one load step; `trial` is None unless it converged.
+    """The result of one load step; `trial` is None unless it converged.
 
-    `matrix` is the tangent at the trial, `factors` are those of the last one that was factorised.
+    `matrix` is the tangent at the trial, `factors` are those of the last iteration.
     """
 
     trial: Trial | None
@@ -58,164 +73,171 @@ class Outcome(NamedTuple):
     matrix: csr_matrix | None = None
 
 
-def forces_met(problem: Problem, trial: Trial) -> float:
-    """Return the size of the forces that balance each other [N/m]."""
+def balanced_force(problem: Problem, trial: Trial) -> float:
+    """Return the norm of the forces in equilibrium: reactions, internal forces or loads [N/m]."""
     reactions = size_of(trial.residual[problem.fixed])
-    inside = size_of(trial.internal)
+    internal = size_of(trial.internal)
     loads = size_of(trial.internal - trial.residual)
-    return max(reactions, inside, loads)
+    return max(reactions, internal, loads)
 
 
 def force_scale(problem: Problem, trial: Trial) -> float:
-    """Return the measure of the residual [N/m]: the forces that balance, or their floor."""
-    return max(forces_met(problem, trial), problem.smallest_force)
+    """Return the force that scales the residual [N/m], not below the floor of the problem."""
+    return max(balanced_force(problem, trial), problem.force_floor)
 
 
 def solve_step(
-    problem: Problem, state: State, t: float, guess: Floats | None, limits: Limits, space: Solving
+    problem: Problem,
+    state: State,
+    t: float,
+    guess: Floats | None,
+    limits: Limits,
+    workspace: Factoriser,
 ) -> Outcome:
     """Solve for the displacements at time t.
 
     Parameters
     ----------
     state : the last accepted one
-    guess : (nodes, d) displacements to begin with; None takes those of the state, and lets the
-        first iteration carry what is prescribed into the body
+    guess : (nodes, d) first iterate; None takes the displacements of the state, and the first
+        iteration extends the increment of prescribed displacements into the bodies
     """
     target = problem.prescribed(t)
     u = state.u.copy() if guess is None else guess.copy()
-    shift = np.where(problem.fixed, target - u, 0.0)
-    helds: list[Ints] | None = None
+    increment = np.where(problem.fixed, target - u, 0.0)
+    fixed_states: list[Ints] | None = None
     residuals: list[float] = []
-    rounds, since = 0, 0
+    releases, free_iterations = 0, 0
     factors: Factors | None = None
-    jump = bool(shift.any())
-    if jump and guess is not None:
-        u += shift
-        jump = False
-    trial, matrix = problem.evaluate(state, u, t, helds, data=True)
-    if trial.bad or not np.isfinite(trial.residual).all():
-        return Outcome(None, 0, (), "an element is inside out at the first guess")
+    supports_move = bool(increment.any())
+    if supports_move and guess is not None:
+        u += increment
+        supports_move = False
+    trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
+    if trial.inverted or not np.isfinite(trial.residual).all():
+        return Outcome(None, 0, (), "an element is inverted at the first guess")
     for iteration in range(limits.iterations):
         norm = size_of(trial.residual.ravel()[problem.free])
         size = norm / force_scale(problem, trial)
         residuals.append(size)
-        if not jump and size <= limits.tolerance:
-            if helds is None:
+        if not supports_move and size <= limits.tolerance:
+            if fixed_states is None:
                 return Outcome(trial, iteration, tuple(residuals), "", factors, matrix)
-            # let go, and see whether the states stay
-            helds, since, rounds = None, 0, rounds + 1
-            trial, matrix = problem.evaluate(state, u, t, helds, data=True)
-            if rounds > _ROUNDS:
+            # release the states, and check that they do not change
+            fixed_states, free_iterations, releases = None, 0, releases + 1
+            trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
+            if releases > _MOST_RELEASES:
                 return Outcome(None, iteration, tuple(residuals), "stick and slip cycle")
             continue
-        if not jump and helds is None and since >= _FREE and problem.rubs(t):
-            helds, since = problem.held(trial), 0
-            trial, matrix = problem.evaluate(state, u, t, helds, data=True)
+        cycles = not supports_move and fixed_states is None and free_iterations >= _FREE_ITERATIONS
+        if cycles and problem.has_friction(t):
+            fixed_states, free_iterations = problem.contact_states(trial), 0
+            trial, matrix = problem.evaluate(state, u, t, fixed_states, data=True)
         assert matrix is not None
-        rest = trial.residual.ravel()[problem.free]
-        right = -rest
-        if jump:
-            right = right - (matrix @ shift.ravel())[problem.free]
+        residual = trial.residual.ravel()[problem.free]
+        right_side = -residual
+        if supports_move:
+            right_side = right_side - (matrix @ increment.ravel())[problem.free]
         try:
-            step = right
-            if right.size:  # everything may be driven
-                factors = space.factorise(problem.reduced(matrix))
-                step = factors.solve(right)
+            step = right_side
+            if right_side.size:  # everything may be driven
+                factors = workspace.factorise(problem.reduced(matrix))
+                step = factors.solve(right_side)
         except LinearSolveError:
             return Outcome(None, iteration, tuple(residuals), "the tangent is singular")
         if not np.isfinite(step).all():
             return Outcome(None, iteration, tuple(residuals), "the tangent is singular")
-        full = np.zeros(u.size)
-        full[problem.free] = step
-        if jump:
-            full += shift.ravel()
-        found = _moved(problem, state, u, full.reshape(u.shape), t, helds, step, rest, jump)
-        if found is None:
-            reason = "no step of Newton's method keeps the elements from turning inside out"
+        change = np.zeros(u.size)
+        change[problem.free] = step
+        if supports_move:
+            change += increment.ravel()
+        # while supports move, the residual at the start does not measure the step
+        slope = 0.0 if supports_move else inner(residual, step)
+        accepted = _advance(problem, state, u, change.reshape(u.shape), t, fixed_states, slope)
+        if accepted is None:
+            reason = "every part of Newton's step inverts an element"
             return Outcome(None, iteration, tuple(residuals), reason)
-        u, trial, matrix = found.u, found.trial, found.matrix
-        if jump and found.part == 1.0:
-            jump = False
-        elif jump:
-            shift = np.where(problem.fixed, target - u, 0.0)
-        since += 1
+        u, trial, matrix = accepted.u, accepted.trial, accepted.matrix
+        if supports_move and accepted.fraction == 1.0:
+            supports_move = False
+        elif supports_move:
+            increment = np.where(problem.fixed, target - u, 0.0)
+        free_iterations += 1
     return Outcome(None, limits.iterations, tuple(residuals), "Newton's method did not converge")
 
 
-def _moved(
+def _advance(
     problem: Problem,
     state: State,
     u: Floats,
-    full: Floats,
+    change: Floats,
     t: float,
-    helds: list[Ints] | None,
-    step: Floats,
-    residual: Floats,
-    jump: bool,
-) -> Probe | None:
-    """Return where a step of all displacements leads; what is prescribed comes in whole steps."""
+    fixed_states: list[Ints] | None,
+    slope: float,
+) -> TrialPoint | None:
+    """Return the line search along a change; None if every fraction of it inverts an element."""
 
-    def probe(part: float) -> Probe:
-        tried = u + part * full
-        trial, matrix = problem.evaluate(state, tried, t, helds, data=True)
-        return Probe(tried, t, trial, matrix, part)
+    def probe(fraction: float) -> TrialPoint:
+        tried = u + fraction * change
+        trial, matrix = problem.evaluate(state, tried, t, fixed_states, data=True)
+        return TrialPoint(tried, t, trial, matrix, fraction)
 
-    start = inner(residual, step)
-    # while supports move, the residual at the start says nothing of the step
-    return search(probe, problem.free, step, 0.0 if jump else start)
+    return line_search(probe, problem.free, change.ravel()[problem.free], slope)
 
 
-class Probe(NamedTuple):
-    """A trial part of a step: places, program time, residual and tangent there."""
+class TrialPoint(NamedTuple):
+    """A fraction of a step: displacements, program time, residual and tangent there."""
 
     u: Floats
     t: float
     trial: Trial
     matrix: csr_matrix | None
-    part: float
+    fraction: float
 
 
-def search(
-    probe: Callable[[float], Probe], free: Ints, along: Floats, start: float
-) -> Probe | None:
-    """Return the whole step, or the part of it at which the residual has no slope along it.
+def line_search(
+    probe: Callable[[float], TrialPoint], free: Ints, step: Floats, slope_at_start: float
+) -> TrialPoint | None:
+    """Return the whole step, or the fraction of it at which the slope r . step vanishes.
 
-    Where stick and slip switch, the residual times the step may turn its sign; then the step is
-    cut to where the secant says that it vanishes. None if every part turns an element inside
-    out.
+    Where points change between stick and slip, the slope may change its sign within the step.
+    Then regula falsi finds its root. None if every fraction inverts an element.
 
     Parameters
     ----------
-    probe : evaluates a part of the step, 1 for the whole
+    probe : evaluates a fraction of the step
     free : free unknowns
-    along : the step of the free unknowns
-    start : residual times step at its beginning
+    step : the step of the free unknowns
+    slope_at_start : r . step at its beginning
 
     Source: Matthies and Strang 1979.
     """
-    low, high, part = 0.0, 1.0, 1.0
-    slope_low, slope_high = start, np.nan
-    best: Probe | None = None
+    low, high, fraction = 0.0, 1.0, 1.0
+    slope_low, slope_high = slope_at_start, np.nan
+    last: TrialPoint | None = None
     for _ in range(_HALVINGS):
-        tried = probe(part)
-        rest = tried.trial.residual.ravel()[free]
-        if tried.trial.bad or not np.isfinite(rest).all():
-            if best is not None:
-                return best
-            high, slope_high, part = part, np.nan, 0.5 * part
+        tried = probe(fraction)
+        residual = tried.trial.residual.ravel()[free]
+        if tried.trial.inverted or not np.isfinite(residual).all():
+            if last is not None:
+                return last
+            high, slope_high, fraction = fraction, np.nan, 0.5 * fraction
             continue
-        best = tried
-        slope = inner(rest, along)
-        turned = slope * start < 0.0
-        if start == 0.0 or abs(slope) <= _TURNED * abs(start) or (part == 1.0 and not turned):
-            return best
-        if turned:
-            high, slope_high = part, slope
+        last = tried
+        slope = inner(residual, step)
+        reversed_ = slope * slope_at_start < 0.0
+        if (
+            slope_at_start == 0.0
+            or abs(slope) <= _SLOPE_REDUCTION * abs(slope_at_start)
+            or (fraction == 1.0 and not reversed_)
+        ):
+            return last
+        if reversed_:
+            high, slope_high = fraction, slope
         else:
-            low, slope_low = part, slope
+            low, slope_low = fraction, slope
         if np.isnan(slope_high):
-            return best
-        part = low + (high - low) * slope_low / (slope_low - slope_high)
-        part = min(max(part, low + 0.1 * (high - low)), high - 0.1 * (high - low))
-    return best
+            return last
+        fraction = low + (high - low) * slope_low / (slope_low - slope_high)
+        fraction = min(max(fraction, low + 0.1 * (high - low)), high - 0.1 * (high - low))
+    return last

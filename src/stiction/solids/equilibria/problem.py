@@ -1,4 +1,8 @@
-"""A solid as equations: unknowns, residual, tangent, and what is prescribed at a time."""
+"""The discrete equations of a solid: unknowns, residual, consistent tangent, prescribed values.
+
+In equilibria the residual is r = f_int(u) + f_contact(u) - f_load(t). Its entries at prescribed
+unknowns are the reactions. Rigid partners are one more node each.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.parasitic import Excess
-from stiction.solids.equilibria.boundary_conditions import Holding
-from stiction.solids.equilibria.work_integrals import LetGo, acting, let_go
+from stiction.solids.equilibria.boundary_conditions import BoundaryConditions
+from stiction.solids.equilibria.work_integrals import Released, condition_forces, release
 from stiction.solids.many.broad_phase import Strays
 from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
@@ -33,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "State", "Trial"]
 
-# rounding of the residual over eps times modulus times the root of the area: 1 to 3 in runs
-_STRAINS = 4.0
+# rounding of the residual over eps * modulus * sqrt(area): 1 to 3 in runs
+_STRAIN_ROUNDOFF = 4.0
 _PLANE = 2
 
 Floats = npt.NDArray[np.float64]
@@ -42,27 +46,30 @@ Ints = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):
-    """What the method commits: unknowns (nodes, d), histories and nearest points.
+    """The committed state: unknowns (nodes, d), contact histories and closest points.
 
-    Unknowns are the displacements of nodes and control points, unless conditions hold for places
-    between control points: `Problem.unknowns` knows the difference.
+    Unknowns are the displacements of nodes and control points, except where conditions prescribe
+    points between control points or sums: `Problem.unknowns` maps between both.
     """
 
     time: float
     u: Floats
     histories: tuple[History, ...]
-    founds: tuple[Found, ...]
+    closest_points: tuple[Found, ...]
 
 
 class Trial(NamedTuple):
-    """Residual (nodes, d) and what contact told, at a trial displacement."""
+    """Residual (nodes, d), point values of contact and closest points at trial displacements.
+
+    `inverted` counts elements with a negative Jacobian.
+    """
 
     u: Floats
     residual: Floats
     internal: Floats
-    outs: tuple[Floats, ...]
-    founds: tuple[Found, ...]
-    bad: int
+    point_values: tuple[Floats, ...]
+    closest_points: tuple[Found, ...]
+    inverted: int
 
 
 class Problem:
@@ -74,12 +81,12 @@ class Problem:
 
     Attributes
     ----------
-    work_tolerance : error of the work between two load steps, see `works.unbalanced` [1]
-    gone : what conditions let go when the stage began
+    work_tolerance : error of the work between two load steps, see `unbalanced_work` [1]
+    released : forces that conditions released when the stage began
     """
 
     work_tolerance = 1e-7
-    gone: LetGo | None = None
+    released: Released | None = None
 
     def __init__(self, assembled: Assembled) -> None:
         self.assembled = assembled
@@ -88,30 +95,32 @@ class Problem:
         ]
         self.parts: list[Discretisation] = parts
         self.dim = components(parts)
-        self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
-        rigid = [i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)]
-        self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
-        extra = np.zeros((len(rigid), self.dim))
-        self.points = np.concatenate([*(part.points for part in parts), extra])
+        self.first = np.cumsum([0, *(discretisation.points.shape[0] for discretisation in parts)])
+        rigid_contacts = [
+            i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)
+        ]
+        self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid_contacts)}
+        extra = np.zeros((len(rigid_contacts), self.dim))
+        self.points = np.concatenate([*(discretisation.points for discretisation in parts), extra])
         self.size = self.points.shape[0]
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
-        for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
+        for i, (discretisation, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
             if isinstance(body, Membrane):
-                sheets += [s._replace(nodes=s.nodes + self.first[i]) for s in part.sheets]
+                sheets += [s._replace(nodes=s.nodes + self.first[i]) for s in discretisation.sheets]
                 continue
             table = body.material.table(body.plane_stress)
-            shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in part.blocks]
+            shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in discretisation.blocks]
             blocks.extend((block, table) for block in shifted)
         self.bulk = WithMembranes(blocks, sheets) if sheets else Bulk(blocks)
         self.passes: list[ContactPass] = []
         self.contact_of_pass: list[int] = []
         self.body_of_pass: list[int] = []
-        self.widen(assembled)
-        self.enter(0)
+        self.add_contacts(assembled)
+        self.enter_stage(0)
 
-    def widen(self, assembled: Assembled) -> None:
-        """Take contacts that have come after those that are known.
+    def add_contacts(self, assembled: Assembled) -> None:
+        """Add contacts that were activated during a run.
 
         Parameters
         ----------
@@ -120,52 +129,65 @@ class Problem:
         known = len(set(self.contact_of_pass))
         self.assembled = assembled
         for i, contact in list(enumerate(assembled.pairs))[known:]:
-            self._join(i, contact)
-        self.strays = [
-            Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
+            self._add_contact(i, contact)
+        self.unpaired = [
+            Strays(pairs_of_contact, [self._surface(b) for b in pairs_of_contact.boundaries])
+            for pairs_of_contact in assembled.watched
         ]
-        # what all passes make together
-        for name in ("joined", "deepest", "strongest", "rounding", "still_force"):
+        # cached properties of all passes
+        for name in (
+            "mortar_only",
+            "largest_adhesion_work",
+            "max_tensions",
+            "rounding",
+            "static_force_floor",
+        ):
             self.__dict__.pop(name, None)
         self._forget_pattern()
 
-    def _join(self, i: int, contact: Contact) -> None:
-        """Make the passes of a contact."""
-        own, partner, body = self._surface(contact.boundary), contact.partner, contact.boundary.body
+    def _add_contact(self, i: int, contact: Contact) -> None:
+        """Add the passes of a contact."""
+        surface, partner, body = (
+            self._surface(contact.boundary),
+            contact.partner,
+            contact.boundary.body,
+        )
         if not isinstance(partner, Boundary):
             assert isinstance(partner, RigidShape)
             shape = (partner, self.rigid_node[i])
-            self._add_pass(i, ContactPass(contact, own, shape, self.points), body)
+            self._add_pass(i, ContactPass(contact, surface, shape, self.points), body)
             return
-        other = self._surface(partner)
+        partner_surface = self._surface(partner)
         if partner == contact.boundary:
-            self._add_pass(i, SelfPass(contact, own, self.points), body)
+            self._add_pass(i, SelfPass(contact, surface, self.points), body)
         elif contact.passes == "mortar":
-            self._add_pass(i, MortarPass(contact, own, other, self.points), body)
+            self._add_pass(i, MortarPass(contact, surface, partner_surface, self.points), body)
         else:
-            self._add_pass(i, ContactPass(contact, own, other, self.points), body)
-            self._add_pass(i, ContactPass(contact, other, own, self.points), partner.body)
+            self._add_pass(i, ContactPass(contact, surface, partner_surface, self.points), body)
+            self._add_pass(
+                i, ContactPass(contact, partner_surface, surface, self.points), partner.body
+            )
 
     def _forget_pattern(self) -> None:
         self.coupled: list[tuple[Ints, Ints]] = []
         self._pattern: Pattern | None = None
         self._signature: list[tuple[bytes, bytes]] = []
 
-    def _add_pass(self, contact: int, made: ContactPass, body: int) -> None:
-        self.passes.append(made)
+    def _add_pass(self, contact: int, contact_pass: ContactPass, body: int) -> None:
+        self.passes.append(contact_pass)
         self.contact_of_pass.append(contact)
         self.body_of_pass.append(body)
 
-    # ------------------------------------------------------------ what is prescribed
+    # ------------------------------------------------------------ conditions and loads
 
     def _surface(self, boundary: Boundary) -> Surface:
         surface = self.parts[boundary.body].surfaces[boundary.name]
         return surface._replace(nodes=surface.nodes + self.first[boundary.body])
 
-    def enter(
+    def enter_stage(
         self, stage: int, base: Floats | None = None, angles: dict[int, float] | None = None
     ) -> None:
-        """Take the conditions of a stage.
+        """Enter a stage: its conditions replace those of the last one.
 
         Parameters
         ----------
@@ -174,164 +196,177 @@ class Problem:
         angles : of rigid partners then, by contact [rad]
         """
         self.stage, self.base, self.angles = stage, base, dict(angles or {})
-        self.holding = Holding(self, stage, base, angles)
-        self.unknowns = self.holding.unknowns
-        self.fixed, self.free = self.holding.fixed, self.holding.free
+        self.boundary_conditions = BoundaryConditions(self, stage, base, angles)
+        self.unknowns = self.boundary_conditions.unknowns
+        self.fixed, self.free = self.boundary_conditions.fixed, self.boundary_conditions.free
         self._forget_pattern()
 
-    def alike(self) -> Problem:
-        """Return the same equations anew, in the same stage, with nothing remembered."""
-        made = Problem(self.assembled)
-        made.work_tolerance = self.work_tolerance
+    def fresh_copy(self) -> Problem:
+        """Return a copy of the equations in the same stage, without cached patterns."""
+        copy = Problem(self.assembled)
+        copy.work_tolerance = self.work_tolerance
         if self.stage or self.base is not None:
-            made.enter(self.stage, self.base, self.angles)
-        made.gone = self.gone
-        return made
+            copy.enter_stage(self.stage, self.base, self.angles)
+        copy.released = self.released
+        return copy
 
-    def carried(self, state: State, trial: Trial) -> tuple[State, Trial]:
-        """Enter the next stage, and return a state and what was told of it in its unknowns."""
+    def enter_next_stage(self, state: State, trial: Trial) -> tuple[State, Trial]:
+        """Enter the next stage, and return state and trial in its unknowns."""
         t, u = state.time, self.unknowns.displacements(state.u)
-        forces = self.unknowns.on_places(trial.residual + self.loads(t, u))
-        inside = self.unknowns.on_places(trial.internal)
-        angles = {i: self.holding.angle(i, t) for i in self.rigid_node}
-        before = acting(self, t, u, trial.residual), self.holding.spring_energies(t, u)
-        self.enter(self.stage + 1, u, angles)
-        self.gone = let_go(self, t, u, *before)
+        forces = self.unknowns.nodal_forces(trial.residual + self.loads(t, u))
+        internal = self.unknowns.nodal_forces(trial.internal)
+        angles = {i: self.boundary_conditions.angle(i, t) for i in self.rigid_node}
+        forces_before = (
+            condition_forces(self, t, u, trial.residual),
+            self.boundary_conditions.spring_energies(t, u),
+        )
+        self.enter_stage(self.stage + 1, u, angles)
+        self.released = release(self, t, u, *forces_before)
         v = self.unknowns.values(u)
         residual = self.unknowns.forces(forces) - self.loads(t, u)
-        told = trial._replace(u=v, residual=residual, internal=self.unknowns.forces(inside))
-        return state._replace(u=v), told
+        new_trial = trial._replace(u=v, residual=residual, internal=self.unknowns.forces(internal))
+        return state._replace(u=v), new_trial
 
     def nodes_of(self, where: object) -> Ints:
         """Return the nodes that a condition refers to."""
-        return self.holding.nodes_of(where)
+        return self.boundary_conditions.nodes_of(where)
 
-    def places(self, u: Floats) -> Floats:
-        """Return the places (nodes, d) of nodes and control points [m]."""
+    def positions(self, u: Floats) -> Floats:
+        """Return the current positions (nodes, d) of nodes and control points [m]."""
         return self.points + self.unknowns.displacements(u)
 
     def least_jacobian(self, u: Floats) -> float:
         """Return the least over the largest Jacobian of any element, deformed; see `Hull`."""
-        x = self.places(u)
+        x = self.positions(u)
         return min(
             least_of(part.hulls, x[first : first + part.points.shape[0]])
             for part, first in zip(self.parts, self.first, strict=False)
         )
 
     @functools.cached_property
-    def excess(self) -> Excess:
-        """What linear elements hold in bending and a beam does not."""
-        made = []
+    def bending_excess(self) -> Excess:
+        """The parasitic strain energy of linear elements in bending."""
+        bodies = []
         for part, body, first in zip(self.parts, self.assembled.bodies, self.first, strict=False):
             if not isinstance(body, Membrane):
                 blocks = [b._replace(nodes=b.nodes + first) for b in part.blocks]
-                made.append((blocks, body.material.table(body.plane_stress)))
-        return Excess(made)
+                bodies.append((blocks, body.material.table(body.plane_stress)))
+        return Excess(bodies)
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, d) [m], zero where nothing is prescribed."""
-        return self.holding.prescribed(t)
+        return self.boundary_conditions.prescribed(t)
 
     def loads(self, t: float, u: Floats | None = None) -> Floats:
-        """Return forces on the unknowns (nodes, d) that no body makes [N/m].
+        """Return the external loads on the unknowns (nodes, d) [N/m].
 
         Parameters
         ----------
         u : (nodes, d) displacements of nodes and control points, which pressures follow [m];
             None takes zero
         """
-        return self.holding.loads(t, np.zeros((self.size, self.dim)) if u is None else u)
+        return self.boundary_conditions.loads(
+            t, np.zeros((self.size, self.dim)) if u is None else u
+        )
 
-    def turns(self, contact: int, t: float) -> float:
-        """Return by how much the rigid partner of a contact is turned [rad]."""
-        return self.holding.angle(contact, t)
+    def partner_angle(self, contact: int, t: float) -> float:
+        """Return the rotation of the rigid partner of a contact [rad]."""
+        return self.boundary_conditions.angle(contact, t)
 
-    def drifts(self, t: float, h: float) -> bool:
-        """Return whether attraction or an angle changes between t - h and t + h."""
+    def contact_varies(self, t: float, h: float) -> bool:
+        """Return whether attraction or a rotation of partners changes between t - h and t + h."""
         ramp = self.assembled.attraction
-        changed = [ramp.at(t + h) != ramp.at(t - h)]
-        changed += [self.turns(i, t + h) != self.turns(i, t - h) for i in self.rigid_node]
-        return any(changed)
+        varies = [ramp.at(t + h) != ramp.at(t - h)]
+        varies += [
+            self.partner_angle(i, t + h) != self.partner_angle(i, t - h) for i in self.rigid_node
+        ]
+        return any(varies)
 
-    def corners(self) -> Floats:
-        """Return the times at which a program changes its slope, or friction begins."""
-        found = [c.friction_from for c in self.assembled.pairs]
-        found += [stage.until for stage in self.assembled.stages]
+    def kink_times(self) -> Floats:
+        """Return the times at which a program changes its slope, friction or a stage begins."""
+        times = [c.friction_from for c in self.assembled.pairs]
+        times += [stage.until for stage in self.assembled.stages]
         for program in (*self.assembled.programs(), self.assembled.attraction):
-            found.extend(program.corners())
-        return np.unique(np.asarray(found, dtype=np.float64))
+            times.extend(program.corners())
+        return np.unique(np.asarray(times, dtype=np.float64))
 
     def start(self, t: float) -> State:
-        """Return the state before anything happened."""
+        """Return the initial state."""
         u = self.prescribed(t)
-        x = self.places(u)
-        founds = tuple(p.project(x, None) for p in self.passes)
-        check_start(self, x, founds)
-        both = zip(self.passes, founds, strict=True)
+        x = self.positions(u)
+        closest_points = tuple(p.project(x, None) for p in self.passes)
+        check_start(self, x, closest_points)
+        projected = zip(self.passes, closest_points, strict=True)
         histories = tuple(
-            p.attached(x, found) if t > p.contact.friction_from else p.fresh() for p, found in both
+            p.attached(x, points) if t > p.contact.friction_from else p.fresh()
+            for p, points in projected
         )
-        return State(t, u, histories, founds)
+        return State(t, u, histories, closest_points)
 
-    def rubs(self, t: float) -> bool:
+    def has_friction(self, t: float) -> bool:
         """Return whether friction acts anywhere at time t."""
         return any(
             t > p.contact.friction_from and not isinstance(p.contact.friction, Frictionless)
             for p in self.passes
         )
 
-    def held(self, trial: Trial) -> list[Ints]:
-        """Return the states of a trial, to be held while Newton's method goes on."""
+    def contact_states(self, trial: Trial) -> list[Ints]:
+        """Return the active set of a trial: 0 sticks, 1 slides, -1 open, at every point."""
         from stiction.solids.contact import sweeps as k
 
-        found = []
-        for out in trial.outs:
-            state = out[:, k.STATE]
-            held = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1))
-            found.append(held.astype(np.int64))
-        return found
+        states = []
+        for values in trial.point_values:
+            state = values[:, k.STATE]
+            fixed = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1))
+            states.append(fixed.astype(np.int64))
+        return states
 
     @functools.cached_property
-    def joined(self) -> bool:
-        """Whether all bodies that rub touch by virtual work: then one energy has all forces."""
+    def mortar_only(self) -> bool:
+        """Whether all deformable pairs and all friction use the mortar method."""
         rigid = [p for p in self.passes if not p.mortar]
         smooth = all(isinstance(p.contact.friction, Frictionless) and not p.half for p in rigid)
         return smooth and len(rigid) < len(self.passes)
 
     @functools.cached_property
-    def deepest(self) -> float:
+    def largest_adhesion_work(self) -> float:
         """The largest work of adhesion of a whole boundary [J/m]."""
         return max((p.deepest for p in self.passes), default=0.0)
 
     @functools.cached_property
-    def strongest(self) -> Floats:
+    def max_tensions(self) -> Floats:
         """T_max of the law at every point of the passes, one pass after another [Pa]."""
-        found = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
-        return np.concatenate([np.zeros(0), *found])
+        tensions = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
+        return np.concatenate([np.zeros(0), *tensions])
 
     @functools.cached_property
     def rounding(self) -> float:
-        """What rounding leaves of the residual [N/m]: of places under the stiffest law, of strains.
+        """The effect of rounding on the residual [N/m]: of positions in contact, and of strains.
 
-        Strains are rounded to eps at every point of a body, and stress follows with the modulus
-        of one-dimensional compression, which grows beyond bounds where volume is kept.
+        Positions are rounded to eps times their size, and tractions follow with the stiffness of
+        the law. Strains are rounded to eps, and stresses follow with the modulus of
+        one-dimensional compression, which grows without bound as nu tends to 1/2.
 
         Verified by: tests/unit/solids/equilibria/test_floor.py::test_residuals_stop_at_the_floor
         """
         eps = np.finfo(np.float64).eps
-        far = float(np.abs(self.points).max())
+        largest_coordinate = float(np.abs(self.points).max())
         total = 0.0
         for p in self.passes:
             law = p.contact.adhesion
-            stiff = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
-            stiff = max(stiff, p.contact.tangential_stiffness)
+            stiffness = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
+            stiffness = max(stiffness, p.contact.tangential_stiffness)
             partner = p.contact.partner
-            reach = max(far, partner.extent()) if isinstance(partner, RigidShape) else far
-            total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
+            largest_distance = (
+                max(largest_coordinate, partner.extent())
+                if isinstance(partner, RigidShape)
+                else largest_coordinate
+            )
+            total += eps * largest_distance * stiffness * float(np.linalg.norm(p.own.areas))
         for part, body in zip(self.parts, self.assembled.bodies, strict=True):
             if isinstance(body, Membrane):
                 area = sum(float(sheet.weights.sum()) for sheet in part.sheets) / body.thickness
-                total += _STRAINS * eps * body.tension * np.sqrt(area)
+                total += _STRAIN_ROUNDOFF * eps * body.tension * np.sqrt(area)
                 continue
             e, nu = body.material.elastic_constants()
             modulus = e * (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
@@ -341,7 +376,7 @@ class Problem:
                 area = sum(float(face.sum()) for face in faces)
             else:
                 area = sum(float(block.weights.sum()) for block in part.blocks)
-            total += _STRAINS * eps * modulus * np.sqrt(area)
+            total += _STRAIN_ROUNDOFF * eps * modulus * np.sqrt(area)
         return float(total)
 
     @functools.cached_property
@@ -350,44 +385,44 @@ class Problem:
         return float(np.ptp(self.points, axis=0).max())
 
     @property
-    def smallest_force(self) -> float:
-        """A force [N/m] below which balance is not measured: of a step, in motion."""
-        return self.still_force
+    def force_floor(self) -> float:
+        """The least scale of residuals [N/m]; in dynamics that of a time step."""
+        return self.static_force_floor
 
     @functools.cached_property
-    def still_force(self) -> float:
-        """A force [N/m] below which balance is not measured."""
+    def static_force_floor(self) -> float:
+        """The least scale of residuals in equilibria [N/m]."""
         tension = max((p.contact.adhesion.max_tension for p in self.passes), default=0.0)
-        length, stiff = self.largest_length, self._stiffest
+        length, modulus = self.largest_length, self._largest_modulus
         if self.dim > _PLANE:
-            # forces themselves, where the plane has those per width
+            # forces in space, forces per width in the plane
             tension *= sum(float(p.own.areas.sum()) for p in self.passes) / length
-        # a tolerance of 1e-9 lies a little above rounding then
-        return max(1e-4 * tension * length, 5e-5 * stiff * length, 2e9 * self.rounding)
+        # a residual of 1e-9 of this force lies a little above rounding
+        return max(1e-4 * tension * length, 5e-5 * modulus * length, 2e9 * self.rounding)
 
     @property
-    def _stiffest(self) -> float:
+    def _largest_modulus(self) -> float:
         bodies = self.assembled.bodies
-        # stresses become forces per width by a length, in space
-        wide = self.largest_length if self.dim > _PLANE else 1.0
+        # in space a modulus times a length is a force per width
+        length = self.largest_length if self.dim > _PLANE else 1.0
         return max(
             body.tension
             if isinstance(body, Membrane)
-            else body.material.elastic_constants()[0] * wide
+            else body.material.elastic_constants()[0] * length
             for body in bodies
         )
 
     def check_tolerance(self, name: str, tolerance: float) -> None:
-        """Refuse a tolerance of Newton's method that rounding keeps any residual from meeting.
+        """Refuse a tolerance of Newton's method below the effect of rounding.
 
         Parameters
         ----------
         name : of the method, for messages
         tolerance : residual over the forces in balance [1]
         """
-        floor = self.rounding / (self._stiffest * self.largest_length)
+        floor = self.rounding / (self._largest_modulus * self.largest_length)
         if tolerance < floor:
-            why = "rounding of places and strains leaves more of forces as large as E times length."
+            why = "rounding of positions and strains is larger, over forces of E times length."
             needs = f"at least {floor:.2g}, the floor of rounding"
             try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
@@ -395,7 +430,7 @@ class Problem:
     # ------------------------------------------------------------ residual and tangent
 
     def evaluate(
-        self, state: State, u: Floats, t: float, helds: list[Ints] | None, data: bool
+        self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
     ) -> tuple[Trial, csr_matrix | None]:
         """Return the residual, and the tangent when `data` is set, at a trial displacement.
 
@@ -404,174 +439,180 @@ class Problem:
         state : the last accepted one; its histories are used and not changed
         u : (nodes, d) trial displacements [m]
         t : time of the trial
-        helds : states of the points of each pass held fixed; None decides
+        fixed_states : active set of each pass that is kept; None lets every point change
         """
-        moved = self.unknowns.displacements(u)
-        x = self.points + moved
-        plain = self.unknowns.plain
-        residual = -self.loads(t, moved) if plain else np.zeros((self.size, self.dim))
-        founds = tuple(p.project(x, f) for p, f in zip(self.passes, state.founds, strict=True))
-        pattern = self._bound(founds, state) if data else self._pattern
+        displacements = self.unknowns.displacements(u)
+        x = self.points + displacements
+        identity = self.unknowns.is_identity
+        residual = -self.loads(t, displacements) if identity else np.zeros((self.size, self.dim))
+        closest_points = tuple(
+            p.project(x, f) for p, f in zip(self.passes, state.closest_points, strict=True)
+        )
+        pattern = self._pattern_for(closest_points, state) if data else self._pattern
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
-            pattern = self._bound(founds, state)
+            pattern = self._pattern_for(closest_points, state)
         internal = np.zeros((self.size, self.dim))
-        bad = self.bulk.add(moved, internal, values)
+        inverted = self.bulk.add(displacements, internal, values)
         residual += internal
-        outs = []
+        point_values = []
         for k, p in enumerate(self.passes):
-            held = helds[k] if helds is not None else np.full(p.count, -1)
-            store = np.empty(p.room(founds[k])) if data else None
-            out = p.evaluate(
+            fixed = fixed_states[k] if fixed_states is not None else np.full(p.count, -1)
+            tangent_values = np.empty(p.room(closest_points[k])) if data else None
+            values_of_pass = p.evaluate(
                 x,
-                founds[k],
+                closest_points[k],
                 state.histories[k],
-                held,
+                fixed,
                 rubs=t > p.contact.friction_from,
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
-                values=store,
-                turned=self.turns(self.contact_of_pass[k], t),
+                values=tangent_values,
+                turned=self.partner_angle(self.contact_of_pass[k], t),
             )
-            outs.append(out)
-            if store is not None and values is not None:
-                np.add.at(values, self._places[k], store.ravel())
+            point_values.append(values_of_pass)
+            if tangent_values is not None and values is not None:
+                np.add.at(values, self._pass_entries[k], tangent_values.ravel())
         if values is not None and pattern is not None:
-            for entries in self.holding.tangents(t):
-                where = self._place(pattern, entries.nodes, entries.nodes)
+            for entries in self.boundary_conditions.load_tangents(t):
+                where = self._entries_of(pattern, entries.nodes, entries.nodes)
                 np.add.at(values, where, entries.blocks.ravel())
-        if not plain:
+        if not identity:
             # loads act on the unknowns themselves
-            residual = self.unknowns.forces(residual) - self.loads(t, moved)
+            residual = self.unknowns.forces(residual) - self.loads(t, displacements)
             internal = self.unknowns.forces(internal)
-        trial = Trial(u, residual, internal, tuple(outs), founds, bad)
+        trial = Trial(u, residual, internal, tuple(point_values), closest_points, inverted)
         if values is None or pattern is None:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
 
-    def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
-        """Return the pattern of the tangent at these nearest points, found anew when needed."""
+    def _pattern_for(self, closest_points: tuple[Found, ...], state: State) -> Pattern:
+        """Return the sparsity pattern of the tangent at these closest points, new if needed."""
         blocks = [
-            p.blocks(f, h) for p, f, h in zip(self.passes, founds, state.histories, strict=True)
+            p.blocks(f, h)
+            for p, f, h in zip(self.passes, closest_points, state.histories, strict=True)
         ]
         signature = [
-            p.signature(f, h) for p, f, h in zip(self.passes, founds, state.histories, strict=True)
+            p.signature(f, h)
+            for p, f, h in zip(self.passes, closest_points, state.histories, strict=True)
         ]
         if self._pattern is not None and signature == self._signature:
             return self._pattern
         if self._pattern is not None:
             try:
-                self._places = [self._place(self._pattern, *b) for b in blocks]
+                self._pass_entries = [self._entries_of(self._pattern, *b) for b in blocks]
                 self._signature = signature
                 return self._pattern
             except KeyError:
                 pass
-        self.couple(
+        self.couple_nodes(
             [
-                p.coupled(rows, columns, found)
-                for p, (rows, columns), found in zip(self.passes, blocks, founds, strict=True)
+                p.coupled(rows, columns, points)
+                for p, (rows, columns), points in zip(
+                    self.passes, blocks, closest_points, strict=True
+                )
             ]
         )
         assert self._pattern is not None
-        self._places = [self._place(self._pattern, *b) for b in blocks]
+        self._pass_entries = [self._entries_of(self._pattern, *b) for b in blocks]
         self._signature = signature
         return self._pattern
 
-    def couple(self, coupled: list[tuple[Ints, Ints]]) -> None:
-        """Make a pattern in which the bodies and these nodes of each pass are coupled."""
+    def couple_nodes(self, coupled: list[tuple[Ints, Ints]]) -> None:
+        """Build a sparsity pattern in which the bodies and these nodes of each pass are coupled."""
         self.coupled = coupled
         pairs = list(self.bulk.pairs())
-        for entries in self.holding.tangents(0.0):
+        for entries in self.boundary_conditions.load_tangents(0.0):
             n = entries.nodes.shape[1]
             pairs.append((np.repeat(entries.nodes, n, axis=1), np.tile(entries.nodes, (1, n))))
-        for rows, wide in coupled:
-            r = np.repeat(rows, wide.shape[1], axis=1)
-            pairs.append((r, np.tile(wide, (1, rows.shape[1]))))
+        for rows, columns in coupled:
+            r = np.repeat(rows, columns.shape[1], axis=1)
+            pairs.append((r, np.tile(columns, (1, rows.shape[1]))))
         self._pattern = Pattern(self.size, self.dim, pairs)
         self.bulk.bind(self._pattern)
         self._signature = []
-        self._reduce(self._pattern)
+        self._index_free(self._pattern)
 
     @staticmethod
-    def _place(pattern: Pattern, rows: Ints, columns: Ints) -> Ints:
-        """Return the entry of every number in the tangent blocks of a pass, one after another."""
+    def _entries_of(pattern: Pattern, rows: Ints, columns: Ints) -> Ints:
+        """Return the indices into the tangent's data of all entries of node blocks."""
         p, r = rows.shape
         c = columns.shape[1]
         left, right = np.repeat(rows, c, axis=1), np.tile(columns, (1, r))
-        first = pattern.places(left.ravel(), right.ravel()).reshape(p, r, 1, c, 1)
-        each = np.arange(pattern.dim)
-        down = each[:, None, None] * pattern.row[rows][:, :, None, None, None]
-        return np.asarray(first + down + each, dtype=np.int64).ravel()
+        offsets = pattern.places(left.ravel(), right.ravel()).reshape(p, r, 1, c, 1)
+        components_ = np.arange(pattern.dim)
+        rows_below = components_[:, None, None] * pattern.row[rows][:, :, None, None, None]
+        return np.asarray(offsets + rows_below + components_, dtype=np.int64).ravel()
 
-    def _reduce(self, pattern: Pattern) -> None:
-        """Find the entries of the free rows and columns."""
+    def _index_free(self, pattern: Pattern) -> None:
+        """Index the entries of free rows and columns."""
         from scipy.sparse import csr_matrix
 
         numbers = np.arange(pattern.entries, dtype=np.int64)
         size = self.size * self.dim
-        whole = csr_matrix((numbers, pattern.indices, pattern.indptr), shape=(size, size))
-        part = whole[self.free][:, self.free]
-        part.sort_indices()
-        self._keep = part.data
-        self._free_indices = part.indices.astype(np.int32)
-        self._free_indptr = part.indptr.astype(np.int32)
+        entries = csr_matrix((numbers, pattern.indices, pattern.indptr), shape=(size, size))
+        reduced = entries[self.free][:, self.free]
+        reduced.sort_indices()
+        self._free_entries = reduced.data
+        self._free_indices = reduced.indices.astype(np.int32)
+        self._free_indptr = reduced.indptr.astype(np.int32)
 
     def reduced(self, matrix: csr_matrix) -> csr_matrix:
         """Return the rows and columns of the free unknowns; index arrays are shared."""
         from scipy.sparse import csr_matrix
 
         n = self.free.size
-        if not self.unknowns.plain:
-            part = csr_matrix(matrix[self.free][:, self.free])
-            part.sort_indices()
-            return part
-        made = csr_matrix(
-            (matrix.data[self._keep], self._free_indices, self._free_indptr),
+        if not self.unknowns.is_identity:
+            reduced = csr_matrix(matrix[self.free][:, self.free])
+            reduced.sort_indices()
+            return reduced
+        reduced = csr_matrix(
+            (matrix.data[self._free_entries], self._free_indices, self._free_indptr),
             shape=(n, n),
             copy=False,
         )
-        made.has_sorted_indices = True
-        # scipy may wrap the index arrays anew: solvers tell patterns apart by identity
-        made.indices, made.indptr = self._free_indices, self._free_indptr
-        return made
+        reduced.has_sorted_indices = True
+        # scipy may copy the index arrays: solvers recognise a pattern by their identity
+        reduced.indices, reduced.indptr = self._free_indices, self._free_indptr
+        return reduced
 
     def layout(self) -> Layout:
-        """Return what the free unknowns stand for."""
-        touches = np.zeros(self.size, dtype=bool)
+        """Return position, axis and contact of the free unknowns, for orderings and multigrid."""
+        in_contact = np.zeros(self.size, dtype=bool)
         for p in self.passes:
-            touches[p.own.nodes.ravel()] = True
-            touches[p.partner.nodes.ravel()] = True
+            in_contact[p.own.nodes.ravel()] = True
+            in_contact[p.partner.nodes.ravel()] = True
         nodes = self.free // self.dim
-        return Layout(self.points[nodes], self.free % self.dim, touches[nodes])
+        return Layout(self.points[nodes], self.free % self.dim, in_contact[nodes])
 
     def accepted(self, state: State, trial: Trial, t: float) -> State:
         """Return the state after a step that was accepted."""
         histories = tuple(
-            p.committed(out, h)
-            for p, out, h in zip(self.passes, trial.outs, state.histories, strict=True)
+            p.committed(values, h)
+            for p, values, h in zip(self.passes, trial.point_values, state.histories, strict=True)
         )
-        return State(t, trial.u, histories, trial.founds)
+        return State(t, trial.u, histories, trial.closest_points)
 
     def stored(self, trial: Trial) -> tuple[float, float]:
-        """Return elastic energy, the springs of stick included, and adhesive energy [J/m]."""
+        """Return elastic energy, stick springs included, and adhesive energy [J/m]."""
         from stiction.solids.contact import sweeps as k
 
         adhesive = 0.0
-        for p, out in zip(self.passes, trial.outs, strict=True):
-            adhesive += p.share * float(out[:, k.POTENTIAL].sum())
-        moved = self.unknowns.displacements(trial.u)
-        return self.bulk.energy(moved) + self.springs(trial), adhesive
+        for p, values in zip(self.passes, trial.point_values, strict=True):
+            adhesive += p.share * float(values[:, k.POTENTIAL].sum())
+        displacements = self.unknowns.displacements(trial.u)
+        return self.bulk.energy(displacements) + self.stick_spring_energy(trial), adhesive
 
-    def grounded(self, trial: Trial, t: float) -> float:
+    def ground_spring_energy(self, trial: Trial, t: float) -> float:
         """Return the energy of springs to the ground [J/m]."""
-        moved = self.unknowns.displacements(trial.u)
-        return sum(self.holding.spring_energies(t, moved).values())
+        displacements = self.unknowns.displacements(trial.u)
+        return sum(self.boundary_conditions.spring_energies(t, displacements).values())
 
-    def springs(self, trial: Trial) -> float:
-        """Return the energy of the springs of stick [J/m]; half of each pass of two bodies."""
+    def stick_spring_energy(self, trial: Trial) -> float:
+        """Return the energy of stick springs [J/m]; half passes contribute half of it each."""
         from stiction.solids.contact import sweeps as k
 
         total = 0.0
-        for p, out in zip(self.passes, trial.outs, strict=True):
-            total += p.share * float(out[:, k.SPRING].sum())
+        for p, values in zip(self.passes, trial.point_values, strict=True):
+            total += p.share * float(values[:, k.SPRING].sum())
         return total

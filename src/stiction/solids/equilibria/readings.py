@@ -1,4 +1,8 @@
-"""What a run tells at a state: forces, lengths of contact, tractions."""
+"""Reported quantities of a state: contact forces, lengths and areas of contact and stick.
+
+The edges of contact lie where the gap equals the range g_max of adhesion. Between integration
+points they are located on the gap itself.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +25,12 @@ __all__ = ["Lengths", "lengths", "shrinkage"]
 
 Floats = npt.NDArray[np.float64]
 
-# forces at which the loss of contact is read for a fit, and the fewest that a fit needs
+# forces at which the loss of contact is sampled for a fit, and the fewest samples of a fit
 _SAMPLES, _FEWEST = 200, 4
 
 
 class Lengths(NamedTuple):
-    """Lengths of contact on the reference boundary and on the deformed one, and of stick."""
+    """Lengths of contact, reference and current, and of stick; edges of contact [m]."""
 
     nominal: float
     current: float
@@ -35,89 +39,91 @@ class Lengths(NamedTuple):
     right: float
 
 
-def _covered(edges: Floats, begins_inside: bool, end: float) -> Floats:
-    """Return the intervals (k, 2) between crossings that lie inside."""
-    marks = np.concatenate([[0.0] if begins_inside else [], edges])
-    if marks.size % 2:
-        marks = np.concatenate([marks, [end]])
-    return marks.reshape(-1, 2)
+def _intervals_inside(edges: Floats, starts_inside: bool, end: float) -> Floats:
+    """Return the intervals (k, 2) in contact, between edges at which contact starts and ends."""
+    ends = np.concatenate([[0.0] if starts_inside else [], edges])
+    if ends.size % 2:
+        ends = np.concatenate([ends, [end]])
+    return ends.reshape(-1, 2)
 
 
-def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
-    """Return how long the contact of one pass is, its edges located on the gap itself.
+def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
+    """Return the lengths of contact of one pass; its edges are located on the gap itself.
 
     Parameters
     ----------
-    p, out, found : the pass, what it told, and its nearest points
-    x : (nodes, 2) places
+    p, values, found : the pass, its point values, and its closest points
+    x : (nodes, 2) positions
 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
     (knots,) = knots_of(p.own)
     limit = float(p.contact.adhesion.gap_max)
-    # the ends of the boundary join the sampled points
+    # integration points, and both ends of the boundary
     ends = np.array([0.0, knots[-1]])
     last = p.count - 1
-    gaps, place = gaps_at(p, ends[None], found.at(np.array([0, last])), x)
+    gaps, end_positions = gaps_at(p, ends[None], found.at(np.array([0, last])), x)
     zeta = np.concatenate([ends[:1], p.coordinate[0], ends[1:]])
-    gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
+    gap = np.concatenate([gaps[:1], values[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
-    samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
+    samples = np.concatenate([end_positions[:1], values[:, [k.X, k.Y]], end_positions[1:]])
     if isinstance(found, Cut):
-        zeta, gap, sampled, samples = _with_islands(p, found, x, (zeta, gap, sampled, samples))
-    edges, places = crossings(p, limit, zeta, gap, sampled, x)
-    inside = _covered(edges, bool(gap[0] < limit), float(knots[-1]))
+        zeta, gap, sampled, samples = _with_isolated_points(
+            p, found, x, (zeta, gap, sampled, samples)
+        )
+    edges, edge_positions = crossings(p, limit, zeta, gap, sampled, x)
+    inside = _intervals_inside(edges, bool(gap[0] < limit), float(knots[-1]))
     nominal = float(np.diff(inside, axis=1).sum())
     order = np.argsort(np.concatenate([zeta, edges]), kind="stable")
-    along = np.concatenate([zeta, edges])[order]
-    line = np.concatenate([samples, places])[order]
-    middle = 0.5 * (along[1:] + along[:-1])
-    within = np.zeros(middle.size, dtype=bool)
+    coordinate = np.concatenate([zeta, edges])[order]
+    positions = np.concatenate([samples, edge_positions])[order]
+    middle = 0.5 * (coordinate[1:] + coordinate[:-1])
+    inside_contact = np.zeros(middle.size, dtype=bool)
     for low, high in inside:
-        within |= (middle > low) & (middle < high)
-    current = float(np.linalg.norm(np.diff(line, axis=0), axis=1)[within].sum())
+        inside_contact |= (middle > low) & (middle < high)
+    current = float(np.linalg.norm(np.diff(positions, axis=0), axis=1)[inside_contact].sum())
     left = float(inside[0, 0]) if inside.size else np.nan
     right = float(inside[-1, 1]) if inside.size else np.nan
-    return Lengths(nominal, current, _sticking(p, out, knots[-1]), left, right)
+    return Lengths(nominal, current, _sticking_length(p, values, knots[-1]), left, right)
 
 
-def _with_islands(
+def _with_isolated_points(
     p: ContactPass, found: Cut, x: Floats, known: tuple[Floats, Floats, Found, Floats]
 ) -> tuple[Floats, Floats, Found, Floats]:
-    """Return samples with those points of segments that are in contact between two that are not.
+    """Return samples with points of mortar segments in contact between two that are not.
 
     Parameters
     ----------
-    known : coordinates, gaps, nearest points and places of the samples, in order
+    known : coordinates, gaps, closest points and positions of the samples, in order
     """
-    (knots,), met = knots_of(p.own), found.met
+    (knots,), segments = knots_of(p.own), found.met
     limit, (zeta, gap, sampled, samples) = float(p.contact.adhesion.gap_max), known
-    xi = 0.5 * (1.0 + met.s)
-    there = (1.0 - xi) * knots[met.own_piece] + xi * knots[met.own_piece + 1]
-    guess = Found(met.element, met.xi[:, None], met.meets)
-    gaps, places = gaps_at(p, there[None], guess, x)
-    after = np.clip(np.searchsorted(zeta, there), 1, zeta.size - 1)
-    alone = (gaps < limit) & (gap[after - 1] >= limit) & (gap[after] >= limit)
-    # the deepest of each island
-    at = np.flatnonzero(alone)[np.argsort(gaps[alone], kind="stable")]
-    at = at[np.unique(after[at], return_index=True)[1]]
-    if not at.size:
+    xi = 0.5 * (1.0 + segments.s)
+    coordinate = (1.0 - xi) * knots[segments.own_piece] + xi * knots[segments.own_piece + 1]
+    guess = Found(segments.element, segments.xi[:, None], segments.meets)
+    gaps, positions = gaps_at(p, coordinate[None], guess, x)
+    after = np.clip(np.searchsorted(zeta, coordinate), 1, zeta.size - 1)
+    isolated = (gaps < limit) & (gap[after - 1] >= limit) & (gap[after] >= limit)
+    # the smallest gap of each isolated contact
+    deepest = np.flatnonzero(isolated)[np.argsort(gaps[isolated], kind="stable")]
+    deepest = deepest[np.unique(after[deepest], return_index=True)[1]]
+    if not deepest.size:
         return known
-    order = np.argsort(np.concatenate([zeta, there[at]]), kind="stable")
-    more = guess.at(at)
-    joined = Found(*(np.concatenate(rows) for rows in zip(sampled, more, strict=True)))
+    order = np.argsort(np.concatenate([zeta, coordinate[deepest]]), kind="stable")
+    added = guess.at(deepest)
+    all_points = Found(*(np.concatenate(rows) for rows in zip(sampled, added, strict=True)))
     return (
-        np.concatenate([zeta, there[at]])[order],
-        np.concatenate([gap, gaps[at]])[order],
-        joined.at(order),
-        np.concatenate([samples, places[at]])[order],
+        np.concatenate([zeta, coordinate[deepest]])[order],
+        np.concatenate([gap, gaps[deepest]])[order],
+        all_points.at(order),
+        np.concatenate([samples, positions[deepest]])[order],
     )
 
 
-def _sticking(p: ContactPass, out: Floats, end: float) -> float:
-    """Return the reference length on which friction holds: trial traction below threshold."""
-    zeta, excess = p.coordinate[0], out[:, k.EXCESS].copy()
-    excess[out[:, k.STATE] == k.NONE] = np.abs(excess[out[:, k.STATE] == k.NONE]) + 1e-300
+def _sticking_length(p: ContactPass, values: Floats, end: float) -> float:
+    """Return the reference length in stick, where the trial traction is below the threshold."""
+    zeta, excess = p.coordinate[0], values[:, k.EXCESS].copy()
+    excess[values[:, k.STATE] == k.NONE] = np.abs(excess[values[:, k.STATE] == k.NONE]) + 1e-300
     sticks = excess < 0.0
     if not sticks.any():
         return 0.0
@@ -126,37 +132,37 @@ def _sticking(p: ContactPass, out: Floats, end: float) -> float:
         total += float(zeta[0])
     if sticks[-1]:
         total += float(end - zeta[-1])
-    gap = np.diff(zeta)
-    both = sticks[1:] & sticks[:-1]
-    total += float(gap[both].sum())
-    one = sticks[1:] != sticks[:-1]
-    a, b = np.abs(excess[:-1][one]), np.abs(excess[1:][one])
-    share = np.where(sticks[:-1][one], a, b) / (a + b)
-    return total + float((gap[one] * share).sum())
+    spacing = np.diff(zeta)
+    both_stick = sticks[1:] & sticks[:-1]
+    total += float(spacing[both_stick].sum())
+    changes = sticks[1:] != sticks[:-1]
+    a, b = np.abs(excess[:-1][changes]), np.abs(excess[1:][changes])
+    fraction = np.where(sticks[:-1][changes], a, b) / (a + b)
+    return total + float((spacing[changes] * fraction).sum())
 
 
 def columns(first: int, dim: int) -> list[int]:
-    """Return the columns of a vector: a list, so that sums go in one order in plane and space."""
+    """Return the columns of a vector: a list, so that sums have one order in plane and space."""
     return list(range(first, first + dim))
 
 
-def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
+def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, float]:
     """Return the areas of contact and of stick of one pass in space, by their names.
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
-    p, out = problem.passes[number], trial.outs[number]
-    both = areas(p, float(p.contact.adhesion.gap_max), problem.places(trial.u))
-    nominal, current = (float(area) for area in both)
-    rubs = not isinstance(p.contact.friction, Frictionless)
-    stuck = float(out[out[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
-    if rubs and t <= p.contact.friction_from:
-        stuck = nominal
-    found = {"contact_area": current, "nominal_area": nominal, "sticking_area": stuck}
+    p, values = problem.passes[number], trial.point_values[number]
+    contact = areas(p, float(p.contact.adhesion.gap_max), problem.positions(trial.u))
+    nominal, current = (float(area) for area in contact)
+    has_friction = not isinstance(p.contact.friction, Frictionless)
+    sticking = float(values[values[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
+    if has_friction and t <= p.contact.friction_from:
+        sticking = nominal
+    areas_by_name = {"contact_area": current, "nominal_area": nominal, "sticking_area": sticking}
     if p.partner.rigid:
-        moved = problem.unknowns.displacements(trial.u)
-        found["normal_displacement"] = float(moved[p.partner.node, 1])
-    return found
+        displacements = problem.unknowns.displacements(trial.u)
+        areas_by_name["normal_displacement"] = float(displacements[p.partner.node, 1])
+    return areas_by_name
 
 
 def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats, Floats]:
@@ -165,10 +171,10 @@ def forces_between(problem: Problem, trial: Trial, contact: int) -> tuple[Floats
     Verified by: tests/unit/solids/equilibria/test_self_contact.py::test_legs_of_a_fold_press
     """
     forces = columns(k.FORCE_X, problem.dim)
-    owners = zip(problem.contact_of_pass, trial.outs, strict=True)
-    found = [out[:, forces].sum(axis=0) for number, out in owners if number == contact]
+    by_contact = zip(problem.contact_of_pass, trial.point_values, strict=True)
+    sums = [values[:, forces].sum(axis=0) for number, values in by_contact if number == contact]
     # one pass loads both
-    return (found[0], -found[0]) if len(found) == 1 else (found[0], found[1])
+    return (sums[0], -sums[0]) if len(sums) == 1 else (sums[0], sums[1])
 
 
 def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
@@ -176,57 +182,55 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
 
     Of a body that touches itself it is the force on the contact's own boundary.
     """
-    described = problem.assembled.pairs[contact]
-    if isinstance(described.partner, Boundary) and (
-        described.partner.body == described.boundary.body == body
-    ):
+    pair = problem.assembled.pairs[contact]
+    if isinstance(pair.partner, Boundary) and (pair.partner.body == pair.boundary.body == body):
         return forces_between(problem, trial, contact)[0]
     total = np.zeros(problem.dim)
     forces = columns(k.FORCE_X, problem.dim)
     owners = zip(problem.contact_of_pass, problem.body_of_pass, strict=True)
-    for p, (number, owner), out in zip(problem.passes, owners, trial.outs, strict=True):
+    for p, (number, owner), values in zip(problem.passes, owners, trial.point_values, strict=True):
         if number != contact:
             continue
         partner = p.contact.partner
         if owner == body:
-            total += out[:, forces].sum(axis=0)
+            total += values[:, forces].sum(axis=0)
         elif isinstance(partner, Boundary) and not p.half and partner.body == body:
             # one pass loads both
-            total -= out[:, forces].sum(axis=0)
+            total -= values[:, forces].sum(axis=0)
     return total
 
 
 def shrinkage(curves: dict[str, Floats], begin: int, units: dict[str, str]) -> dict[str, Quantity]:
-    """Return how contact shrinks under shear, fitted from the start to full sliding.
+    """Return the shrinkage of contact under shear, fitted from the start to full sliding.
 
-    L = L0 - xi F^2 by least squares, and 1 - L / L0 ~ F^eta by a line in logarithms.
+    Least squares fit L = L0 - xi F^2, and 1 - L / L0 ~ F^eta as a line in logarithms.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (37), Fig. 14.
     """
     length, force = curves["contact_length"][begin:], np.abs(curves["force_x"][begin:])
-    stuck = curves["sticking_length"][begin:]
-    end = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0))
-    last = int(end[0]) + 2 if end.size else length.size
+    sticking = curves["sticking_length"][begin:]
+    onset = np.flatnonzero((sticking[1:] <= 0.0) & (sticking[:-1] > 0.0))
+    last = int(onset[0]) + 2 if onset.size else length.size
     length, force = length[:last], force[:last]
     rising = np.concatenate([[True], force[1:] > np.maximum.accumulate(force)[:-1]])
     if rising.sum() < _FEWEST or not length[0] > 0.0:
         return {}
-    # evenly spaced in force, so that fits do not depend on where the steps were short
-    even = np.linspace(0.0, force[rising][-1], _SAMPLES + 1)[1:]
-    lost = length[0] - np.interp(even, force[rising], length[rising])
-    fits = (even > 0.05 * even[-1]) & (lost > 1e-6 * length[0])
+    # evenly spaced in force, so that the fit does not depend on the lengths of load steps
+    forces = np.linspace(0.0, force[rising][-1], _SAMPLES + 1)[1:]
+    loss = length[0] - np.interp(forces, force[rising], length[rising])
+    fits = (forces > 0.05 * forces[-1]) & (loss > 1e-6 * length[0])
     if fits.sum() < _FEWEST:
         return {}
-    square = even**2
-    xi = float((lost @ square) / (square @ square))
-    spread = float(np.sqrt(np.mean((lost - xi * square) ** 2)) / max(lost.max(), 1e-300))
-    a, b = np.log(even[fits]), np.log(lost[fits] / length[0])
-    slope, offset = np.polyfit(a, b, 1)
-    rest = float(np.sqrt(np.mean((b - slope * a - offset) ** 2)))
+    square = forces**2
+    xi = float((loss @ square) / (square @ square))
+    xi_spread = float(np.sqrt(np.mean((loss - xi * square) ** 2)) / max(loss.max(), 1e-300))
+    a, b = np.log(forces[fits]), np.log(loss[fits] / length[0])
+    eta, offset = np.polyfit(a, b, 1)
+    eta_spread = float(np.sqrt(np.mean((b - eta * a - offset) ** 2)))
     unit = "1" if units["length"] == "1" else "m^3/N^2"
     return {
         "xi": Quantity(xi, unit, "contact length lost per force squared"),
-        "xi_spread": Quantity(spread, "1", "root mean square of the fit over the largest loss"),
-        "eta": Quantity(float(slope), "1", "exponent of the loss over the tangential force"),
-        "eta_spread": Quantity(rest, "1", "root mean square of the fit in logarithms"),
+        "xi_spread": Quantity(xi_spread, "1", "root mean square of the fit over the largest loss"),
+        "eta": Quantity(float(eta), "1", "exponent of the loss over the tangential force"),
+        "eta_spread": Quantity(eta_spread, "1", "root mean square of the fit in logarithms"),
     }

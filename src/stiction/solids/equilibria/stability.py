@@ -1,9 +1,9 @@
-"""Whether a path of equilibria passes places where another one leaves it.
+"""Stability of equilibria, bifurcations of their path, and jumps to another equilibrium.
 
-Where the tangent K is the second derivative of an energy, every negative eigenvalue is a way to
-leave the state at no cost. Where the count changes along a path that goes on in time, a branch
-leaves it: the future was not unique there. With friction or between two deformable bodies K is
-not symmetric, and the sign of its determinant tells the parity of the count.
+If the tangent K is the second derivative of an energy, its negative eigenvalues are unstable
+modes. A change of their number along a path that goes on in time indicates a bifurcation: the
+solution is not unique there. With friction or between two deformable bodies K is not symmetric,
+and the sign of its determinant gives the parity of their number alone.
 
 Source: Wriggers 2008, sect. 7.3; Thompson and Hunt 1973, ch. 4.
 """
@@ -26,73 +26,76 @@ if TYPE_CHECKING:
 
     from stiction.numerics.linear_solvers import Factors, Workspace
 
-__all__ = ["SIGNS", "Snap", "Watch", "Ways", "find_snap", "unstable"]
+__all__ = ["SIGNS", "Snap", "StabilityMonitor", "UnstableModes", "find_snap", "unstable_directions"]
 
 Floats = npt.NDArray[np.float64]
 
-# halvings of a step in which the count of unstable ways changes, and how many places are looked
-# for in a run; the others are told with the step
-_HALVINGS, _PLACES = 12, 20
-# halvings at most, and part of the time travelled to which a place is found then: where steps are
-# long beside it
-_MOST, _PART = 26, 2e-4
-# unknowns of which all ways are found, and of more how many next to zero are looked through
-_DENSE, _SEVERAL = 60, 64
-# parts in which a step is taken again where its energies do not close, the part of what was
-# missing that a smooth path may still miss then (a sixteenth, near a limit point an eighth),
-# how often parts are taken in parts, and halvings for the place of a snap
-_PARTS, _SMOOTH, _DEEP, _PLACED = 4, 0.25, 3, 24
+# halvings of a step that contains a bifurcation, and the number of bifurcations that are located in
+# a run; later ones are recorded with their step
+_HALVINGS, _MOST_LOCATED = 12, 20
+# most halvings, and resolution of the location over the time since the start: in long steps
+_MOST_HALVINGS, _RESOLUTION = 26, 2e-4
+# largest matrix whose eigenvalues are all computed, and the most eigenvalues near zero of others
+_DENSE, _MOST_EIGENVALUES = 60, 64
+# substeps of a step whose energies do not close; the fraction of the missing energy that a smooth
+# path may still miss then (a sixteenth in theory, an eighth near a limit point); levels of
+# substeps; halvings that locate a jump
+_SUBSTEPS, _SMOOTH_LIMIT, _MOST_DEPTH, _SNAP_HALVINGS = 4, 0.25, 3, 24
 
 
-SINGULAR = "unstable ways were not counted where the tangent is singular"
-SIGNS = "unstable ways were told by a sign, which two at once leave as it is"
+SINGULAR = "unstable modes were not counted where the tangent is singular"
+SIGNS = "unstable modes were detected by a sign, which two at once do not change"
 
 
-class Ways(NamedTuple):
-    """Unstable ways of a state: their number, or 0 and 1 for even and odd where not `counted`."""
+class UnstableModes(NamedTuple):
+    """Unstable modes of a state: their number, or 0 and 1 for even and odd if not `counted`."""
 
     number: int
     counted: bool
 
-    def changed(self, other: Ways) -> bool:
-        """Return whether two states have different numbers, as far as it is known."""
+    def changed(self, other: UnstableModes) -> bool:
+        """Return whether the numbers of two states differ, as far as they are known."""
         if self.counted and other.counted:
             return self.number != other.number
         return bool((self.number - other.number) % 2)
 
 
-class Watch:
-    """Counts unstable ways along a path, and tells where their number changes.
+class StabilityMonitor:
+    """Counts unstable modes along a path, and locates changes of their number.
 
     Parameters
     ----------
     problem : the equations
-    solver : for matrices of its own: what a path is made of does not feel that it is watched
+    solver : of a workspace of its own, so that the path is the same without the monitor
     begin : time at which the path begins
     """
 
     def __init__(self, problem: Problem, solver: LinearSolver, begin: float) -> None:
         self.problem, self.solver = problem, solver
-        self.space = solver.start()
-        self.rigid = all(p.partner.rigid for p in problem.passes)
-        self.last: Ways | None = None
-        self.places = 0
-        # what is not looked for, in words
+        self.workspace = solver.start()
+        self.rigid_partners = all(p.partner.rigid for p in problem.passes)
+        self.last: UnstableModes | None = None
+        self.located = 0
+        # a sentence on bifurcations that would not be detected
         self.unseen = ""
         self.begin = begin
 
     def close(self) -> None:
-        """Free what is kept."""
-        self.space.close()
+        """Free the factors."""
+        self.workspace.close()
 
     def symmetric(self, problem: Problem, t: float) -> bool:
         """Return whether the tangent is the second derivative of an energy."""
-        return self.rigid and not problem.rubs(t) and problem.holding.conservative
+        return (
+            self.rigid_partners
+            and not problem.has_friction(t)
+            and problem.boundary_conditions.conservative_loads
+        )
 
-    def ways(
+    def unstable_modes(
         self, problem: Problem, t: float, matrix: csr_matrix | None, factors: Factors | None
-    ) -> Ways | None:
-        """Return the unstable ways at a state, None where they cannot be told.
+    ) -> UnstableModes | None:
+        """Return the unstable modes at a state, None if they cannot be determined.
 
         Parameters
         ----------
@@ -103,93 +106,100 @@ class Watch:
             return None
         try:
             if self.symmetric(problem, t):
-                inertia = self.space.inertia(problem.reduced(matrix))
+                inertia = self.workspace.inertia(problem.reduced(matrix))
                 if inertia is not None:
-                    return Ways(inertia[1], counted=True)
+                    return UnstableModes(inertia[1], counted=True)
             if factors is None:
-                factors = self.space.factorise(problem.reduced(matrix))
+                factors = self.workspace.factorise(problem.reduced(matrix))
             self.unseen = SIGNS
-            return Ways(int(factors.sign < 0), counted=False)
+            return UnstableModes(int(factors.sign < 0), counted=False)
         except LinearSolveError:
             self.unseen = SINGULAR
             return None
 
-    def see(self, state: State, outcome: Outcome, target: float, limits: Limits) -> Loss | None:
-        """Count at the end of a load step, and return what there is to tell of it.
+    def check_step(
+        self, state: State, outcome: Outcome, target: float, limits: Limits
+    ) -> Loss | None:
+        """Count at the end of a load step, and return a bifurcation within the step, if any.
 
         Parameters
         ----------
-        state : at the begin of the step
+        state : at the start of the step
         outcome : of the step
         target : program time of its end
         limits : of Newton's method
         """
         assert outcome.trial is not None
-        now = self.ways(self.problem, target, outcome.matrix, outcome.factors)
-        before = self.change_to(now)
+        now = self.unstable_modes(self.problem, target, outcome.matrix, outcome.factors)
+        before = self.update(now)
         if before is None or now is None:
             return None
-        return self.loss(state, outcome.trial.u, target, (before, now), limits)
+        return self.bifurcation(state, outcome.trial.u, target, (before, now), limits)
 
-    def change_to(self, now: Ways | None) -> Ways | None:
-        """Take note of a state, and return the ways of the one before if they are not the same."""
+    def update(self, now: UnstableModes | None) -> UnstableModes | None:
+        """Store the modes of a state, and return those of the previous one if they differ."""
         if now is None:
             return None
         before, self.last = self.last, now
         if before is None:
-            before = Ways(0, now.counted)
+            before = UnstableModes(0, now.counted)
         return before if now.changed(before) else None
 
-    def loss(
-        self, state: State, u: Floats, target: float, ways: tuple[Ways, Ways], limits: Limits
+    def bifurcation(
+        self,
+        state: State,
+        u: Floats,
+        target: float,
+        modes: tuple[UnstableModes, UnstableModes],
+        limits: Limits,
     ) -> Loss:
-        """Return what is told of a change between a state and displacements at a later time."""
-        before, now = ways
-        low, high = self._between(state, u, target, before, limits)
+        """Return the bifurcation between a state and displacements at a later time."""
+        before, now = modes
+        low, high = self._bracket(state, u, target, before, limits)
         where: dict[str, object] = {
             "program_time": 0.5 * (low + high),
             "from": low,
             "to": high,
             "unstable_ways": now.number if now.counted else "odd" if now.number else "even",
         }
-        self.places += 1
+        self.located += 1
         return Loss(high, "bifurcation", where, "the path was followed on; another leaves it")
 
-    def _between(
-        self, state: State, u: Floats, target: float, before: Ways, limits: Limits
+    def _bracket(
+        self, state: State, u: Floats, target: float, before: UnstableModes, limits: Limits
     ) -> tuple[float, float]:
-        """Return two program times, close to each other, between which the count changes."""
+        """Return two program times, by bisection, between which the count changes."""
         low, high = state.time, target
-        if self.places >= _PLACES or high <= low:
+        if self.located >= _MOST_LOCATED or high <= low:
             return low, high
-        problem = self.problem.alike()
-        space = self.solver.start()
+        problem = self.problem.fresh_copy()
+        workspace = self.solver.start()
         try:
-            for k in range(_MOST):
-                if k >= _HALVINGS and high - low <= _PART * (low - self.begin):
+            for k in range(_MOST_HALVINGS):
+                if k >= _HALVINGS and high - low <= _RESOLUTION * (low - self.begin):
                     break
                 t = 0.5 * (low + high)
                 guess = state.u + (t - state.time) / (target - state.time) * (u - state.u)
-                outcome = solve_step(problem, state, t, guess, limits, space)
+                outcome = solve_step(problem, state, t, guess, limits, workspace)
                 if outcome.trial is None:
                     break
-                now = self.ways(problem, t, outcome.matrix, outcome.factors)
+                now = self.unstable_modes(problem, t, outcome.matrix, outcome.factors)
                 if now is None:
                     break
                 low, high = (low, t) if now.changed(before) else (t, high)
         finally:
-            space.close()
+            workspace.close()
         return low, high
 
 
-def unstable(space: Workspace, matrix: csr_matrix, number: int) -> Floats:
-    """Return directions (k, n) of length 1 of negative eigenvalues, that nearest to zero first.
+def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -> Floats:
+    """Return eigenvectors (k, n) of negative eigenvalues, that nearest to zero first.
 
-    Where none is found among those next to zero, the direction nearest to zero alone.
+    If none is found near zero, the eigenvector of the eigenvalue nearest to zero alone.
 
     Parameters
     ----------
-    space : of the solver
+    workspace : of the solver
     matrix : (n, n), symmetric
     number : of negative eigenvalues
 
@@ -204,31 +214,33 @@ def unstable(space: Workspace, matrix: csr_matrix, number: int) -> Floats:
 
     n = matrix.shape[0]
     if n <= max(_DENSE, number + 2):
-        values, ways = np.linalg.eigh(matrix.toarray())
+        values, directions = np.linalg.eigh(matrix.toarray())
     else:
-        factors = space.factorise(matrix)
+        factors = workspace.factorise(matrix)
         inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
-        begin = np.random.default_rng(0).standard_normal(n)
-        several = min(number + 2, n - 1)
+        start = np.random.default_rng(0).standard_normal(n)
+        count = min(number + 2, n - 1)
         while True:
             try:
-                values, ways = eigsh(matrix, several, sigma=0.0, OPinv=inverse, v0=begin, tol=1e-6)
-            except ArpackNoConvergence as some:
-                values, ways = some.eigenvalues, some.eigenvectors
+                values, directions = eigsh(
+                    matrix, count, sigma=0.0, OPinv=inverse, v0=start, tol=1e-6
+                )
+            except ArpackNoConvergence as partial:
+                values, directions = partial.eigenvalues, partial.eigenvectors
             except ArpackError:
-                values, ways = np.zeros(0), np.zeros((n, 0))
-            if (values < 0.0).sum() >= max(number, 1) or 2 * several > min(_SEVERAL, n - 1):
+                values, directions = np.zeros(0), np.zeros((n, 0))
+            if (values < 0.0).sum() >= max(number, 1) or 2 * count > min(_MOST_EIGENVALUES, n - 1):
                 break
-            several *= 2
+            count *= 2
         if not values.size:
-            return (begin / np.linalg.norm(begin))[None]
+            return (start / np.linalg.norm(start))[None]
     order = np.argsort(np.abs(values))
-    told = order[values[order] < 0.0] if (values < 0.0).any() else order[:1]
-    return np.ascontiguousarray(ways[:, told].T)
+    chosen = order[values[order] < 0.0] if (values < 0.0).any() else order[:1]
+    return np.ascontiguousarray(directions[:, chosen].T)
 
 
 class Snap(NamedTuple):
-    """Where no balance is near the last one: program times around it, and the energy it frees."""
+    """A jump to a distant equilibrium: program times around it, and the energy it releases."""
 
     low: float
     high: float
@@ -239,76 +251,79 @@ def find_snap(
     problem: Problem,
     start: tuple[State, Trial, Energies],
     target: float,
-    missing: tuple[float, float],
+    thresholds: tuple[float, float],
     limits: Limits,
     solver: LinearSolver,
     begin: float,
 ) -> Snap | None:
-    """Return where a load step leaves its path for another one, None if it does not.
+    """Return the jump to another equilibrium within a load step, None if there is none.
 
-    A step is taken again in parts, beside the path. The trapezoidal rule for work misses less
-    and less of a smooth path; what a snap frees stays missing, in the part where it lies.
+    The step is repeated in substeps of substeps. On a smooth path the error of the trapezoidal
+    rule for work vanishes with them; the energy that a jump releases stays missing, in the substep
+    that contains it.
 
     Parameters
     ----------
-    problem : equations that nothing else uses
-    start : state, trial and energies at the begin of the step
+    problem : a copy of the equations that nothing else uses
+    start : state, trial and energies at the start of the step
     target : program time of its end
-    missing : energy that the whole step misses, and that a part may miss without being taken in
-        parts itself [J/m]
+    thresholds : missing energy of the whole step, and the one below which a substep is not divided
+        [J/m]
     begin : program time at which the path begins
 
     Verified by: tests/convergence/test_arches.py::test_no_arch_snaps_in_silence
     """
-    space = solver.start()
-    lost, least = missing
+    workspace = solver.start()
+    missing, negligible = thresholds
 
-    def taken(at: tuple[State, Trial, Energies], t: float) -> tuple[State, Trial, Energies] | None:
-        state, trial, energy = at
-        outcome = solve_step(problem, state, t, None, limits, space)
+    def advance(
+        last: tuple[State, Trial, Energies], t: float
+    ) -> tuple[State, Trial, Energies] | None:
+        state, trial, energy = last
+        outcome = solve_step(problem, state, t, None, limits, workspace)
         if outcome.trial is None:
             return None
         times = (state.time, t)
         energy = step_energies(problem, trial, outcome.trial, times, energy, rough=True)
         return problem.accepted(state, outcome.trial, t), outcome.trial, energy
 
-    def left(
-        at: tuple[State, Trial, Energies], end: float, lost: float, depth: int
+    def locate(
+        last: tuple[State, Trial, Energies], end: float, missing: float, depth: int
     ) -> tuple[float, tuple[State, Trial, Energies], float] | None:
-        """Return what is missing in a part that no smooth path leaves, its begin and its end."""
-        parts = []
-        for t in np.linspace(at[0].time, end, _PARTS + 1)[1:]:
-            there = taken(at, float(t))
-            less = np.inf if there is None else missing_energy(at[2], there[2])[0]
-            parts.append((less, at, float(t)))
-            if there is None:
+        """Return missing energy, start and end of a substep with a jump, None if there is none."""
+        substeps = []
+        for t in np.linspace(last[0].time, end, _SUBSTEPS + 1)[1:]:
+            after = advance(last, float(t))
+            missing_now = np.inf if after is None else missing_energy(last[2], after[2])[0]
+            substeps.append((missing_now, last, float(t)))
+            if after is None:
                 break
-            at = there
-        if sum(part[0] for part in parts) > _SMOOTH * lost:
-            return max(parts, key=lambda part: part[0])
-        for less, begin, t in parts:
-            if less > least and depth < _DEEP:
-                found = left(begin, t, less, depth + 1)
-                if found is not None:
-                    return found
+            last = after
+        if sum(substep[0] for substep in substeps) > _SMOOTH_LIMIT * missing:
+            return max(substeps, key=lambda substep: substep[0])
+        for missing_now, begin, t in substeps:
+            if missing_now > negligible and depth < _MOST_DEPTH:
+                located = locate(begin, t, missing_now, depth + 1)
+                if located is not None:
+                    return located
         return None
 
     try:
-        found = left(start, target, lost, 0)
-        if found is None:
+        located = locate(start, target, missing, 0)
+        if located is None:
             return None
-        less, at, high = found
-        freed = min(less, lost)
-        for _ in range(_PLACED):
-            low = at[0].time
-            if high - low <= 0.1 * _PART * (low - begin):
+        missing_now, last, high = located
+        released = min(missing_now, missing)
+        for _ in range(_SNAP_HALVINGS):
+            low = last[0].time
+            if high - low <= 0.1 * _RESOLUTION * (low - begin):
                 break
-            middle = taken(at, 0.5 * (low + high))
-            less = np.inf if middle is None else missing_energy(at[2], middle[2])[0]
-            if middle is not None and less <= 0.5 * freed:
-                at = middle
+            middle = advance(last, 0.5 * (low + high))
+            missing_now = np.inf if middle is None else missing_energy(last[2], middle[2])[0]
+            if middle is not None and missing_now <= 0.5 * released:
+                last = middle
             else:
                 high = 0.5 * (low + high)
-        return Snap(at[0].time, high, freed)
+        return Snap(last[0].time, high, released)
     finally:
-        space.close()
+        workspace.close()

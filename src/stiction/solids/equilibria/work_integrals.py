@@ -1,22 +1,24 @@
-"""Work of every condition over a step; forces of supports, springs and motors at a state.
+"""Work integrals of conditions over a step, and forces of supports, springs and motors.
 
-A load step ends in balance, and what lies between two of them does not. On the straight way from
-one to the next forces f do the work
+Both ends of a load step are in equilibrium; states on the straight path between them are not. On
+that path internal forces f do the work
 
     int f . du = change of the energies + int tau dzeta,
 
-and supports, by the trapezoidal rule, (f_0 + f_1) . du / 2, as all else balances at both ends, but
-for what Newton's method leaves, which is no work of theirs. The difference is the work of what is
-out of balance in between: it falls as the step squared where forces are smooth, as the step where
-friction meets kinks of a partner, and is what a jump releases. `unbalanced` finds it from forces,
-by a Lobatto rule that cuts its pieces where points come to meet other pieces of a partner, and
-where it has to, so that energies which are not those of the forces leave the ledger open.
+with friction tau and slip zeta. The trapezoidal rule (f_0 + f_1) . du / 2 gives the work of
+supports and loads, apart from the residuals of Newton's method. The difference is the work of
+unbalanced forces between both ends. It falls as the step squared where forces are smooth, and as
+the step where friction crosses kinks of a partner; at a jump it is the energy released.
+`unbalanced_work` integrates the forces themselves, by an adaptive Lobatto rule with intervals split
+where closest points change to another element. It does not use energies: an error in them
+leaves the ledger open.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,7 +28,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.conditions import Driven, Fixed, Rigid
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import CENTRE
-from stiction.solids.equilibria import boundary_loads as on
+from stiction.solids.equilibria import boundary_loads as boundary_loads
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
@@ -34,63 +36,64 @@ if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = [
-    "LetGo",
-    "Rule",
-    "acting",
-    "conservative",
-    "force_of",
-    "left_over",
-    "let_go",
+    "AdaptiveLobatto",
+    "Released",
+    "condition_forces",
+    "condition_works",
+    "conservative_forces",
+    "force_of_condition",
     "moment_on_circle",
     "reaction",
-    "unbalanced",
-    "works_of",
+    "release",
+    "residual_work",
+    "unbalanced_work",
 ]
 
 Floats = npt.NDArray[np.float64]
-# value and mark
-Told = tuple[float, object]
+# value of an integrand, and signature: the elements of the closest points
+Evaluation = tuple[float, object]
 
-# error of the rule as a part of the energies, where it is one of what a step turns over; the most
-# forces that are found for a step, at the usual error, and how much more for each digit
-_EXACT, _MOST, _USUAL, _MORE = 0.1, 300, 1e-7, 3.0
-# how often a stretch is halved in search of a change of what is met, and one too short for more
+# error of the rule over the energies, relative to that over the exchanged energy; most evaluations
+# of forces in a step at the default tolerance, and their growth with each digit
+_OF_ENERGY, _MOST_EVALUATIONS, _DEFAULT_TOLERANCE, _MORE_PER_DIGIT = 0.1, 300, 1e-7, 3.0
+# halvings in search of a change of the signature, and the width of an interval too short for more
 _HALVINGS, _WIDTH = 6, 1e-14
-# values before that are all spent on cutting pieces in parts
-_BLIND = 300
+# evaluations before changes of the signature are searched for
+_WITHOUT_SEARCH = 300
 _PLANE = 2
-# stands for no condition, and the part of two forces by which they may differ and be the same
-_NOBODY, _EQUAL = -1, 1e-12
-# points of the Kronrod rule of Lobatto's with four points, in the order in which weights stand
+# number of supports that no condition names, and relative difference of equal forces
+_NO_CONDITION, _EQUAL = -1, 1e-12
+# interior points of the Kronrod extension of the Lobatto rule with four points; weights of both
 _KRONROD = (-np.sqrt(2.0 / 3.0), -1.0 / np.sqrt(5.0), 0.0, 1.0 / np.sqrt(5.0), np.sqrt(2.0 / 3.0))
 _SEVEN = np.array([77.0, 432.0, 625.0, 672.0, 625.0, 432.0, 77.0]) / 1470.0
 _FOUR = np.array([1.0, 0.0, 5.0, 0.0, 5.0, 0.0, 1.0]) / 6.0
 
 
 def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
-    """Return the torque that turns a rigid circle against its contact [N m/m].
+    """Return the torque that rotates a rigid circle against its contact [N m/m].
 
-    It balances the moments of the forces of contact, which act at the points of the body, about
-    the centre.
+    It balances the moments about the centre of contact forces, which act at points of the body.
     """
     total = 0.0
-    for number, p, out in zip(problem.contact_of_pass, problem.passes, trial.outs, strict=True):
+    for number, p, values in zip(
+        problem.contact_of_pass, problem.passes, trial.point_values, strict=True
+    ):
         if number != contact or isinstance(p.contact.friction, Frictionless):
             continue
-        moved = problem.unknowns.displacements(trial.u)[p.partner.node]
-        arm = out[:, [k.X, k.Y]] - p.partner.shape[CENTRE : CENTRE + 2] - moved
-        force = out[:, [k.FORCE_X, k.FORCE_Y]]
+        centre_displacement = problem.unknowns.displacements(trial.u)[p.partner.node]
+        arm = values[:, [k.X, k.Y]] - p.partner.shape[CENTRE : CENTRE + 2] - centre_displacement
+        force = values[:, [k.FORCE_X, k.FORCE_Y]]
         total += float(np.sum(arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]))
     return total
 
 
-def works_of(
+def condition_works(
     problem: Problem,
     before: Trial,
     after: Trial,
     times: tuple[float, float],
-    carried: Floats | None = None,
-    late: float = 0.5,
+    support_forces: Floats | None = None,
+    end_weight: float = 0.5,
 ) -> tuple[float, ...]:
     """Return the work of every condition over a step [J/m].
 
@@ -98,76 +101,78 @@ def works_of(
     ----------
     before, after : the accepted states at both ends
     times : when
-    carried : (nodes, d) what supports carry during the step [N/m]; None for the mean of its ends
-    late : weight of the end of the step in the forces of loads; those of springs and motors are
-        means, which is exact for springs
+    support_forces : (nodes, d) reactions during the step [N/m]; None for the mean of both ends
+    end_weight : weight of the end of the step in the forces of loads; springs and motors take the
+        mean of both ends, which is exact for springs
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_works_sum_to_the_external
     """
-    holding, (t0, t1) = problem.holding, times
-    found = np.zeros(len(problem.assembled.all_conditions))
-    moved = after.u - before.u
-    early = 1.0 - late
-    mean = 0.5 * (before.residual + after.residual) if carried is None else carried
-    reaction = mean * moved
-    held = holding.fixed & (holding.owner >= 0)
-    np.add.at(found, holding.owner[held], reaction[held])
-    for number, *_ in holding.loaded:
-        force = early * holding.force_of(number, t0) + late * holding.force_of(number, t1)
-        found[number] += float(np.sum(force * moved))
+    conditions, (t0, t1) = problem.boundary_conditions, times
+    work = np.zeros(len(problem.assembled.all_conditions))
+    increment = after.u - before.u
+    start_weight = 1.0 - end_weight
+    carried = 0.5 * (before.residual + after.residual) if support_forces is None else support_forces
+    reaction = carried * increment
+    supports = conditions.fixed & (conditions.owner >= 0)
+    np.add.at(work, conditions.owner[supports], reaction[supports])
+    for number, *_ in conditions.loaded:
+        force = start_weight * conditions.nodal_load(number, t0)
+        force += end_weight * conditions.nodal_load(number, t1)
+        work[number] += float(np.sum(force * increment))
     u0, u1 = (problem.unknowns.displacements(trial.u) for trial in (before, after))
-    way = u1 - u0
-    for number, shape, program in holding.dead:
-        value = early * program.at(t0) + late * program.at(t1)
-        found[number] += value * float(np.sum(shape * way))
-    for number, entries, program in holding.pressed:
-        first = program.at(t0) * on.followers(entries, problem.points + u0)
-        last = program.at(t1) * on.followers(entries, problem.points + u1)
-        found[number] -= float(np.sum((early * first + late * last) * way))
-    for number, spring, _, shape in holding.springs:
+    displacement = u1 - u0
+    for number, shape, program in conditions.dead_loads:
+        value = start_weight * program.at(t0) + end_weight * program.at(t1)
+        work[number] += value * float(np.sum(shape * displacement))
+    for number, entries, program in conditions.pressures:
+        first = program.at(t0) * boundary_loads.apply_matrices(entries, problem.points + u0)
+        last = program.at(t1) * boundary_loads.apply_matrices(entries, problem.points + u1)
+        work[number] -= float(np.sum((start_weight * first + end_weight * last) * displacement))
+    for number, spring, _, shape in conditions.springs:
         g0, g1 = spring.program.at(t0), spring.program.at(t1)
         forces = spring.stiffness * (g0 + g1) - float(np.sum(shape * (u0 + u1)))
-        found[number] += 0.5 * forces * (g1 - g0)
-    for contact, (number, _) in holding.turned.items():
-        angle = problem.turns(contact, t1) - problem.turns(contact, t0)
+        work[number] += 0.5 * forces * (g1 - g0)
+    for contact, (number, _) in conditions.rotations.items():
+        angle = problem.partner_angle(contact, t1) - problem.partner_angle(contact, t0)
         torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
-        found[number] += 0.5 * sum(torques) * angle
-    if carried is None:
-        # load steps let forces go, and take on new ones, slowly: by half of them over the way
-        for number, force in _gone(problem, t0).items():
-            found[number] += 0.5 * float(np.sum(force * moved))
-    return tuple(float(v) for v in found)
+        work[number] += 0.5 * sum(torques) * angle
+    if support_forces is None:
+        # released and new forces of a stage act with their mean over its first load step
+        for number, force in _released_at(problem, t0).items():
+            work[number] += 0.5 * float(np.sum(force * increment))
+    return tuple(float(v) for v in work)
 
 
-def _handed_over(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
-    """Return conditions whose force another one goes on with, and those."""
-    found: set[int] = set()
+def _continued(before: dict[int, Floats], after: dict[int, Floats]) -> set[int]:
+    """Return conditions whose force another condition of the next stage continues, and those."""
+    continued: set[int] = set()
     for old in sorted(before.keys() - after.keys()):
-        for new in sorted(after.keys() - before.keys() - found):
-            least = _EQUAL * float(np.abs(before[old]).max(initial=0.0))
-            if float(np.abs(before[old] - after[new]).max(initial=0.0)) <= least:
-                found |= {old, new}
+        for new in sorted(after.keys() - before.keys() - continued):
+            tolerance = _EQUAL * float(np.abs(before[old]).max(initial=0.0))
+            if float(np.abs(before[old] - after[new]).max(initial=0.0)) <= tolerance:
+                continued |= {old, new}
                 break
-    return found
+    return continued
 
 
-def _heir(problem: Problem) -> int:
-    """Return the condition that takes over a rigid partner which none named before."""
+def _successor(problem: Problem) -> int:
+    """Return the condition that now names a rigid partner which none named before."""
     named = (
-        n for n, c in problem.holding.conditions.items() if isinstance(vars(c).get("where"), Rigid)
+        n
+        for n, c in problem.boundary_conditions.by_number.items()
+        if isinstance(vars(c).get("where"), Rigid)
     )
     return max(named, default=0)
 
 
-class LetGo(NamedTuple):
-    """What conditions let go when a stage begins.
+class Released(NamedTuple):
+    """Forces that conditions release when a stage begins.
 
     Parameters
     ----------
     time : when
-    forces : of every condition before it less those after it, on unknowns that are free (nodes, d)
-        [N/m]
-    energies : by which those of springs to the ground change at once, by condition [J/m]
+    forces : by condition, before less after, on free unknowns (nodes, d) [N/m]
+    energies : by condition, the change of the energy of springs to the ground [J/m]
     """
 
     time: float
@@ -175,7 +180,7 @@ class LetGo(NamedTuple):
     energies: dict[int, float]
 
 
-def acting(
+def condition_forces(
     problem: Problem, t: float, u: Floats, residual: Floats | None = None
 ) -> dict[int, Floats]:
     """Return the forces of every condition on nodes and control points (nodes, d) [N/m].
@@ -183,37 +188,41 @@ def acting(
     Parameters
     ----------
     u : (nodes, d) displacements of nodes and control points [m]
-    residual : (nodes, d) of balance, which supports carry; None leaves supports out. What carries
-        and is no condition has the number -1
+    residual : (nodes, d) reactions of supports; None leaves supports out. Supports that no
+        condition names have the number -1
     """
-    holding, unknowns, found = problem.holding, problem.unknowns, dict[int, Floats]()
-    for number, *_ in holding.loaded:
-        found[number] = unknowns.on_places(holding.force_of(number, t))
-    for number, shape, program in holding.dead:
-        found[number] = program.at(t) * shape
-    for number, entries, program in holding.pressed:
-        found[number] = -program.at(t) * on.followers(entries, problem.points + u)
-    for number, spring, entries, shape in holding.springs:
-        found[number] = spring.program.at(t) * shape - on.followers(entries, u)
+    conditions, unknowns, forces = (
+        problem.boundary_conditions,
+        problem.unknowns,
+        dict[int, Floats](),
+    )
+    for number, *_ in conditions.loaded:
+        forces[number] = unknowns.nodal_forces(conditions.nodal_load(number, t))
+    for number, shape, program in conditions.dead_loads:
+        forces[number] = program.at(t) * shape
+    for number, entries, program in conditions.pressures:
+        forces[number] = -program.at(t) * boundary_loads.apply_matrices(entries, problem.points + u)
+    for number, spring, entries, shape in conditions.springs:
+        forces[number] = spring.program.at(t) * shape - boundary_loads.apply_matrices(entries, u)
     if residual is not None:
-        held = np.where(holding.fixed, holding.owner, -1)
-        for number in np.unique(held[held >= 0]):
-            carried = unknowns.on_places(np.where(held == number, residual, 0.0))
-            found[int(number)] = found.get(int(number), 0.0) + carried
-        # what stays because no condition names it
-        lone = holding.fixed & (holding.owner < 0)
-        found[_NOBODY] = unknowns.on_places(np.where(lone, residual, 0.0))
-    return found
+        support_owner = np.where(conditions.fixed, conditions.owner, -1)
+        for number in np.unique(support_owner[support_owner >= 0]):
+            reaction = unknowns.nodal_forces(np.where(support_owner == number, residual, 0.0))
+            forces[int(number)] = forces.get(int(number), 0.0) + reaction
+        # rigid partners that no condition names stay in place
+        unowned = conditions.fixed & (conditions.owner < 0)
+        forces[_NO_CONDITION] = unknowns.nodal_forces(np.where(unowned, residual, 0.0))
+    return forces
 
 
-def let_go(
+def release(
     problem: Problem,
     t: float,
     u: Floats,
     before: dict[int, Floats],
     energies: dict[int, float],
-) -> LetGo:
-    """Return what conditions let go at the begin of the stage that a problem is in.
+) -> Released:
+    """Return the forces that conditions release at the start of the current stage.
 
     Parameters
     ----------
@@ -222,83 +231,94 @@ def let_go(
 
     Verified by: tests/unit/solids/equilibria/test_stages.py::test_energies_of_what_is_let_go
     """
-    after, forces = acting(problem, t, u), dict[int, Floats]()
-    same = _handed_over(before, after)
-    for number in sorted((before.keys() | after.keys()) - same):
+    after, forces = condition_forces(problem, t, u), dict[int, Floats]()
+    continued = _continued(before, after)
+    for number in sorted((before.keys() | after.keys()) - continued):
         change = before.get(number, 0.0) - after.get(number, 0.0) + np.zeros_like(u)
         change = np.where(problem.fixed, 0.0, problem.unknowns.forces(change))
         if change.any():
-            heir = _heir(problem) if number == _NOBODY else number
-            forces[heir] = forces.get(heir, 0.0) + change
-    now = problem.holding.spring_energies(t, u)
-    changes = {n: now.get(n, 0.0) - energies.get(n, 0.0) for n in now.keys() | energies.keys()}
-    return LetGo(t, forces, changes)
+            receiver = _successor(problem) if number == _NO_CONDITION else number
+            forces[receiver] = forces.get(receiver, 0.0) + change
+    energies_after = problem.boundary_conditions.spring_energies(t, u)
+    changes = {
+        n: energies_after.get(n, 0.0) - energies.get(n, 0.0)
+        for n in energies_after.keys() | energies.keys()
+    }
+    return Released(t, forces, changes)
 
 
-def unbalanced(
+def unbalanced_work(
     problem: Problem,
     before: Trial,
     after: Trial,
     times: tuple[float, float],
     scale: float,
-    turned: float,
+    exchanged: float,
 ) -> float:
-    """Return the work of the trapezoidal rule beyond that of forces on the straight way [J/m].
+    """Return the work by the trapezoidal rule less that of forces on the straight path [J/m].
 
-    Bodies that touch by virtual work alone have one; zero for others. The trapezoidal rule is that
-    of all forces, those of inertia included.
+    It is zero unless all contact of deformable bodies is by the mortar method. The trapezoidal
+    rule includes all forces, those of inertia too.
 
     Parameters
     ----------
     before, after : the accepted states at both ends
     times : when
-    scale, turned : size of the energies, and of their changes [J/m]
+    scale, exchanged : size of the energies, and of their changes [J/m]
 
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_energies_close_in_any_step
     """
-    if not problem.joined:
+    if not problem.mortar_only:
         return 0.0
     d, ramp = after.u - before.u, problem.assembled.attraction
-    first, last = ramp.at(times[0]), ramp.at(times[1])
-    rubbed = [0.0]
+    start_attraction, end_attraction = ramp.at(times[0]), ramp.at(times[1])
+    friction_work = [0.0]
 
-    def along(part: float) -> Told:
-        strength = first + part * (last - first)
-        u = before.u + part * d
-        forces, by_strength, met = conservative(problem, before.founds, u, strength)
-        if part in (0.0, 1.0):
-            # what friction adds at the ends
-            trial, t = (before, times[0]) if part == 0.0 else (after, times[1])
+    def along(fraction: float) -> Evaluation:
+        strength = start_attraction + fraction * (end_attraction - start_attraction)
+        u = before.u + fraction * d
+        forces, by_strength, signature = conservative_forces(
+            problem, before.closest_points, u, strength
+        )
+        if fraction in (0.0, 1.0):
+            # forces of friction, which the integrand leaves out
+            trial, t = (before, times[0]) if fraction == 0.0 else (after, times[1])
             loads = problem.loads(t, problem.unknowns.displacements(u))
-            rubbed.append(float(np.sum(d * (trial.residual + loads - forces))))
-        return float(np.sum(d * forces)) + (last - first) * by_strength, met
+            friction_work.append(float(np.sum(d * (trial.residual + loads - forces))))
+        value = float(np.sum(d * forces)) + (end_attraction - start_attraction) * by_strength
+        return value, signature
 
-    def met(part: float) -> object:
-        x = problem.places(before.u + part * d)
-        pairs = zip(problem.passes, before.founds, strict=True)
-        return tuple(p.meets(p.project(x, found)) for p, found in pairs)
+    def met(fraction: float) -> object:
+        x = problem.positions(before.u + fraction * d)
+        pairs = zip(problem.passes, before.closest_points, strict=True)
+        return tuple(p.meets(p.project(x, points)) for p, points in pairs)
 
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
-    most = _MOST * _MORE ** max(0.0, math.log10(_USUAL / error))
-    line = Rule(along, met, error * (_EXACT * scale + turned), most).integral(*ends)
-    slid = 0.0
-    for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
+    digits = max(0.0, math.log10(_DEFAULT_TOLERANCE / error))
+    tolerance, most = (
+        error * (_OF_ENERGY * scale + exchanged),
+        _MOST_EVALUATIONS * _MORE_PER_DIGIT**digits,
+    )
+    path_integral = AdaptiveLobatto(along, met, tolerance, most).integral(*ends)
+    slip_work = 0.0
+    for p, a, b in zip(problem.passes, before.point_values, after.point_values, strict=True):
         if p.mortar:
-            slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
-    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
+            slip_work += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slip_increment(p, a, b)))
+    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(friction_work)) - path_integral - slip_work
     return excess if np.isfinite(excess) else 0.0
 
 
-def _gone(problem: Problem, t: float) -> dict[int, Floats]:
-    """Return the forces that conditions let go at a time, if a stage begins there."""
-    return problem.gone.forces if problem.gone is not None and t == problem.gone.time else {}
+def _released_at(problem: Problem, t: float) -> dict[int, Floats]:
+    """Return the forces that conditions release at a time, if a stage begins then."""
+    released = problem.released
+    return released.forces if released is not None and t == released.time else {}
 
 
-def left_over(problem: Problem, before: Trial, after: Trial, t: float) -> float:
-    """Return the work of the trapezoidal rule by what is left of balance at both ends [J/m].
+def residual_work(problem: Problem, before: Trial, after: Trial, t: float) -> float:
+    """Return the work of the residuals at both ends, by the trapezoidal rule [J/m].
 
-    Between states of rest it is no work of conditions; in motion it is that of inertia.
+    It is no work of conditions in load steps, and that of inertia in dynamics.
 
     Parameters
     ----------
@@ -307,71 +327,73 @@ def left_over(problem: Problem, before: Trial, after: Trial, t: float) -> float:
 
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_ledger_of_loose_balance
     """
-    known = sum(_gone(problem, t).values(), np.zeros_like(before.residual))
-    rest = 0.5 * (before.residual - known + after.residual).ravel()[problem.free]
-    return float(np.sum(rest * (after.u - before.u).ravel()[problem.free]))
+    released = sum(_released_at(problem, t).values(), np.zeros_like(before.residual))
+    mean_residual = 0.5 * (before.residual - released + after.residual).ravel()[problem.free]
+    return float(np.sum(mean_residual * (after.u - before.u).ravel()[problem.free]))
 
 
-def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:
-    """Return by how much nearest points moved along the partner: springs, and origins [m]."""
-    per = p.contact.tangential_stiffness * a[:, k.WEIGHT]
-    grown = (
+def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
+    """Return the slip of closest points along the partner: of stick springs and origins [m]."""
+    stiffness = p.contact.tangential_stiffness * a[:, k.WEIGHT]
+    area_ratios = (
         out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
     )
-    one, other = (out[:, k.RUB] / (per * j) for out, j in zip((a, b), grown, strict=True))
-    return np.asarray(other - one + b[:, k.SLID])
+    before, after = (
+        out[:, k.RUB] / (stiffness * j) for out, j in zip((a, b), area_ratios, strict=True)
+    )
+    return np.asarray(after - before + b[:, k.SLID])
 
 
-def conservative(
-    problem: Problem, founds: tuple[Found, ...], u: Floats, strength: float | None
+def conservative_forces(
+    problem: Problem, closest_points: tuple[Found, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
-    """Return internal forces [N/m], the derivative of energy by attraction [J/m], and what is met.
+    """Return internal forces [N/m], energy derivative by attraction [J/m], and the signature.
 
     Parameters
     ----------
-    founds : nearest points from which those of this state are looked for
+    closest_points : initial guess of the closest-point projection
     u : (nodes, d) displacements [m]
     strength : attraction at which normal tractions of contact are added; None leaves them out
     """
-    moved = problem.unknowns.displacements(u)
-    x, total, by_strength = problem.points + moved, np.zeros_like(moved), 0.0
-    if problem.bulk.add(moved, total, None):
+    displacements = problem.unknowns.displacements(u)
+    x, total, by_strength = problem.points + displacements, np.zeros_like(displacements), 0.0
+    if problem.bulk.add(displacements, total, None):
         total[:] = np.nan
     if strength is None:
         return problem.unknowns.forces(total), by_strength, ()
-    met = []
-    for p, found in zip(problem.passes, founds, strict=True):
-        change, here = p.pressed(x, found, strength, total)
-        by_strength += change
-        met.append(p.meets(here))
-    return problem.unknowns.forces(total), by_strength, tuple(met)
+    signatures = []
+    for p, points in zip(problem.passes, closest_points, strict=True):
+        derivative, projected = p.pressed(x, points, strength, total)
+        by_strength += derivative
+        signatures.append(p.meets(projected))
+    return problem.unknowns.forces(total), by_strength, tuple(signatures)
 
 
-class _Piece(NamedTuple):
-    """A part of the way: what the rule may be wrong by, what it says, places, values and marks.
+class _Interval(NamedTuple):
+    """An interval of the path: error estimate and integral of the rule, points, evaluations.
 
-    One of two places only has a change of the mark within, and is as long as this is known.
+    An interval of two points contains a change of the signature, as closely as it is known.
     """
 
     error: float
-    found: float
-    at: list[float]
-    told: list[Told]
+    integral: float
+    points: list[float]
+    evaluations: list[Evaluation]
 
 
-class Rule:
-    """Integrates a function over [0, 1] that is smooth where its mark stays the same.
+class AdaptiveLobatto:
+    """Integrates a function over [0, 1] that is smooth while its signature is constant.
 
-    Pieces are cut where a rule and its half differ most, into the parts between their points; when
-    they have become short, a part between points with different marks is cut where these change,
-    which halving finds from marks alone. Places of changes become as near as they have to.
+    The interval with the largest error estimate, the difference of the Lobatto rule and its Kronrod
+    extension, is divided at the points of the rule. Once intervals are short, bisection locates
+    changes of the signature between two points, and the interval is split there.
 
     Parameters
     ----------
-    f : returns value and mark at a place
-    mark : returns the mark alone, for less
-    near : error that is small enough
-    most : values that are asked for, a mark counting half
+    f : returns value and signature at a point
+    signature : returns the signature alone, at half the cost
+    tolerance : of the sum of the error estimates
+    max_evaluations : of `f`; the signature counts half
 
     Source: the rule, Gander and Gautschi 2000.
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_the_rule_goes_by_marks
@@ -379,84 +401,93 @@ class Rule:
 
     def __init__(
         self,
-        f: Callable[[float], Told],
-        mark: Callable[[float], object],
-        near: float,
-        most: float = _MOST,
+        f: Callable[[float], Evaluation],
+        signature: Callable[[float], object],
+        tolerance: float,
+        max_evaluations: float = _MOST_EVALUATIONS,
     ) -> None:
-        self.f, self.mark, self.near, self.most = f, mark, near, most
-        self.pieces: list[_Piece] = []
-        self.spent = 0.0
+        self.f, self.signature = f, signature
+        self.tolerance, self.max_evaluations = tolerance, max_evaluations
+        self.intervals: list[_Interval] = []
+        self.evaluations = 0.0
 
-    def integral(self, first: Told, last: Told) -> float:
-        """Return the integral, from value and mark at both ends."""
-        self._add(0.0, 1.0, first, last)
-        while self.spent < self.most and sum(p.error for p in self.pieces) > self.near:
-            worst = max(range(len(self.pieces)), key=lambda i: self.pieces[i].error)
-            if self.pieces[worst].error <= 0.0:
+    def integral(self, first: Evaluation, last: Evaluation) -> float:
+        """Return the integral, from value and signature at both ends."""
+        self._integrate(0.0, 1.0, first, last)
+        while (
+            self.evaluations < self.max_evaluations
+            and sum(p.error for p in self.intervals) > self.tolerance
+        ):
+            worst = max(range(len(self.intervals)), key=lambda i: self.intervals[i].error)
+            if self.intervals[worst].error <= 0.0:
                 break
-            piece = self.pieces.pop(worst)
-            # many changes lie in long pieces, and none of them is worth a search
-            cut = self._add if self.spent < _BLIND else self._cut
-            for i in range(len(piece.at) - 1):
-                cut(piece.at[i], piece.at[i + 1], piece.told[i], piece.told[i + 1])
-        return sum(piece.found for piece in self.pieces)
+            interval = self.intervals.pop(worst)
+            # long intervals contain too many changes to locate each of them
+            search = self.evaluations >= _WITHOUT_SEARCH
+            subdivide = self._split_at_change if search else self._integrate
+            ends = zip(pairwise(interval.points), pairwise(interval.evaluations), strict=True)
+            for (low, high), (at_low, at_high) in ends:
+                subdivide(low, high, at_low, at_high)
+        return sum(interval.integral for interval in self.intervals)
 
-    def _add(self, low: float, high: float, one: Told, other: Told) -> None:
+    def _integrate(self, low: float, high: float, at_low: Evaluation, at_high: Evaluation) -> None:
+        """Add an interval with its integral by the Kronrod rule."""
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        at = [low, *(middle + x * half for x in _KRONROD), high]
-        told = [one, *(self.f(x) for x in at[1:-1]), other]
-        values = [value for value, _ in told]
-        fine, rough = (half * float(np.dot(w, values)) for w in (_SEVEN, _FOUR))
-        self.pieces.append(_Piece(abs(fine - rough), fine, at, told))
-        self.spent += len(_KRONROD)
+        points = [low, *(middle + x * half for x in _KRONROD), high]
+        evaluations = [at_low, *(self.f(x) for x in points[1:-1]), at_high]
+        values = [value for value, _ in evaluations]
+        fine, coarse = (half * float(np.dot(w, values)) for w in (_SEVEN, _FOUR))
+        self.intervals.append(_Interval(abs(fine - coarse), fine, points, evaluations))
+        self.evaluations += len(_KRONROD)
 
-    def _cut(self, low: float, high: float, one: Told, other: Told) -> None:
-        """Add what lies between two points: before a change of the mark, where it is, and after."""
-        if one[1] == other[1]:
-            self._add(low, high, one, other)
+    def _split_at_change(
+        self, low: float, high: float, at_low: Evaluation, at_high: Evaluation
+    ) -> None:
+        """Add three intervals: before a change of the signature, around it, and after it."""
+        if at_low[1] == at_high[1]:
+            self._integrate(low, high, at_low, at_high)
             return
         left, right = low, high
         for _ in range(_HALVINGS):
             middle = 0.5 * (left + right)
-            if self.mark(middle) == one[1]:
+            if self.signature(middle) == at_low[1]:
                 left = middle
             else:
                 right = middle
-        self.spent += 0.5 * _HALVINGS + 2.0
-        # both ends are known where the stretch is that of a change
-        before = self.f(left) if left > low else one
-        after = self.f(right) if right < high else other
-        between, step = right - left, abs(after[0] - before[0])
-        error = 0.0 if between <= _WIDTH else 0.5 * step * between
-        found = 0.5 * (before[0] + after[0]) * between
-        self.pieces.append(_Piece(error, found, [left, right], [before, after]))
-        for a, b, start, end in ((low, left, one, before), (right, high, after, other)):
+        self.evaluations += 0.5 * _HALVINGS + 2.0
+        # ends of the interval itself are known
+        before = self.f(left) if left > low else at_low
+        after = self.f(right) if right < high else at_high
+        width, difference = right - left, abs(after[0] - before[0])
+        error = 0.0 if width <= _WIDTH else 0.5 * difference * width
+        integral = 0.5 * (before[0] + after[0]) * width
+        self.intervals.append(_Interval(error, integral, [left, right], [before, after]))
+        for a, b, start, end in ((low, left, at_low, before), (right, high, after, at_high)):
             if b > a:
-                self._add(a, b, start, end)
+                self._integrate(a, b, start, end)
 
 
-def force_of(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
-    """Return the force (d,) of a condition with a program on what it moves [N/m]."""
-    holding = problem.holding
-    for _, spring, _, shape in holding.springs:
+def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
+    """Return the force (d,) of a condition with a program on the body [N/m]."""
+    conditions = problem.boundary_conditions
+    for _, spring, _, shape in conditions.springs:
         if spring is condition:
             out = np.zeros(problem.dim)
             u = problem.unknowns.displacements(trial.u)
-            pull = spring.stiffness * spring.program.at(t) - float(np.sum(shape * u))
-            out[spring.component] = pull
+            force = spring.stiffness * spring.program.at(t) - float(np.sum(shape * u))
+            out[spring.component] = force
             return out
-    number = next((i for i, c in holding.conditions.items() if c is condition), -2)
+    number = next((i for i, c in conditions.by_number.items() if c is condition), -2)
     if not isinstance(condition, (Driven, Fixed)):
-        mine = np.where(holding.fixed & (holding.owner == number), trial.residual, 0.0)
-        return np.asarray(holding.unknowns.on_places(mine).sum(axis=0))
+        forces = np.where(conditions.fixed & (conditions.owner == number), trial.residual, 0.0)
+        return np.asarray(conditions.unknowns.nodal_forces(forces).sum(axis=0))
     nodes = problem.nodes_of(condition.where)
-    if not holding.constrained:
+    if not conditions.constrained:
         return np.asarray(trial.residual[nodes].sum(axis=0))
-    return np.asarray(holding.unknowns.on_places(trial.residual)[nodes].sum(axis=0))
+    return np.asarray(conditions.unknowns.nodal_forces(trial.residual)[nodes].sum(axis=0))
 
 
-def reaction(problem: Problem, trial: Trial, place: Reaction) -> dict[str, float]:
+def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[str, float]:
     """Return force and moment of supports on a body at a place [N/m, N m/m; in space N, N m].
 
     Supports are all conditions that hold displacements. Forces of splines act on control points,
@@ -464,31 +495,31 @@ def reaction(problem: Problem, trial: Trial, place: Reaction) -> dict[str, float
 
     Parameters
     ----------
-    place : where, and the point of the moment
+    reaction_point : where, and the point of the moment
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_sums_of_reactions
     """
     unknowns, dim = problem.unknowns, problem.dim
-    about = np.zeros(dim) if place.about is None else np.asarray(place.about)
-    if isinstance(place.where, Rigid):
-        node = int(problem.nodes_of(place.where)[0])
-        total = unknowns.on_places(trial.residual)[node]
-        # what holds the shape meets the forces of contact where these act
-        met = [
+    about = np.zeros(dim) if reaction_point.about is None else np.asarray(reaction_point.about)
+    if isinstance(reaction_point.where, Rigid):
+        node = int(problem.nodes_of(reaction_point.where)[0])
+        total = unknowns.nodal_forces(trial.residual)[node]
+        # the reaction balances the contact forces, which act at the points of the body
+        contact_values = [
             out
-            for number, out in zip(problem.contact_of_pass, trial.outs, strict=True)
-            if number == place.where.contact
+            for number, out in zip(problem.contact_of_pass, trial.point_values, strict=True)
+            if number == reaction_point.where.contact
         ]
-        arm = np.concatenate([out[:, k.X : k.X + dim] for out in met]) - about
-        force = np.concatenate([out[:, k.FORCE_X : k.FORCE_X + dim] for out in met])
+        arm = np.concatenate([out[:, k.X : k.X + dim] for out in contact_values]) - about
+        force = np.concatenate([out[:, k.FORCE_X : k.FORCE_X + dim] for out in contact_values])
     else:
-        nodes = problem.holding.points_of(place.where)
-        force = unknowns.on_places(trial.residual)[nodes]
-        arm, total = problem.places(trial.u)[nodes] - about, force.sum(axis=0)
-    found = dict(zip("xyz", map(float, total), strict=False))
-    # turning x to y, y to z and z to x
+        nodes = problem.boundary_conditions.points_of(reaction_point.where)
+        force = unknowns.nodal_forces(trial.residual)[nodes]
+        arm, total = problem.positions(trial.u)[nodes] - about, force.sum(axis=0)
+    components = dict(zip("xyz", map(float, total), strict=False))
+    # rotation from x to y, y to z and z to x
     pairs = [(0, 1)] if dim == _PLANE else [(1, 2), (2, 0), (0, 1)]
     names = ["moment"] if dim == _PLANE else ["moment_x", "moment_y", "moment_z"]
     for name, (i, j) in zip(names, pairs, strict=True):
-        found[name] = float(np.sum(arm[:, i] * force[:, j] - arm[:, j] * force[:, i]))
-    return found
+        components[name] = float(np.sum(arm[:, i] * force[:, j] - arm[:, j] * force[:, i]))
+    return components

@@ -99,7 +99,7 @@ class Ways:
         """
         if not self._sides:
             return False
-        x, y = self._problem.places(before), self._problem.places(after)
+        x, y = self._problem.positions(before), self._problem.positions(after)
         return any(self._inside(side, x, y - x) for side in self._sides)
 
     def _inside(self, side: _Side, x: Floats, way: Floats) -> bool:

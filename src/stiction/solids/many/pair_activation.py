@@ -22,7 +22,7 @@ from stiction.solids.contact.partners import Boundary
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from stiction.solids.equilibria.history import Energies, Recorder, Row
+    from stiction.solids.equilibria.history import Energies, Recorder, Sample
     from stiction.solids.equilibria.problem import Problem, State, Trial
     from stiction.solids.model import Assembled
 
@@ -39,10 +39,10 @@ def met(problem: Problem, before: Floats, after: Floats) -> list[Joined]:
     ----------
     before, after : (nodes, d) unknowns at both ends of a step [m]
     """
-    if not problem.strays:
+    if not problem.unpaired:
         return []
-    ends = problem.places(before), problem.places(after)
-    return [(g, i, j) for g, strays in enumerate(problem.strays) for i, j in strays.join(*ends)]
+    ends = problem.positions(before), problem.positions(after)
+    return [(g, i, j) for g, strays in enumerate(problem.unpaired) for i, j in strays.join(*ends)]
 
 
 def joined(assembled: Assembled, pairs: Sequence[Joined]) -> Assembled:
@@ -73,8 +73,8 @@ def carried_over(
 
     What a law with a tail stores in a pair when it joins is work that is done then.
     """
-    known = len(state.founds)
-    x, residual = problem.places(state.u), np.zeros_like(trial.residual)
+    known = len(state.closest_points)
+    x, residual = problem.positions(state.u), np.zeros_like(trial.residual)
     attraction = problem.assembled.attraction.at(state.time)
     founds: list[Found] = []
     histories: list[History] = []
@@ -96,15 +96,18 @@ def carried_over(
         histories.append(p.committed(out, p.fresh()))
         outs.append(out)
         stored += p.share * float(out[:, k.POTENTIAL].sum())
-    if not problem.unknowns.plain:
+    if not problem.unknowns.is_identity:
         residual = problem.unknowns.forces(residual)
     more = len(problem.assembled.pairs) - len(energy.heat)
     return (
-        state._replace(founds=(*state.founds, *founds), histories=(*state.histories, *histories)),
+        state._replace(
+            closest_points=(*state.closest_points, *founds),
+            histories=(*state.histories, *histories),
+        ),
         trial._replace(
             residual=trial.residual + residual,
-            outs=(*trial.outs, *outs),
-            founds=(*trial.founds, *founds),
+            point_values=(*trial.point_values, *outs),
+            closest_points=(*trial.closest_points, *founds),
         ),
         energy._replace(
             adhesive=energy.adhesive + stored,
@@ -128,7 +131,7 @@ def told_before(record: Recorder, known: int) -> None:
     new = problem.passes[known:]
     contacts = len(problem.assembled.pairs)
 
-    def filled(row: Row) -> Row:
+    def filled(row: Sample) -> Sample:
         heat = (*row.energy.heat, *[0.0] * (contacts - len(row.energy.heat)))
         energy = row.energy._replace(heat=heat)
         points = {
@@ -139,19 +142,19 @@ def told_before(record: Recorder, known: int) -> None:
 
     last = record.last
     record.path = [filled(row) for row in record.path]
-    kept = [filled(row) for row in record.rows]
+    kept = [filled(row) for row in record.samples]
     if last is not None:
-        same = [i for i, row in enumerate(record.rows) if row is last]
+        same = [i for i, row in enumerate(record.samples) if row is last]
         record.last = kept[same[0]] if same else filled(last)
-    record.rows = kept
+    record.samples = kept
     none = np.zeros(problem.dim)
     for i in set(problem.contact_of_pass[known:]):
         # until now neither felt the other
-        record.balances[i] = [(none, none) for _ in record.path]
+        record.contact_forces[i] = [(none, none) for _ in record.path]
     seen = record.extremes
-    if seen.pulled.size:
+    if seen.in_tension.size:
         more = np.zeros(sum(p.count for p in new), dtype=bool)
-        seen.pulled = np.concatenate([seen.pulled, more])
+        seen.in_tension = np.concatenate([seen.in_tension, more])
 
 
 def _before(problem: Problem, new: ContactPass, known: int, name: str, values: Floats) -> Floats:

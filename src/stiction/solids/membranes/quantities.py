@@ -170,7 +170,7 @@ def resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
             continue
         law, side = p.contact.adhesion, p.own.lengths.min(axis=1)
         sides = np.repeat(side, p.own.areas.shape[1])
-        pulled = record.extremes.pulled[mine] if record.extremes.pulled.size else None
+        pulled = record.extremes.in_tension[mine] if record.extremes.in_tension.size else None
         if not getattr(law, "adhesive", True):
             pass
         elif pulled is None or not pulled.any():

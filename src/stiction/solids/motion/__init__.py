@@ -1,1 +1,1 @@
-"""Solids with inertia: masses, dampers, generalised alpha with the energy of every step told."""
+"""Solids with inertia: mass matrices, dampers, generalised-alpha steps and their energy balance."""

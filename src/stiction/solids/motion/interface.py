@@ -1,8 +1,10 @@
-"""Dashpots between surfaces: tractions in proportion to the rates of gap and slip.
+"""Viscous interfaces: tractions proportional to gap rate and slip rate.
 
-The viscous traction on a boundary is -b(g) [c_n n (n . w) + c_t (1 - n n) w], with the rate w of
-the boundary against its partner. The intensity b is what is left of adhesion: 1 in contact,
-Psi(g) / Psi(g_eq) beyond the gap of equilibrium; a law without tension has b = 0 there.
+The viscous traction on a boundary is -b(g) [c_n n (n . w) + c_t (1 - n n) w], with the velocity w
+of the boundary relative to its partner. The intensity of adhesion b is 1 in contact, and
+Psi(g) / Psi(g_eq) beyond the equilibrium gap; a law without tension has b = 0 there.
+
+Source: after the intensity of adhesion of Raous, Cangemi, Cocou 1999.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class Dashpots(NamedTuple):
 
     Parameters
     ----------
-    map : (2 p, 2 nodes), rates of the boundary against its partner from rates of all nodes
-    points : (p, 2, 2) dashpots of the points [N s/m^2]
+    map : (2 p, 2 nodes), relative velocities of points from velocities of all nodes
+    points : (p, 2, 2) damping matrices of the points [N s/m^2]
     slopes : (p, 2, 2) their derivatives by the gap
     normals : (p, 2)
     """
@@ -40,86 +42,88 @@ class Dashpots(NamedTuple):
     normals: Floats
 
     def forces(self, v: Floats) -> Floats:
-        """Return the forces that resist rates v (nodes, 2), as added to a residual [N/m]."""
+        """Return the damping forces at velocities v (nodes, 2), as added to a residual [N/m]."""
         rate = np.asarray(self.map @ v.ravel()).reshape(-1, 2)
         force = np.einsum("pij,pj->pi", self.points, rate)
         return np.asarray(self.map.T @ force.ravel()).reshape(v.shape)
 
     def tangent(self, v: Floats, by_rate: float) -> csr_matrix:
-        """Return the derivative of the forces by displacements, rates changing `by_rate` as fast.
+        """Return the derivative of the forces by displacements, with dv/du = `by_rate`.
 
-        The normal of a bent partner is taken as it is.
+        The change of the normal along a curved partner is neglected.
         """
         from scipy.sparse import bsr_matrix, csr_matrix
 
         rate = np.asarray(self.map @ v.ravel()).reshape(-1, 2)
         by_gap = np.einsum("pij,pj,pk->pik", self.slopes, rate, self.normals)
         blocks, n = by_rate * self.points + by_gap, len(self.points)
-        inside = bsr_matrix((blocks, np.arange(n), np.arange(n + 1)), shape=(2 * n, 2 * n))
-        return csr_matrix(self.map.T @ inside @ self.map)
+        point_blocks = bsr_matrix((blocks, np.arange(n), np.arange(n + 1)), shape=(2 * n, 2 * n))
+        return csr_matrix(self.map.T @ point_blocks @ self.map)
 
-    def loss(self, w: Floats) -> float:
-        """Return the power w^T C w [W/m] at rates w (nodes, 2)."""
+    def power(self, w: Floats) -> float:
+        """Return the dissipated power w^T C w [W/m] at velocities w (nodes, 2)."""
         rate = np.asarray(self.map @ w.ravel()).reshape(-1, 2)
         return float(np.einsum("pi,pij,pj->", rate, self.points, rate))
 
 
 def intensity(p: ContactPass, gap: Floats) -> tuple[Floats, Floats]:
-    """Return what is left of adhesion at gaps (p,) [1] and its derivative [1/m].
+    """Return the intensity of adhesion at gaps (p,) [1] and its derivative [1/m].
 
     Source: after the intensity of adhesion of Raous, Cangemi, Cocou 1999.
     Verified by: tests/unit/solids/motion/test_interface.py::test_intensity_falls_with_the_gap
     """
     law = p.contact.adhesion
-    inside = gap <= law.gap_eq
-    whole = float(np.asarray(law.potential(law.gap_eq)))
-    if not whole < 0.0:
-        return np.where(inside, 1.0, 0.0), np.zeros_like(gap)
-    at = np.where(np.isfinite(gap), np.maximum(gap, law.gap_eq), 1e3 * law.gap_eq)
-    left = np.asarray(law.potential(at)) / whole
-    slope = -np.asarray(law.traction(at)) / whole
-    there = np.isfinite(gap)
-    return np.where(inside, 1.0, left * there), np.where(inside, 0.0, slope * there)
+    in_contact = gap <= law.gap_eq
+    at_equilibrium = float(np.asarray(law.potential(law.gap_eq)))
+    if not at_equilibrium < 0.0:
+        return np.where(in_contact, 1.0, 0.0), np.zeros_like(gap)
+    clipped = np.where(np.isfinite(gap), np.maximum(gap, law.gap_eq), 1e3 * law.gap_eq)
+    fraction = np.asarray(law.potential(clipped)) / at_equilibrium
+    slope = -np.asarray(law.traction(clipped)) / at_equilibrium
+    finite = np.isfinite(gap)
+    return np.where(in_contact, 1.0, fraction * finite), np.where(in_contact, 0.0, slope * finite)
 
 
 def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
-    """Return the map from rates of all nodes to rates of points against their partner."""
+    """Return the map from velocities of all nodes to relative velocities of points."""
     from scipy.sparse import coo_matrix, csr_matrix, identity, kron
 
     count, n = p.count, p.own.nodes.shape[1]
-    own = p.own.functions.reshape(count, n)
+    own_functions = p.own.functions.reshape(count, n)
     nodes = np.repeat(p.own.nodes, p.own.areas.shape[1], axis=0)
     if p.partner.rigid:
-        others, shares = np.full((count, 1), p.partner.node), np.ones((count, 1))
+        partner_nodes, partner_weights = np.full((count, 1), p.partner.node), np.ones((count, 1))
     else:
-        near, _ = p.partner_at(found.element, found.xi.T, x)
-        others, shares = p.partner.nodes[found.element], near[k.VALUE].T
-    columns = np.concatenate([nodes, others], axis=1)
-    values = np.concatenate([own, -shares], axis=1)
-    rows = np.repeat(np.arange(count), columns.shape[1])
-    flat = coo_matrix((values.ravel(), (rows, columns.ravel())), shape=(count, x.shape[0]))
-    return csr_matrix(kron(flat, identity(2)))
+        projected, _ = p.partner_at(found.element, found.xi.T, x)
+        partner_nodes, partner_weights = p.partner.nodes[found.element], projected[k.VALUE].T
+    columns = np.concatenate([nodes, partner_nodes], axis=1)
+    values = np.concatenate([own_functions, -partner_weights], axis=1)
+    point_rows = np.repeat(np.arange(count), columns.shape[1])
+    scalar_map = coo_matrix(
+        (values.ravel(), (point_rows, columns.ravel())), shape=(count, x.shape[0])
+    )
+    return csr_matrix(kron(scalar_map, identity(2)))
 
 
 def dashpots(
-    p: ContactPass, out: Floats, found: Found, x: Floats, normal: float, tangential: float
+    p: ContactPass, out: Floats, closest: Found, x: Floats, normal: float, tangential: float
 ) -> Dashpots:
-    """Return the dashpots of a pass at a state; each of two passes has half of them.
+    """Return the dashpots of a pass at a state; each of two half passes has half of them.
 
     Parameters
     ----------
-    out, found : what the pass told, (p, OUT), and its nearest points
-    x : (nodes, 2) places [m]
+    out, closest : point values of the pass, (p, OUT), and its closest points
+    x : (nodes, 2) positions [m]
     normal, tangential : coefficients in full contact [Pa s/m]
 
     Verified by: tests/unit/solids/motion/test_interface.py::test_tangent_against_differences
     """
-    share = 0.5 if p.half else 1.0
-    left, slope = intensity(p, out[:, k.GAP])
+    pass_weight = 0.5 if p.half else 1.0
+    fraction, slope = intensity(p, out[:, k.GAP])
     n = out[:, [k.NORMAL_X, k.NORMAL_Y]]
-    across = np.einsum("pi,pj->pij", n, n)
-    full = normal * across + tangential * (np.eye(2) - across)
-    weight = share * out[:, k.WEIGHT]
-    points = (weight * left)[:, None, None] * full
-    slopes = (weight * slope)[:, None, None] * full
-    return Dashpots(_map(p, found, x), points, slopes, n)
+    normal_projector = np.einsum("pi,pj->pij", n, n)
+    coefficients = normal * normal_projector + tangential * (np.eye(2) - normal_projector)
+    weight = pass_weight * out[:, k.WEIGHT]
+    points = (weight * fraction)[:, None, None] * coefficients
+    slopes = (weight * slope)[:, None, None] * coefficients
+    return Dashpots(_map(p, closest, x), points, slopes, n)

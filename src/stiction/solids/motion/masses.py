@@ -1,7 +1,9 @@
-"""Mass matrices of bodies and membranes: consistent or lumped.
+"""Mass matrices of bodies and membranes: consistent, M_ab = int rho N_a N_b dV, or lumped.
 
-Bodies are lumped by scaling the diagonal, membranes by summing rows: their functions are positive
-and the sum of their control points with masses is the centre of mass (docs/decisions/27).
+Lumping scales the diagonal of bodies, and sums the rows of membranes. The functions of membranes
+are positive, and row sums keep mass and centre of mass (docs/decisions/27).
+
+Source: Hughes 2000, section 7.3.2.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ __all__ = ["body_mass", "membrane_mass", "swept_mass"]
 
 Floats = npt.NDArray[np.float64]
 
-# points along each coordinate of a membrane: exact for products of functions where it is flat
-# and even, and to the sixth power of elements where it is not
+# integration points along each coordinate of a membrane: exact for products of functions on a flat
+# uniform patch; otherwise the error is of sixth order in the size of elements
 _POINTS = 4
 
 
@@ -59,9 +61,9 @@ def body_mass(
     """
     from scipy.sparse import coo_matrix, csr_matrix
 
-    made, points = kinds_of(mesh, element, contact)
+    groups, points = kinds_of(mesh, element, contact)
     rows, columns, values = [], [], []
-    for group in made:
+    for group in groups:
         rule = _rule(group, element.SPLINE)
         n, _ = functions(group, rule.xi, rule.eta)
         _, volume = gradients(group, points, rule)
@@ -69,11 +71,11 @@ def body_mass(
         block = density * np.einsum("eqa,eqb,eq->eab", n, n, volume)
         count = group.nodes.shape[1]
         if lumped:
-            own = np.einsum("eaa->ea", block)
-            own = own * (block.sum(axis=(1, 2)) / own.sum(axis=1))[:, None]
+            diagonal = np.einsum("eaa->ea", block)
+            diagonal = diagonal * (block.sum(axis=(1, 2)) / diagonal.sum(axis=1))[:, None]
             block = np.zeros_like(block)
-            at = np.arange(count)
-            block[:, at, at] = own
+            corners = np.arange(count)
+            block[:, corners, corners] = diagonal
         rows.append(np.repeat(group.nodes, count, axis=1).ravel())
         columns.append(np.tile(group.nodes, (1, count)).ravel())
         values.append(block.ravel())
@@ -102,25 +104,30 @@ def swept_mass(
     from scipy.sparse import coo_matrix, csr_matrix
 
     if body.shape is not None:
-        return _shaped_mass(body, contact, density, lumped)
+        return _mass_by_elements(body, contact, density, lumped)
     levels = body.swept(contact).levels
     flat = body_mass(body.mesh, body.element, contact, density, lumped).tocoo()
     rows, columns, values = [], [], []
     gauss, rule = np.polynomial.legendre.leggauss(max(axis.degree for axis in levels.axes) + 1)
     half = 0.5 * np.diff(np.asarray(body.breaks, dtype=np.float64))
     middle = np.asarray(body.breaks)[:-1] + half
-    at, weights = (middle[:, None] + np.outer(half, gauss)).ravel(), np.outer(half, rule).ravel()
-    known = [axis.matrix(at) for axis in levels.axes]
-    for one, f in enumerate(known):
-        for other, g in enumerate(known):
-            here = (levels.bent[flat.row] == bool(one)) & (levels.bent[flat.col] == bool(other))
-            along = f.T @ (weights[:, None] * g)
+    points, weights = (
+        (middle[:, None] + np.outer(half, gauss)).ravel(),
+        np.outer(half, rule).ravel(),
+    )
+    functions_at = [axis.matrix(points) for axis in levels.axes]
+    for kind, f in enumerate(functions_at):
+        for other_kind, g in enumerate(functions_at):
+            pairs = (levels.bent[flat.row] == bool(kind)) & (
+                levels.bent[flat.col] == bool(other_kind)
+            )
+            axial = f.T @ (weights[:, None] * g)
             if lumped:
-                along = np.diag(weights @ f) if one == other else np.zeros_like(along)
-            k, j = (part.ravel() for part in np.indices(along.shape))
-            rows.append(levels.numbers[flat.row[here]][:, k].ravel())
-            columns.append(levels.numbers[flat.col[here]][:, j].ravel())
-            values.append(np.outer(flat.data[here], along.ravel()).ravel())
+                axial = np.diag(weights @ f) if kind == other_kind else np.zeros_like(axial)
+            k, j = (part.ravel() for part in np.indices(axial.shape))
+            rows.append(levels.numbers[flat.row[pairs]][:, k].ravel())
+            columns.append(levels.numbers[flat.col[pairs]][:, j].ravel())
+            values.append(np.outer(flat.data[pairs], axial.ravel()).ravel())
     triple = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     size = int(levels.numbers.max()) + 1
     mass = csr_matrix(coo_matrix(triple, shape=(size, size)))
@@ -128,23 +135,23 @@ def swept_mass(
     return mass
 
 
-def _shaped_mass(
+def _mass_by_elements(
     body: SweptBody, contact: tuple[str, ...], density: float, lumped: bool
 ) -> csr_matrix:
-    """Return the mass of a body whose volumes are no products: element by element."""
+    """Return the mass of a body whose Jacobian is no product: element by element."""
     from scipy.sparse import coo_matrix, csr_matrix
 
     swept, spline = body.swept(contact), body.element.SPLINE
-    along = max(axis.degree for axis in swept.levels.axes) + 2
-    # a moved place bends the element: volumes vary inside it
+    axial_points = max(axis.degree for axis in swept.levels.axes) + 2
+    # a shape curves the elements: Jacobians vary within them
     rows, columns, values = [], [], []
-    for nodes, f, volumes in values_at(swept, lambda group: _rule(group, spline + 1), along):
+    for nodes, f, volumes in values_at(swept, lambda group: _rule(group, spline + 1), axial_points):
         block = density * np.einsum("eqa,eqb,eq->eab", f, f, volumes)
         count = nodes.shape[1]
         if lumped:
-            own = np.einsum("eaa->ea", block)
-            own = own * (block.sum(axis=(1, 2)) / own.sum(axis=1))[:, None]
-            block = own[:, :, None] * np.eye(count)
+            diagonal = np.einsum("eaa->ea", block)
+            diagonal = diagonal * (block.sum(axis=(1, 2)) / diagonal.sum(axis=1))[:, None]
+            block = diagonal[:, :, None] * np.eye(count)
         rows.append(np.repeat(nodes, count, axis=1).ravel())
         columns.append(np.tile(nodes, (1, count)).ravel())
         values.append(block.ravel())

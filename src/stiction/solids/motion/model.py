@@ -1,4 +1,4 @@
-"""A solid that has mass, and dampers in it."""
+"""A solid with mass, damping and initial velocities."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ _VISCOSITY = NonNegative("Pa s/m", _WHY_DAMPER, "give 0.")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MovingSolid(SolidSystem):
-    """A solid with inertia, at rest in equilibrium when it starts, or thrown with a velocity.
+    """A solid with inertia, initially in equilibrium at rest, or with given velocities.
 
     Parameters
     ----------
-    solid : what moves: any solid
+    solid : any solid
     density : one for each body, or one for all [kg/m^3], > 0
     drag : damping in proportion to mass [1/s]; it resists rigid motion too
     retardation : damping in proportion to the stiffness of the undeformed bodies [s]; meant for
         small rotations, as it resists rotation too
-    normal_viscosity, tangential_viscosity : of the interface in contact, traction over rate of
-        gap and of slip [Pa s/m]; they fade with what is left of adhesion
-    velocity : at the start, (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A
-        body that is thrown, and that no condition names, starts where it is
+    normal_viscosity, tangential_viscosity : of the interface in contact, traction over gap rate
+        and slip rate [Pa s/m]; they decrease with the intensity of adhesion
+    velocity : initial (vx, vy) of every body [m/s], in space (vx, vy, vz); None for rest. A body
+        with an initial velocity that no condition names starts in its given position
 
     Notes
     -----
-    Loads act from the start on, and bodies start in equilibrium with them. Bodies in flight start
-    where they are. So do bodies on a contact that cannot carry them; then the audit's
-    `starts_in_equilibrium` fails: let such loads grow from zero.
+    Loads act from the start on, and bodies start in equilibrium with them. Bodies in free flight
+    start in their given positions. So do bodies on a contact that cannot carry them; then the
+    audit's `starts_in_equilibrium` fails: let such loads grow from zero.
 
     Rigid partners have no mass. That of a membrane is density times thickness per unstretched area,
-    and its retardation is that of the sheet as it is attached, with the stretch it has there.
+    and its retardation is that of the prestretched sheet.
 
     Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise what
     snaps).
@@ -82,7 +82,7 @@ class MovingSolid(SolidSystem):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many bodies there are."""
+        """Number of bodies."""
         return {"body": len(self.assembled().bodies)}
 
     def _check_body(self, body: object) -> None:
@@ -99,8 +99,8 @@ class MovingSolid(SolidSystem):
         if self.velocity is None:
             return
         flat = all(isinstance(body, Body) for body in self.assembled().bodies)
-        d, told = (2, "(vx, vy)") if flat else (3, "(vx, vy, vz)")
-        where, why = "MovingSolid.velocity", f"every body is thrown with a velocity {told}."
+        d, form = (2, "(vx, vy)") if flat else (3, "(vx, vy, vz)")
+        where, why = "MovingSolid.velocity", f"every body has an initial velocity {form}."
         needs, try_ = f"{count} times {d} finite numbers", "leave it out for rest."
         try:
             given = np.asarray(self.velocity, dtype=np.float64)

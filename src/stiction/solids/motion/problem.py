@@ -1,10 +1,13 @@
-"""A solid with mass as equations: while a step of time is set, residual and tangent are its own.
+"""The discrete equations of a solid with mass, for Newton's method of load steps.
 
-Newton's method of load steps solves them: at the end of the step it asks for
+While a time step is set, residual and tangent are those of the generalised-alpha scheme,
 
     M a_m + (1 - alpha_f) G(u, v, t) + alpha_f G_0 = 0,    a_m = (1 - alpha_m) a + alpha_m a_0,
 
-with what resists, G = internal forces - loads + dampers, at its end and at its start (0).
+with G = internal forces - loads + dampers at the end of the step, and G_0 at its start. Without a
+time step they are those of equilibrium, or of the gradient flow towards it.
+
+Source: Chung, Hulbert 1993.
 """
 
 from __future__ import annotations
@@ -37,17 +40,18 @@ __all__ = ["MovingProblem", "Step"]
 
 Floats = npt.NDArray[np.float64]
 
-# a tolerance of Newton's method of 1e-9 lies a little above rounding then
-_FLOOR = 2e9
+# floor of forces over rounding: a residual of 1e-9 of the floor lies a little above rounding
+_FORCE_FLOOR = 2e9
 
 
 class Step(NamedTuple):
-    """A step of time from a state: displacements, velocities, accelerations, and G there.
+    """A time step: the state at its start, and the weights of the scheme.
 
     Parameters
     ----------
     dt : [s]
-    u, v, a, force : (nodes, d) at its start
+    u, v, a : (nodes, d) displacements, velocities and accelerations at its start
+    force : (nodes, d) G at its start [N/m]
     """
 
     dt: float
@@ -67,7 +71,7 @@ class Step(NamedTuple):
         return self.v + dt * ((1.0 - w.gamma) * self.a + w.gamma * a), a
 
     def predicted(self) -> Floats:
-        """Return where everything gets with the acceleration it has."""
+        """Return the displacements at the end with constant acceleration: the predictor."""
         return self.u + self.dt * self.v + 0.5 * self.dt * self.dt * self.a
 
 
@@ -76,18 +80,18 @@ class MovingProblem(Problem):
 
     Parameters
     ----------
-    moving : the solid, its masses and dampers
+    system : the solid, its masses and dampers
     lumped : whether masses are diagonal
     """
 
-    def __init__(self, moving: MovingSolid, lumped: bool) -> None:
+    def __init__(self, system: MovingSolid, lumped: bool) -> None:
         from scipy.sparse import block_diag, csr_matrix, identity, kron
 
-        self._plain: list[csr_matrix] = []
-        super().__init__(moving.assembled())
-        self.moving, self.lumped = moving, lumped
+        self._full_matrices: list[csr_matrix] = []
+        super().__init__(system.assembled())
+        self.system, self.lumped = system, lumped
         masses = []
-        for i, (b, rho) in enumerate(zip(self.assembled.bodies, moving.densities, strict=True)):
+        for i, (b, rho) in enumerate(zip(self.assembled.bodies, system.densities, strict=True)):
             contact = self.assembled.boundaries_of(i)
             if isinstance(b, Body):
                 masses.append(body_mass(b.mesh, b.element, contact, rho, lumped))
@@ -96,50 +100,50 @@ class MovingProblem(Problem):
             elif isinstance(b, Membrane):
                 masses.append(membrane_mass(b, rho, lumped))
         n = len(self.rigid_node)
-        whole = block_diag([*masses, csr_matrix((n, n))] if n else masses)
-        self._plain = [csr_matrix(kron(whole, identity(self.dim)))]
-        if moving.retardation:
-            self._plain.append(self._undeformed())
-        self._weigh()
+        assembled_mass = block_diag([*masses, csr_matrix((n, n))] if n else masses)
+        self._full_matrices = [csr_matrix(kron(assembled_mass, identity(self.dim)))]
+        if system.retardation:
+            self._full_matrices.append(self._undeformed())
+        self._assemble_mass()
         self.step: Step | None = None
-        # of a step of the flow towards equilibrium: unknowns at its start, and k [1/s^2]
+        # a step of the gradient flow: unknowns at its start, and k [1/s^2]
         self.flow: tuple[Floats, float] | None = None
-        # of the last step, what rounding leaves of it, as a floor of forces [N/m]
-        self.moving_floor = 0.0
+        # floor of forces that follows from rounding in the current time step [N/m]
+        self.step_force_floor = 0.0
         blocks = [b.weights.sum(axis=1).min() for part in self.parts for b in part.blocks]
-        self._least_side = float(min(blocks, default=np.inf)) ** (1.0 / self.dim)
-        self._seen: list[tuple[Trial, Trial]] = []
-        self._aligned: dict[str, tuple[object, Ints]] = {}
+        self._shortest_side = float(min(blocks, default=np.inf)) ** (1.0 / self.dim)
+        self._evaluated: list[tuple[Trial, Trial]] = []
+        self._entries_by_name: dict[str, tuple[object, Ints]] = {}
 
-    def enter(
+    def enter_stage(
         self, stage: int, base: Floats | None = None, angles: dict[int, float] | None = None
     ) -> None:
-        """Take the conditions of a stage; see `Problem.enter`. Masses follow its unknowns."""
-        super().enter(stage, base, angles)
-        if self._plain:
-            self._weigh()
+        """Enter a stage; see `Problem.enter_stage`. The mass matrix is that of its unknowns."""
+        super().enter_stage(stage, base, angles)
+        if self._full_matrices:
+            self._assemble_mass()
 
-    def _weigh(self) -> None:
-        """Find masses and dampers of the unknowns."""
+    def _assemble_mass(self) -> None:
+        """Assemble the mass and damping matrices of the unknowns."""
         from scipy.sparse import csr_matrix, diags
 
-        self.mass, *stiffness = (self._of_unknowns(matrix) for matrix in self._plain)
-        self.damping = self.moving.drag * self.mass
+        self.mass, *stiffness = (self._of_unknowns(matrix) for matrix in self._full_matrices)
+        self.damping = self.system.drag * self.mass
         for matrix in stiffness:
-            self.damping = csr_matrix(self.damping + self.moving.retardation * matrix)
-        self.heavy = self.mass.diagonal() > 0.0
-        # in the flow towards equilibrium rigid partners are as heavy as all bodies together
-        light = np.where(self.heavy, 0.0, self.mass.sum() / self.dim)
+            self.damping = csr_matrix(self.damping + self.system.retardation * matrix)
+        self.has_mass = self.mass.diagonal() > 0.0
+        # in the gradient flow each rigid partner has the mass of all bodies together
+        light = np.where(self.has_mass, 0.0, self.mass.sum() / self.dim)
         self.metric = csr_matrix(self.mass + diags(light))
 
     def _of_unknowns(self, matrix: csr_matrix) -> csr_matrix:
-        made = self.unknowns.tangent(matrix)
-        made.sum_duplicates()
-        made.sort_indices()
-        return made
+        mapped = self.unknowns.tangent(matrix)
+        mapped.sum_duplicates()
+        mapped.sort_indices()
+        return mapped
 
     def _undeformed(self) -> csr_matrix:
-        """Return the tangent of the bodies as they are made, of membranes as they are attached."""
+        """Return the tangent of undeformed bodies and of prestretched membranes."""
         blocks = [(block.elements, block.table) for block in self.bulk.blocks]
         sheets = getattr(self.bulk, "sheets", [])
         bulk = WithMembranes(blocks, sheets) if sheets else Bulk(blocks)
@@ -152,115 +156,125 @@ class MovingProblem(Problem):
 
     # ------------------------------------------------------------ forces
 
-    def weigh(self, a: Floats) -> Floats:
+    def mass_times(self, a: Floats) -> Floats:
         """Return M a, (nodes, d) [N/m]."""
         return np.asarray(self.mass @ a.ravel()).reshape(a.shape)
 
     def kinetic(self, v: Floats) -> float:
         """Return the kinetic energy [J/m]."""
-        return 0.5 * float(np.sum(v * self.weigh(v)))
+        return 0.5 * float(np.sum(v * self.mass_times(v)))
 
-    def bent(self, moved: Floats) -> float:
-        """Return the size of displacements beyond the mean of every body, weighted by mass [m].
+    def deformation(self, unknowns: Floats) -> float:
+        """Return the norm of displacements less the mean of each body, weighted by mass [m].
 
         Verified by: tests/unit/solids/motion/test_flight.py::test_flight_changes_no_error
         """
-        u, mass = self.unknowns.displacements(moved), self._plain[0]
-        weighed, total = (
+        u, mass = self.unknowns.displacements(unknowns), self._full_matrices[0]
+        momentum, total = (
             np.asarray(mass @ w.ravel()).reshape(u.shape) for w in (u, np.ones_like(u))
         )
-        away = u.copy()
+        deviation = u.copy()
         for low, high in pairwise(self.first):
-            away[low:high] -= weighed[low:high].sum(axis=0) / total[low:high].sum(axis=0)
-        square = float(np.sum(away * np.asarray(mass @ away.ravel()).reshape(u.shape)))
+            deviation[low:high] -= momentum[low:high].sum(axis=0) / total[low:high].sum(axis=0)
+        square = float(np.sum(deviation * np.asarray(mass @ deviation.ravel()).reshape(u.shape)))
         return float(np.sqrt(max(square, 0.0) / float(total[:, 0].sum())))
 
     @property
-    def smallest_force(self) -> float:
-        """A force [N/m] below which balance is not measured; see `Problem.still_force`."""
-        return max(self.still_force, self.moving_floor)
+    def force_floor(self) -> float:
+        """The least scale of residuals [N/m]; see `Problem.static_force_floor`."""
+        return max(self.static_force_floor, self.step_force_floor)
 
     def dashpots(self, trial: Trial) -> list[Dashpots]:
         """Return the dashpots of all passes, none without viscosity."""
-        normal, along = self.moving.normal_viscosity, self.moving.tangential_viscosity
-        if normal == 0.0 and along == 0.0:
+        normal, tangential = self.system.normal_viscosity, self.system.tangential_viscosity
+        if normal == 0.0 and tangential == 0.0:
             return []
-        x = self.places(trial.u)
+        x = self.positions(trial.u)
         return [
-            dashpots(p, out, found, x, normal, along)
-            for p, out, found in zip(self.passes, trial.outs, trial.founds, strict=True)
+            dashpots(p, out, points, x, normal, tangential)
+            for p, out, points in zip(
+                self.passes, trial.point_values, trial.closest_points, strict=True
+            )
         ]
 
-    def resisted(self, pots: list[Dashpots], v: Floats) -> Floats:
-        """Return the forces of dampers at rates v, as added to a residual [N/m]."""
+    def damping_force(self, interface: list[Dashpots], v: Floats) -> Floats:
+        """Return the damping forces at velocities v, as added to a residual [N/m]."""
         total = np.asarray(self.damping @ v.ravel()).reshape(v.shape)
-        if pots:
+        if interface:
             rates = self.unknowns.displacements(v)
-            total += self.unknowns.forces(sum((p.forces(rates) for p in pots), np.zeros_like(v)))
+            total += self.unknowns.forces(
+                sum((p.forces(rates) for p in interface), np.zeros_like(v))
+            )
         return total
 
-    def lost(self, pots: list[Dashpots], v: Floats) -> float:
-        """Return the power of dampers at rates v, never negative [W/m]."""
+    def damping_power(self, interface: list[Dashpots], v: Floats) -> float:
+        """Return the power that dampers dissipate at velocities v, never negative [W/m]."""
         rates = self.unknowns.displacements(v)
         bulk = float(np.sum(v * np.asarray(self.damping @ v.ravel()).reshape(v.shape)))
-        return bulk + sum(p.loss(rates) for p in pots)
+        return bulk + sum(p.power(rates) for p in interface)
 
     def evaluate(
-        self, state: State, u: Floats, t: float, helds: list[Ints] | None, data: bool
+        self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
     ) -> tuple[Trial, csr_matrix | None]:
-        """Return residual and tangent of the step of time, or of balance while none is set."""
-        trial, matrix = super().evaluate(state, u, t, helds, data)
+        """Return residual and tangent of the time step, of the flow, or of equilibrium."""
+        trial, matrix = super().evaluate(state, u, t, fixed_states, data)
         step = self.step
         if step is None:
-            return (trial, matrix) if self.flow is None else self._flowing(trial, matrix)
+            return (trial, matrix) if self.flow is None else self._gradient_flow(trial, matrix)
         w = step.weights
         v, a = step.rates(u)
-        pots = self.dashpots(trial)
-        force = trial.residual + self.resisted(pots, v)
-        mean = w.mass * step.a + (1.0 - w.mass) * a
-        moved = self.weigh(mean) + (1.0 - w.force) * force + w.force * step.force
-        made = trial._replace(residual=moved)
-        self._seen.append((made, trial))
+        interface = self.dashpots(trial)
+        force = trial.residual + self.damping_force(interface, v)
+        mean_acceleration = w.mass * step.a + (1.0 - w.mass) * a
+        inertia_residual = (
+            self.mass_times(mean_acceleration) + (1.0 - w.force) * force + w.force * step.force
+        )
+        step_trial = trial._replace(residual=inertia_residual)
+        self._evaluated.append((step_trial, trial))
         if matrix is None:
-            return made, None
+            return step_trial, None
         by_rate = w.gamma / (w.beta * step.dt)
         matrix.data *= 1.0 - w.force
-        self._add(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
-        self._add(matrix, "damping", self.damping, (1.0 - w.force) * by_rate)
+        self._add_to_tangent(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
+        self._add_to_tangent(matrix, "damping", self.damping, (1.0 - w.force) * by_rate)
         rates = self.unknowns.displacements(v)
-        for number, p in enumerate(pots):
+        for number, p in enumerate(interface):
             tangent = self._of_unknowns(p.tangent(rates, by_rate))
-            self._add(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
-        return made, matrix
+            self._add_to_tangent(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
+        return step_trial, matrix
 
-    def _flowing(self, trial: Trial, matrix: csr_matrix | None) -> tuple[Trial, csr_matrix | None]:
-        """Return residual and tangent of a step of the flow towards equilibrium."""
+    def _gradient_flow(
+        self, trial: Trial, matrix: csr_matrix | None
+    ) -> tuple[Trial, csr_matrix | None]:
+        """Return residual f + k M (u - u_0) and tangent of a step of the gradient flow."""
         assert self.flow is not None
         begin, rate = self.flow
         if matrix is not None:
-            self._add(matrix, "metric", self.metric, rate)
+            self._add_to_tangent(matrix, "metric", self.metric, rate)
         drag = rate * np.asarray(self.metric @ (trial.u - begin).ravel()).reshape(begin.shape)
         return trial._replace(residual=trial.residual + drag), matrix
 
-    def _add(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
-        """Add a matrix, all of whose places the tangent has; constant ones are found once."""
+    def _add_to_tangent(
+        self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float
+    ) -> None:
+        """Add a matrix whose pattern the tangent contains; constant patterns are indexed once."""
         if factor == 0.0 or part.nnz == 0:
             return
-        known = self._aligned.get(name)
-        owner: object = self._pattern if self.unknowns.plain else None
-        if known is None or owner is None or known[0] is not owner or name[0] == "d":
+        entries = self._entries_by_name.get(name)
+        owner: object = self._pattern if self.unknowns.is_identity else None
+        if entries is None or owner is None or entries[0] is not owner or name[0] == "d":
             n = matrix.shape[0]
             keys, wanted = (
                 np.repeat(np.arange(n, dtype=np.int64), np.diff(m.indptr)) * n + m.indices
                 for m in (matrix, part)
             )
-            at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
-            there = keys[at] == wanted
-            if not there[part.data != 0.0].all():
+            positions = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+            exists = keys[positions] == wanted
+            if not exists[part.data != 0.0].all():
                 raise KeyError("the tangent lacks places of masses or dampers")
-            self._aligned[name] = known = (owner, np.where(there, at, -1))
-        at = known[1]
-        np.add.at(matrix.data, at[at >= 0], factor * part.data[at >= 0])
+            self._entries_by_name[name] = entries = (owner, np.where(exists, positions, -1))
+        positions = entries[1]
+        np.add.at(matrix.data, positions[positions >= 0], factor * part.data[positions >= 0])
 
     # ------------------------------------------------------------ starts
 
@@ -269,8 +283,8 @@ class MovingProblem(Problem):
         return slice(self.first[body], self.first[body + 1])
 
     @contextlib.contextmanager
-    def held_still(self, bodies: npt.NDArray[np.bool_]) -> Iterator[None]:
-        """Hold bodies where they are meanwhile.
+    def fixed_bodies(self, bodies: npt.NDArray[np.bool_]) -> Iterator[None]:
+        """Fix all unknowns of some bodies meanwhile.
 
         Parameters
         ----------
@@ -284,70 +298,79 @@ class MovingProblem(Problem):
         for body in np.flatnonzero(bodies):
             self.fixed[self.nodes_of_body(int(body))] = True
         self.free = free[~self.fixed.ravel()[free]]
-        self.couple([])
+        self.couple_nodes([])
         try:
             yield
         finally:
             self.fixed, self.free = fixed, free
-            self.couple([])
+            self.couple_nodes([])
 
-    def distance(self, moved: Floats) -> float:
-        """Return the size of displacements in the metric of the flow [m]."""
-        weighed = np.asarray(self.metric @ moved.ravel())
-        return float(np.sqrt(moved.ravel() @ weighed * self.dim / self.metric.sum()))
+    def distance(self, displacement: Floats) -> float:
+        """Return the norm of displacements in the metric of the flow [m]."""
+        weighed = np.asarray(self.metric @ displacement.ravel())
+        return float(np.sqrt(displacement.ravel() @ weighed * self.dim / self.metric.sum()))
 
-    def drift(self, residual: Floats) -> float:
-        """Return the speed of the flow under forces out of equilibrium [m/s^2]."""
+    def flow_speed(self, residual: Floats) -> float:
+        """Return the speed of the flow, the norm of M^-1 f, at a residual f [m/s^2]."""
         return self.distance(self._free_solve(self.metric, self.free, residual))
 
     # ------------------------------------------------------------ steps
 
-    def begin(self, step: Step) -> None:
-        """Let residual and tangent be those of a step."""
-        self.step, self._seen = step, []
+    def begin_step(self, step: Step) -> None:
+        """Begin a time step: residual and tangent are those of the step from now on."""
+        self.step, self._evaluated = step, []
         w = step.weights
         large = np.maximum(np.abs(step.u), np.abs(step.predicted()))
         rate = (1.0 - w.mass) / (w.beta * step.dt**2)
-        inertia = float(np.finfo(np.float64).eps) * rate * float(np.linalg.norm(self.weigh(large)))
-        # strains are differences of displacements, however far a body has gone
-        strains = self.rounding * float(large.max(initial=0.0)) / self._least_side
-        self.moving_floor = _FLOOR * (inertia + strains)
+        inertia = (
+            float(np.finfo(np.float64).eps) * rate * float(np.linalg.norm(self.mass_times(large)))
+        )
+        # strains are differences of displacements, whose rounding grows with the distance travelled
+        strains = self.rounding * float(large.max(initial=0.0)) / self._shortest_side
+        self.step_force_floor = _FORCE_FLOOR * (inertia + strains)
 
-    def end(self, made: Trial | None) -> Trial | None:
-        """Go back to balance, and return the forces at rest that a trial of the step had."""
+    def end_step(self, step_trial: Trial | None) -> Trial | None:
+        """End the time step, and return the static residual of one of its trials."""
         self.step = None
-        found = next((rest for told, rest in self._seen if told is made), None)
-        self._seen = []
-        return found
+        static = next(
+            (
+                static_trial
+                for evaluated, static_trial in self._evaluated
+                if evaluated is step_trial
+            ),
+            None,
+        )
+        self._evaluated = []
+        return static
 
-    def kicked(self, v: Floats, driven: Floats) -> Floats:
-        """Return velocities after supports have changed theirs at once.
+    def after_impulse(self, v: Floats, driven: Floats) -> Floats:
+        """Return velocities after an instantaneous change of those of supports.
 
-        No impulse acts on what is free: M_ff dv_f = -M_fd dv_d.
+        No impulse acts on free unknowns: M_ff dv_f = -M_fd dv_d.
 
         Parameters
         ----------
-        driven : (nodes, d) velocities of what is prescribed [m/s]
+        driven : (nodes, d) velocities of prescribed unknowns [m/s]
         """
         change = np.where(self.fixed, driven - v, 0.0)
-        return v + change + self._free_mass(-self.weigh(change))
+        return v + change + self._free_mass(-self.mass_times(change))
 
-    def accelerated(self, force: Floats) -> Floats:
-        """Return accelerations from the forces at rest and of dampers; zero for supports."""
+    def acceleration(self, force: Floats) -> Floats:
+        """Return accelerations -M^-1 G of free unknowns, zero for supports."""
         return self._free_mass(-force)
 
     def _free_mass(self, right: Floats) -> Floats:
-        """Return M^-1 times forces on what is free and has mass."""
-        return self._free_solve(self.mass, self.free[self.heavy[self.free]], right)
+        """Return M^-1 times forces on free unknowns with mass."""
+        return self._free_solve(self.mass, self.free[self.has_mass[self.free]], right)
 
     @staticmethod
     def _free_solve(matrix: csr_matrix, free: Ints, right: Floats) -> Floats:
-        """Return the solution for some unknowns, zero for the others."""
+        """Return the solution of a linear system of some unknowns, zero for the others."""
         from stiction.numerics.linear_solvers import SuperLU
 
-        found = np.zeros(right.size)
+        solution = np.zeros(right.size)
         if free.size and right.ravel()[free].any():
             with SuperLU().start() as space:
-                inside = matrix[free][:, free].tocsr()
-                found[free] = space.factorise(inside).solve(right.ravel()[free])
-        return found.reshape(right.shape)
+                reduced = matrix[free][:, free].tocsr()
+                solution[free] = space.factorise(reduced).solve(right.ravel()[free])
+        return solution.reshape(right.shape)

@@ -1,14 +1,16 @@
 """Equilibrium at the start, by an implicit gradient flow whose metric is the mass matrix.
 
-From the given places u_0 on, and with ever longer steps 1/k_n of the flow, Newton's method solves
+From the given displacements u_0 on, with growing steps 1/k_n of the flow, Newton's method solves
 
     f(u_n) + k_n M (u_n - u_{n-1}) = 0,
 
-f being the residual of equilibrium: pseudo-transient continuation. As k_n falls the steps become
-those of Newton's method for f = 0. Where the tangent of f is singular, k_n M still holds the
-bodies: they keep their place along directions in which no force acts, and where nothing resists a
-force yet they move until something does. Neither M nor f depends on the frame, so that the
-equilibrium does not either.
+with the residual f of equilibrium: pseudo-transient continuation. As k_n tends to zero, the steps
+become those of Newton's method for f = 0. Where the tangent of f is singular, k_n M keeps the
+system regular. Bodies do not move along directions without force; a body under an unopposed force
+moves until a contact or spring resists it. M and f do not depend on the frame, nor does the
+equilibrium.
+
+Source: Kelley, Keyes 1998.
 """
 
 from __future__ import annotations
@@ -29,181 +31,193 @@ from stiction.solids.many.continuous_collision import THROUGH
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import State, Trial
     from stiction.solids.motion.problem import MovingProblem
-    from stiction.solids.motion.stepper import Motion
+    from stiction.solids.motion.stepper import TimeStepper
 
-__all__ = ["find_start"]
+__all__ = ["initial_equilibrium"]
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-# factors of k after a step of the flow, and after one that failed
-_LONGER, _SHORTER = 0.1, 10.0
-# steps of the flow
-_MOST = 100
-# no step moves farther than its force drives it where the energy is convex; beyond twice that way
+# factors of k after a step of the flow, and after a step that failed
+_GROWTH, _REDUCTION = 0.1, 10.0
+# most steps of the flow
+_MOST_STEPS = 100
+# in a convex energy the displacement of a step is at most force over (k M); beyond twice that,
 # Newton's method has jumped to another equilibrium
 _CONVEX = 2.0
-# part of its own length by which a body without support may move to its equilibrium
-_NEAR = 0.5
-# part of the rise of a boundary, over the elements beside the nearest point, by which a mesh may
-# miss a contact: chords lie an eighth of it off their circle
-_MISSED = 0.2
-# singular values of rigid motions, over the largest, that are rounding
+# displacement over its length up to which an unsupported body has an equilibrium nearby
+_NEARBY = 0.5
+# error of the gap over its variation in the elements around the closest point: a chord deviates
+# from its circle by an eighth
+_MESH_ERROR = 0.2
+# singular values over the largest one that are rounding
 _SINGULAR = 1e-9
 
 
-def find_start(march: Motion, given: Floats | None) -> tuple[Trial | None, float]:
-    """Return the state in which a motion starts, and the forces out of equilibrium there.
+def initial_equilibrium(
+    stepper: TimeStepper, velocities: Floats | None
+) -> tuple[Trial | None, float]:
+    """Return the initial state of a motion, and the unbalanced forces there.
 
-    Three kinds of bodies start where they are: those that are thrown and that no condition names;
-    those in flight on which loads have a resultant; those that contact alone supports and that have
-    no equilibrium nearby. The others start in equilibrium with them. Forces on bodies of the third
-    kind are returned.
+    Three kinds of bodies start in their given positions: those with an initial velocity that no
+    condition names; those in free flight with a resultant load; and those that contact alone
+    supports and that have no equilibrium nearby. All others start in equilibrium. The unbalanced
+    forces are those on bodies of the third kind.
 
     Parameters
     ----------
-    given : (b, d) velocities of the bodies [m/s]; None for rest
+    velocities : (b, d) initial velocities of the bodies [m/s]; None for zero
 
     Returns
     -------
-    The state, None where bodies that conditions support have no equilibrium; and the norm of the
-    forces out of equilibrium over that of the forces in equilibrium [1].
+    The trial, None if bodies that conditions support have no equilibrium; and the norm of the
+    unbalanced forces over that of the forces in equilibrium [1].
 
     Source: Kelley, Keyes 1998 (pseudo-transient continuation).
     Verified by: tests/unit/solids/motion/test_starts.py::test_a_disc_rests_in_every_frame
     """
-    problem, state = march.moving, march.state
+    problem, state = stepper.moving, stepper.state
     thrown = np.zeros(len(problem.parts), dtype=bool)
-    if given is not None:
-        thrown[:] = given.any(axis=1)
-        thrown[sorted(bodies_named(problem.holding.conditions.values()))] = False
-    loose = _loose(problem, state.time)
-    flying = _flying(problem, state, loose)
-    still = thrown.copy()
+    if velocities is not None:
+        thrown[:] = velocities.any(axis=1)
+        thrown[sorted(bodies_named(problem.boundary_conditions.by_number.values()))] = False
+    unsupported = _unsupported(problem, state.time)
+    in_flight = _in_flight(problem, state, unsupported)
+    fixed = thrown.copy()
     while True:
-        with problem.held_still(still):
-            trial, astray, outcome = _flow(march, loose & ~still, flying & ~still)
+        with problem.fixed_bodies(fixed):
+            trial, without_equilibrium, outcome = _flow(
+                stepper, unsupported & ~fixed, in_flight & ~fixed
+            )
         if trial is not None:
             break
-        if not astray.any():
-            march.give_up(outcome, state.time)
+        if not without_equilibrium.any():
+            stepper.give_up(outcome, state.time)
             return None, 0.0
-        still |= astray
+        fixed |= without_equilibrium
     forces = np.where(problem.fixed, 0.0, trial.residual)
-    for body in np.flatnonzero(still & (thrown | flying)):
+    for body in np.flatnonzero(fixed & (thrown | in_flight)):
         forces[problem.nodes_of_body(int(body))] = 0.0
     return trial, size_of(forces.ravel()) / force_scale(problem, trial)
 
 
-def _flow(march: Motion, loose: Bools, flying: Bools) -> tuple[Trial | None, Bools, Outcome]:
-    """Return the equilibrium in which the flow ends, or the bodies that have none nearby.
+def _flow(
+    stepper: TimeStepper, unsupported: Bools, in_flight: Bools
+) -> tuple[Trial | None, Bools, Outcome]:
+    """Return the equilibrium at the end of the flow, or the bodies that have none nearby.
 
-    Friction has the history of the start: the equilibrium is that of one load step.
+    Friction keeps the initial history: the equilibrium is that of a single load step.
     """
-    problem, t = march.moving, march.state.time
-    begin, state, rate = march.state.u, march.state, 0.0
+    problem, t = stepper.moving, stepper.state.time
+    start, state, rate = stepper.state.u, stepper.state, 0.0
     outcome, failed = Outcome(None, 0, (), ""), False
-    touched = _touching(problem, state)
-    for _ in range(_MOST):
+    in_contact_before = _in_contact(problem, state)
+    for _ in range(_MOST_STEPS):
         trial, _ = problem.evaluate(state, state.u, t, None, data=False)
-        left = size_of(trial.residual.ravel()[problem.free]) / force_scale(problem, trial)
-        if left <= march.limits.tolerance:
-            march.state = problem.accepted(march.state, trial, t)
-            return trial, np.zeros_like(loose), outcome
-        drift = problem.drift(trial.residual)
-        rate = rate or drift / (march.range or problem.largest_length)
+        residual = size_of(trial.residual.ravel()[problem.free]) / force_scale(problem, trial)
+        if residual <= stepper.limits.tolerance:
+            stepper.state = problem.accepted(stepper.state, trial, t)
+            return trial, np.zeros_like(unsupported), outcome
+        speed = problem.flow_speed(trial.residual)
+        rate = rate or speed / (stepper.length_scale or problem.largest_length)
         problem.flow = (state.u, rate)
         try:
-            outcome = solve_step(problem, state, t, state.u, march.limits, march.space)
+            outcome = solve_step(problem, state, t, state.u, stepper.limits, stepper.workspace)
         finally:
             problem.flow = None
-        march.iterations += outcome.iterations
+        stepper.iterations += outcome.iterations
         after = outcome.trial
-        if after is not None and march.ways.through(state.u, after.u):
+        if after is not None and stepper.collision.through(state.u, after.u):
             after, outcome = None, Outcome(None, outcome.iterations, (), THROUGH)
-        if after is None or problem.distance(after.u - state.u) * rate > _CONVEX * drift:
-            rate, failed = rate * _SHORTER, True
+        if after is None or problem.distance(after.u - state.u) * rate > _CONVEX * speed:
+            rate, failed = rate * _REDUCTION, True
             continue
-        if march.meets(after.u):
-            # the step is taken again with the pairs that joined
-            state = march.state._replace(u=state.u)
-            touched = _touching(problem, march.state)
+        if stepper.activate_pairs(after.u):
+            # the step is repeated with the pairs that were activated
+            state = stepper.state._replace(u=state.u)
+            in_contact_before = _in_contact(problem, stepper.state)
             continue
-        state = state._replace(u=after.u, founds=after.founds)
-        astray = _far(problem, after.u - begin, loose)
-        astray |= _sides(problem, np.flatnonzero(_touching(problem, state) & ~touched)) & flying
-        if astray.any():
-            return None, astray, outcome
-        rate, failed = rate if failed else rate * _LONGER, False
+        state = state._replace(u=after.u, closest_points=after.closest_points)
+        without_equilibrium = _moved_far(problem, after.u - start, unsupported)
+        without_equilibrium |= (
+            _bodies_of(problem, np.flatnonzero(_in_contact(problem, state) & ~in_contact_before))
+            & in_flight
+        )
+        if without_equilibrium.any():
+            return None, without_equilibrium, outcome
+        rate, failed = rate if failed else rate * _GROWTH, False
     reason = outcome.reason or "no equilibrium was found"
-    return None, loose, outcome._replace(trial=None, reason=reason)
+    return None, unsupported, outcome._replace(trial=None, reason=reason)
 
 
-def _loose(problem: MovingProblem, t: float) -> Bools:
-    """Return which bodies could move as if rigid, for all that conditions prescribe."""
-    moved = np.asarray(problem.prescribed(t).any(axis=1))
-    found = np.zeros(len(problem.parts), dtype=bool)
-    for body in range(found.size):
+def _unsupported(problem: MovingProblem, t: float) -> Bools:
+    """Return the bodies that have a rigid motion which no condition prevents."""
+    driven = np.asarray(problem.prescribed(t).any(axis=1))
+    unsupported = np.zeros(len(problem.parts), dtype=bool)
+    for body in range(unsupported.size):
         nodes = problem.nodes_of_body(body)
-        away = problem.points[nodes] - problem.points[nodes].mean(axis=0)
+        lever = problem.points[nodes] - problem.points[nodes].mean(axis=0)
         modes = []
         for a in range(problem.dim):
             modes.append(np.zeros_like(problem.points))
-            modes[-1][nodes, a] = np.abs(away).max()
+            modes[-1][nodes, a] = np.abs(lever).max()
             for b in range(a):
                 modes.append(np.zeros_like(problem.points))
-                modes[-1][nodes, a], modes[-1][nodes, b] = away[:, b], -away[:, a]
+                modes[-1][nodes, a], modes[-1][nodes, b] = lever[:, b], -lever[:, a]
         fixed = np.stack([problem.unknowns.values(mode)[problem.fixed] for mode in modes])
         rank = np.linalg.matrix_rank(fixed, rtol=_SINGULAR) if fixed.size else 0
-        found[body] = rank < len(modes) and not moved[nodes].any()
-    return found
+        unsupported[body] = rank < len(modes) and not driven[nodes].any()
+    return unsupported
 
 
-def _flying(problem: MovingProblem, state: State, loose: Bools) -> Bools:
-    """Return which loose bodies no chain of springs and contacts connects with a support."""
-    springs = [c for c in problem.holding.conditions.values() if isinstance(c, Spring)]
-    flying = loose.copy()
-    flying[sorted(bodies_named(springs))] = False
-    touching = np.flatnonzero(_touching(problem, state))
-    before = flying.size + 1
-    while flying.sum() < before:
-        before = flying.sum()
-        for i in touching:
-            sides = _sides(problem, [int(i)])
-            if problem.passes[i].partner.rigid or not flying[sides].all():
-                flying[sides] = False
-    return flying
+def _in_flight(problem: MovingProblem, state: State, unsupported: Bools) -> Bools:
+    """Return the unsupported bodies that no chain of springs and contacts connects to a support."""
+    springs = [c for c in problem.boundary_conditions.by_number.values() if isinstance(c, Spring)]
+    in_flight = unsupported.copy()
+    in_flight[sorted(bodies_named(springs))] = False
+    in_contact = np.flatnonzero(_in_contact(problem, state))
+    count = in_flight.size + 1
+    while in_flight.sum() < count:
+        count = in_flight.sum()
+        for i in in_contact:
+            sides = _bodies_of(problem, [int(i)])
+            if problem.passes[i].partner.rigid or not in_flight[sides].all():
+                in_flight[sides] = False
+    return in_flight
 
 
-def _touching(problem: MovingProblem, state: State) -> Bools:
-    """Return in which passes the boundary is in contact, as far as the mesh resolves it."""
-    x, found = problem.places(state.u), np.zeros(len(problem.passes), dtype=bool)
-    for i, (p, at) in enumerate(zip(problem.passes, state.founds, strict=True)):
-        gaps = p.gaps(x, p.project(x, at))
-        near = 3 ** (problem.dim - 1) * p.own.areas.shape[1]
-        gaps = np.sort(gaps[np.isfinite(gaps)])[:near]
+def _in_contact(problem: MovingProblem, state: State) -> Bools:
+    """Return the passes whose boundary is in contact, within the resolution of the mesh."""
+    x, in_contact = problem.positions(state.u), np.zeros(len(problem.passes), dtype=bool)
+    for i, (p, points) in enumerate(zip(problem.passes, state.closest_points, strict=True)):
+        gaps = p.gaps(x, p.project(x, points))
+        neighbours = 3 ** (problem.dim - 1) * p.own.areas.shape[1]
+        gaps = np.sort(gaps[np.isfinite(gaps)])[:neighbours]
         if gaps.size:
-            least = gaps[0] - _MISSED * (gaps[-1] - gaps[0])
-            found[i] = least < p.contact.adhesion.gap_max
-    return found
+            smallest = gaps[0] - _MESH_ERROR * (gaps[-1] - gaps[0])
+            in_contact[i] = smallest < p.contact.adhesion.gap_max
+    return in_contact
 
 
-def _sides(problem: MovingProblem, passes: Iterable[int]) -> Bools:
-    """Return the bodies whose boundaries these passes concern."""
-    found = np.zeros(len(problem.parts), dtype=bool)
+def _bodies_of(problem: MovingProblem, passes: Iterable[int]) -> Bools:
+    """Return the bodies of these passes."""
+    bodies = np.zeros(len(problem.parts), dtype=bool)
     for i in passes:
         contact = problem.assembled.pairs[problem.contact_of_pass[i]]
-        found[contact.boundary.body] = True
+        bodies[contact.boundary.body] = True
         if isinstance(contact.partner, Boundary):
-            found[contact.partner.body] = True
-    return found
+            bodies[contact.partner.body] = True
+    return bodies
 
 
-def _far(problem: MovingProblem, moved: Floats, loose: Bools) -> Bools:
-    """Return which loose bodies have moved farther than a part of their own length."""
-    found, moved = np.zeros_like(loose), problem.unknowns.displacements(moved)
-    for body in np.flatnonzero(loose):
+def _moved_far(problem: MovingProblem, displacements: Floats, unsupported: Bools) -> Bools:
+    """Return the unsupported bodies that have moved farther than a fraction of their length."""
+    moved_far, displacements = (
+        np.zeros_like(unsupported),
+        problem.unknowns.displacements(displacements),
+    )
+    for body in np.flatnonzero(unsupported):
         nodes = problem.nodes_of_body(int(body))
         length = np.ptp(problem.points[nodes], axis=0).max()
-        found[body] = np.abs(moved[nodes]).max() > _NEAR * length
-    return found
+        moved_far[body] = np.abs(displacements[nodes]).max() > _NEARBY * length
+    return moved_far

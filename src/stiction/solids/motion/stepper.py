@@ -1,4 +1,10 @@
-"""From step to step of time: lengths follow the local error, and every step tells its energy."""
+"""Time stepping by the generalised-alpha scheme, with steps that follow their local error.
+
+A step is accepted if Newton's method converges, its local error is below the tolerance, and no body
+passes through another. Each accepted step adds its energies to the record.
+
+Source: Chung, Hulbert 1993; local error: Zienkiewicz, Xie 1991.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +16,14 @@ import numpy.typing as npt
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.solids.equilibria.history import Energies, energies_at
-from stiction.solids.equilibria.load_steps import March
+from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
-from stiction.solids.equilibria.stability import unstable
+from stiction.solids.equilibria.stability import unstable_directions
 from stiction.solids.many.continuous_collision import THROUGH
-from stiction.solids.motion.balance import Moved, balance, kick_energies
+from stiction.solids.motion.balance import SolvedStep, impulse_energies, time_step_energies
 from stiction.solids.motion.problem import MovingProblem, Step
-from stiction.solids.motion.starts import find_start
+from stiction.solids.motion.starts import initial_equilibrium
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -26,32 +32,32 @@ if TYPE_CHECKING:
     from stiction.numerics.linear_solvers import Workspace
     from stiction.solids.methods import GeneralisedAlpha
 
-__all__ = ["Motion"]
+__all__ = ["TimeStepper"]
 
 Floats = npt.NDArray[np.float64]
 
-_GROWTH, _SHRINK, _SAFE = 1.5, 0.2, 0.9
+_GROWTH, _SHRINK, _SAFETY = 1.5, 0.2, 0.9
 # iterations of Newton's method beyond which the next step is shorter
-_HARD = 10
-# of the length of the bodies: displacements below count as none where nothing touches
-_STILL = 1e-3
-# part of a motion along an unstable way from which on it goes that way
-_ALONG = 1e-6
-# part of the length of the bodies: motions along such a way that are as small are rounding
-_NOISE = 1e-10
-# part of displacements that counts along such a way, whatever Newton's method leaves
-_LOOSE = 1e-3
-# what rounding leaves, step after step, over that of one step
-_ROUNDS = 4.0
-_UNCOUNTED = "unstable ways were not counted"
-# part of velocities by which that of a support must change to count
-_KICK = 1e-9
-# energy that may be missing, that the scheme may take, and local error, over their scales
-_CLOSES, _TAKES, _RESOLVED = 1e-6, 0.05, 1e-2
+_MANY_ITERATIONS = 10
+# displacement over the length of the bodies that is the least scale of errors without contact
+_NO_DISPLACEMENT = 1e-3
+# component along an unstable mode over the motion from which on the motion follows the mode
+_NONZERO = 1e-6
+# component along an unstable mode over the length of the bodies that is rounding
+_ROUNDING_MOTION = 1e-10
+# component over the displacements that counts in spite of the tolerance of Newton's method
+_RESIDUAL_MOTION = 1e-3
+# accumulated rounding over that of one step
+_ROUNDING = 4.0
+_UNCOUNTED = "unstable modes were not counted"
+# change of a support's velocity, over the largest velocity, that counts as an impulse
+_VELOCITY_CHANGE = 1e-9
+# limits of the audit: missing energy, numerical dissipation, local error, over their scales
+_LEDGER, _DISSIPATED, _LOCAL_ERROR = 1e-6, 0.05, 1e-2
 
 
-class Motion(March):
-    """A solid with mass followed step by step.
+class TimeStepper(LoadStepper):
+    """The time stepper: state, velocities, accelerations, energies and record of a motion.
 
     Parameters
     ----------
@@ -64,333 +70,371 @@ class Motion(March):
         super().__init__(problem, method, request)
         self.moving, self.scheme = problem, method
         self.v, self.a = np.zeros((2, problem.size, problem.dim))
-        self.rejected, self.worst, self.farthest, self.bent = 0, 0.0, 0.0, 0.0
-        # forces out of equilibrium at the start, over those in equilibrium
-        self.unbalanced = 0.0
-        self.total = float(problem.mass.sum()) / problem.dim
+        self.rejected, self.largest_error = 0, 0.0
+        self.largest_displacement = self.largest_deformation = 0.0
+        # unbalanced forces at the start over those in equilibrium
+        self.initial_residual = 0.0
+        self.total_mass = float(problem.mass.sum()) / problem.dim
 
-    # ------------------------------------------------------------ what a step needs
+    # ------------------------------------------------------------ terms of a step
 
-    def take_passes(self) -> None:
-        """Take note of how bodies touch, and of the range of the laws."""
-        super().take_passes()
+    def update_contacts(self) -> None:
+        """Classify the contacts; the range of the laws is the scale of errors."""
+        super().update_contacts()
         laws = [p.contact.adhesion for p in self.problem.passes]
-        self.range = min((float(law.length) for law in laws), default=0.0)
-        self.aside: MovingProblem | None = None
+        self.length_scale = min((float(law.length) for law in laws), default=0.0)
+        self.sample_problem: MovingProblem | None = None
 
-    def _slopes(self, t: float) -> Floats:
-        """Return velocities of what is prescribed, just after a time (nodes, d) [m/s]."""
-        ahead = self.marks[self.marks > t]
-        end = float(ahead[0]) if ahead.size else t + 1.0
-        return (self.problem.prescribed(end) - self.problem.prescribed(t)) / (end - t)
+    def _support_velocities(self, t: float) -> Floats:
+        """Return the velocities of prescribed unknowns just after a time (nodes, d) [m/s]."""
+        later = self.breakpoints[self.breakpoints > t]
+        target = float(later[0]) if later.size else t + 1.0
+        return (self.problem.prescribed(target) - self.problem.prescribed(t)) / (target - t)
 
-    def _force(self) -> Floats:
-        """Return what resists at the last state, dampers and all [N/m]."""
+    def _resisting_force(self) -> Floats:
+        """Return G at the last state: internal forces - loads + dampers [N/m]."""
         assert self.trial is not None
-        pots = self.moving.dashpots(self.trial)
-        return self.trial.residual + self.moving.resisted(pots, self.v)
+        interface = self.moving.dashpots(self.trial)
+        return self.trial.residual + self.moving.damping_force(interface, self.v)
 
     def _accelerate(self) -> None:
-        self.a = self.moving.accelerated(self._force())
+        self.a = self.moving.acceleration(self._resisting_force())
 
-    def _length(self, moved: Floats) -> float:
-        """Return the size of displacements, weighted by mass [m]."""
-        return float(np.sqrt(np.sum(moved * self.moving.weigh(moved)) / self.total))
+    def _length(self, displacement: Floats) -> float:
+        """Return the norm of displacements, weighted by mass [m]."""
+        square = np.sum(displacement * self.moving.mass_times(displacement))
+        return float(np.sqrt(square / self.total_mass))
 
     def _error(self, dt: float, a: Floats) -> float:
-        """Return the local error of a step over the range of adhesion or of the motion [1].
+        """Return the local error |beta - 1/6| dt^2 (a_1 - a_0) over the length scale [1].
+
+        The scale is the range of adhesion; without contact it is the largest displacement so far,
+        and for deformations the largest deformation.
 
         Source: Zienkiewicz, Xie 1991.
         """
-        beta, free = self.scheme.weights().beta, np.where(self.problem.fixed, 0.0, a - self.a)
-        part, still = abs(beta - 1.0 / 6.0) * dt * dt, _STILL * self.problem.largest_length
-        if self.range > 0.0:
-            return part * self._length(free) / self.range
-        whole = self._length(free) / max(self.farthest, still)
-        # how far bodies fly says nothing of how they change their shape
-        return part * max(whole, self.moving.bent(free) / max(self.bent, still))
+        change = np.where(self.problem.fixed, 0.0, a - self.a)
+        factor = abs(self.scheme.weights().beta - 1.0 / 6.0) * dt * dt
+        if self.length_scale > 0.0:
+            return factor * self._length(change) / self.length_scale
+        smallest = _NO_DISPLACEMENT * self.problem.largest_length
+        displacement = self._length(change) / max(self.largest_displacement, smallest)
+        deformation = self.moving.deformation(change) / max(self.largest_deformation, smallest)
+        return factor * max(displacement, deformation)
 
     # ------------------------------------------------------------ steps
 
     def _begin(self) -> bool:
-        """Find equilibrium at the start, throw what is thrown, and save the first sample."""
-        given = self.moving.moving.velocities
-        first, self.unbalanced = find_start(self, given)
+        """Solve for the initial state, and save the first sample; return whether there is one."""
+        velocities = self.moving.system.velocities
+        first, self.initial_residual = initial_equilibrium(self, velocities)
         if first is None:
             return False
         self.trial = first
-        if given is not None:
-            for i, velocity in enumerate(given):
+        if velocities is not None:
+            for i, velocity in enumerate(velocities):
                 self.v[self.problem.first[i] : self.problem.first[i + 1]] = velocity
-        self.v = self.moving.kicked(self.v, self._slopes(self.state.time))
+        self.v = self.moving.after_impulse(self.v, self._support_velocities(self.state.time))
         self._accelerate()
         start = energies_at(self.problem, first, self.state.time)
         self.energy = start._replace(kinetic=self.moving.kinetic(self.v))
-        self.record.add(self.state, self._told(first, self.v, self.a), self.energy, self.iterations)
+        reported = self._with_reactions(first, self.v, self.a)
+        self.record.add(self.state, reported, self.energy, self.iterations)
         return True
 
-    def _told(self, trial: Trial, v: Floats, a: Floats) -> Trial:
-        """Return a trial with what supports carry, inertia and all, as its residual."""
-        resists = self.moving.resisted(self.moving.dashpots(trial), v)
-        return trial._replace(residual=trial.residual + resists + self.moving.weigh(a))
+    def _with_reactions(self, trial: Trial, v: Floats, a: Floats) -> Trial:
+        """Return a trial whose residual is M a + G: the reactions of supports."""
+        damping = self.moving.damping_force(self.moving.dashpots(trial), v)
+        return trial._replace(residual=trial.residual + damping + self.moving.mass_times(a))
 
     def _solve(
         self, problem: MovingProblem, space: Workspace, target: float
-    ) -> tuple[Outcome, Moved | None]:
-        """Solve a step of time from the last state; nothing is committed."""
+    ) -> tuple[Outcome, SolvedStep | None]:
+        """Solve a time step from the last state, without committing it.
+
+        Newton's method starts from the predictor, and if that fails from the last displacements.
+        """
         assert self.trial is not None
-        dt = target - self.state.time
-        step = Step(dt, self.state.u, self.v, self.a, self._force(), self.scheme.weights())
+        dt, force = target - self.state.time, self._resisting_force()
+        step = Step(dt, self.state.u, self.v, self.a, force, self.scheme.weights())
         guesses = (step.predicted(), None)
         for guess in guesses:
-            problem.begin(step)
-            made = None
+            problem.begin_step(step)
+            step_trial = None
             try:
                 outcome = solve_step(problem, self.state, target, guess, self.limits, space)
-                made = outcome.trial
+                step_trial = outcome.trial
             finally:
-                rest = problem.end(made)
+                static_trial = problem.end_step(step_trial)
             self.iterations += outcome.iterations
-            if made is not None and rest is not None:
-                v, a = step.rates(made.u)
-                return outcome, Moved(self.trial, rest, made.residual, v, a)
+            if step_trial is not None and static_trial is not None:
+                v, a = step.rates(step_trial.u)
+                return outcome, SolvedStep(self.trial, static_trial, step_trial.residual, v, a)
         return outcome, None
 
-    def _balance(self, moved: Moved, target: float) -> Energies:
+    def _balance(self, solved: SolvedStep, target: float) -> Energies:
         dt = target - self.state.time
         step = Step(dt, self.state.u, self.v, self.a, self.v, self.scheme.weights())
         times = (self.state.time, target)
-        return balance(self.moving, self.state, step, moved, times, self.energy)
+        return time_step_energies(self.moving, self.state, step, solved, times, self.energy)
 
     def _step(self) -> bool:
-        """Take one step of time, as short as it has to be; return whether it was found."""
-        self.enter()
+        """Take one time step, shortened until it is accepted; return whether one was."""
+        self.enter_stage()
         while True:
             t = self.state.time
-            target = self._target(t, min(self.dt, self.most))
+            target = self._target(t, min(self.dt, self.max_step))
             dt = target - t
-            outcome, moved = self._solve(self.moving, self.space, target)  # type: ignore[arg-type]
-            if moved is not None and self.ways.through(self.state.u, moved.after.u):
-                outcome, moved = Outcome(None, outcome.iterations, (), THROUGH), None
-            if moved is None:
+            outcome, solved = self._solve(self.moving, self.workspace, target)  # type: ignore[arg-type]
+            if solved is not None and self.collision.through(self.state.u, solved.after.u):
+                outcome, solved = Outcome(None, outcome.iterations, (), THROUGH), None
+            if solved is None:
                 self.cuts += 1
                 self.dt, ratio = 0.5 * dt, np.inf
             else:
-                error = self._error(dt, moved.a)
+                error = self._error(dt, solved.a)
                 ratio = 0.0 if self.scheme.tolerance is None else error / self.scheme.tolerance
                 if ratio <= 1.0:
-                    if self.meets(moved.after.u):
+                    if self.activate_pairs(solved.after.u):
                         continue
                     break
                 self.rejected += 1
-                self.dt = dt * max(_SHRINK, _SAFE * ratio ** (-1.0 / 3.0))
-            if self.dt < self.least:
+                self.dt = dt * max(_SHRINK, _SAFETY * ratio ** (-1.0 / 3.0))
+            if self.dt < self.min_step:
                 self.give_up(outcome, target)
-                if moved is not None:
+                if solved is not None:
                     self.record.reason = f"the local error stays above its tolerance at t = {t:.9g}"
                 return False
-        self.unfound += self._beside(target)
-        self.worst = max(self.worst, error)
-        self._commit(outcome, moved, target)
-        factor = min(_GROWTH, _SAFE * max(ratio, 1e-6) ** (-1.0 / 3.0))
-        longer = dt * (min(factor, 0.6) if outcome.iterations > _HARD else factor)
-        # a step cut short by a mark says nothing of the next one
-        self.dt = longer if dt > 0.999 * min(self.dt, self.most) else max(longer, self.dt)
+        self.missed_samples += self._sample_within(target)
+        self.largest_error = max(self.largest_error, error)
+        self._commit(outcome, solved, target)
+        factor = min(_GROWTH, _SAFETY * max(ratio, 1e-6) ** (-1.0 / 3.0))
+        longer = dt * (min(factor, 0.6) if outcome.iterations > _MANY_ITERATIONS else factor)
+        # a step that a breakpoint shortened does not limit the next one
+        self.dt = longer if dt > 0.999 * min(self.dt, self.max_step) else max(longer, self.dt)
         return True
 
-    def _commit(self, outcome: Outcome, moved: Moved, target: float) -> None:
-        """Take a step as done."""
-        self.energy = self._balance(moved, target)
-        self.state = self.problem.accepted(self.state, moved.after, target)
-        self.trial, self.v, self.a = moved.after, moved.v, moved.a
-        self.farthest = max(self.farthest, self._length(moved.after.u))
-        self.bent = max(self.bent, self.moving.bent(moved.after.u))
+    def _commit(self, outcome: Outcome, solved: SolvedStep, target: float) -> None:
+        """Commit a step: state, energies, record, stability."""
+        self.energy = self._balance(solved, target)
+        self.state = self.problem.accepted(self.state, solved.after, target)
+        self.trial, self.v, self.a = solved.after, solved.v, solved.a
+        self.largest_displacement = max(self.largest_displacement, self._length(solved.after.u))
+        self.largest_deformation = max(
+            self.largest_deformation, self.moving.deformation(solved.after.u)
+        )
         if target < self.request.t_end and not self._stage_ends(target):
             self._follow_supports(target)
         self.steps += 1
-        told = self._told(moved.after, self.v, self.a)
+        reported = self._with_reactions(solved.after, self.v, self.a)
         residual = outcome.residuals[-1] if outcome.residuals else 0.0
-        # what rounding leaves is no want of balance: bodies in flight have no other forces
-        noise = self.limits.tolerance * self.moving.moving_floor + self.moving.rounding
-        residual = max(0.0, residual - _ROUNDS * noise / force_scale(self.moving, told))
-        self.record.add(self.state, told, self.energy, outcome.iterations, residual)
+        # rounding is no residual: bodies in free flight have no other forces
+        noise = self.limits.tolerance * self.moving.step_force_floor + self.moving.rounding
+        residual = max(0.0, residual - _ROUNDING * noise / force_scale(self.moving, reported))
+        self.record.add(self.state, reported, self.energy, outcome.iterations, residual)
         if self.scheme.stability:
-            self._look_for_ways()
+            self._detect_instability()
 
-    def _look_for_ways(self) -> None:
-        """Tell a way that balance has lost its hold on, if the motion has not gone that way.
+    def _detect_instability(self) -> None:
+        """Record a mode that has become unstable, unless the motion follows it.
 
-        A snap goes along its unstable way, and is decided. What stays beside, as a column upright
-        by symmetry, is decided by rounding.
+        A snap-through moves along its unstable mode, and is determined. A motion without a
+        component along the mode, as of a column upright by symmetry, is determined by rounding.
         """
         problem, t = self.moving, self.state.time
         if not problem.free.size:
             return
-        if not self.watch.symmetric(problem, t):
-            self.watch.unseen = f"{_UNCOUNTED}: friction acts, or bodies touch each other"
+        if not self.monitor.symmetric(problem, t):
+            self.monitor.unseen = f"{_UNCOUNTED}: friction acts, or bodies touch each other"
             return
         assert self.trial is not None
         _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
-        told = self.watch.unseen
-        now = self.watch.ways(problem, t, matrix, None)
-        before = self.watch.change_to(now)
+        unseen = self.monitor.unseen
+        now = self.monitor.unstable_modes(problem, t, matrix, None)
+        before = self.monitor.update(now)
         if now is None or not now.counted:
-            # signs are of no use here
-            self.watch.unseen = f"{_UNCOUNTED} where the tangent is singular"
+            # the sign of the determinant does not identify the mode
+            self.monitor.unseen = f"{_UNCOUNTED} where the tangent is singular"
             return
-        self.watch.unseen = told
+        self.monitor.unseen = unseen
         if before is None or now.number <= before.number:
             return
         assert matrix is not None
         reduced = problem.reduced(matrix)
-        # what has become unstable last lies nearest to zero
-        new = unstable(self.watch.space, reduced, now.number)[: now.number - before.number]
-        rates = [rate for way in new if (rate := self._taken(way, reduced)) is not None]
+        # the modes that became unstable last have the eigenvalues nearest to zero
+        directions = unstable_directions(self.monitor.workspace, reduced, now.number)
+        new = directions[: now.number - before.number]
+        rates = [r for d in new if (r := self._growth_rate(d, reduced)) is not None]
         if not rates:
             return
-        first = self.record.path[0].time if self.record.path else t
+        start = self.record.path[0].time if self.record.path else t
         where: dict[str, object] = {
             "program_time": t,
-            "from": max(first, self.record.path[-2].time if len(self.record.path) > 1 else t),
+            "from": max(start, self.record.path[-2].time if len(self.record.path) > 1 else t),
             "to": t,
             "unstable_ways": now.number,
             "growth_rate": max(rates),
         }
-        choice = "the motion went on as it was; what leads off this way would grow"
+        choice = "the motion went on as it was; a disturbance along the unstable mode would grow"
         self.record.losses.append(Loss(t, "bifurcation", where, choice))
 
-    def _taken(self, way: Floats, matrix: csr_matrix) -> float | None:
-        """Return how fast an unstable way grows [1/s], None if the motion goes along it.
+    def _growth_rate(self, direction: Floats, matrix: csr_matrix) -> float | None:
+        """Return the growth rate of an unstable mode [1/s], None if the motion follows it.
 
         Parameters
         ----------
-        way : (free,) of length 1
+        direction : (free,) of length 1
         matrix : tangent of the free unknowns
         """
         problem = self.moving
         assert self.trial is not None
         mode = np.zeros_like(self.v)
-        mode.reshape(-1)[problem.free] = way
+        mode.reshape(-1)[problem.free] = direction
         size = self._length(mode)
         if not size > 0.0:
             return 0.0
-        weighed = problem.weigh(mode) / (size * self.total)
-        square = float(way @ (matrix @ way)) / (size**2 * self.total)
+        weighed = problem.mass_times(mode) / (size * self.total_mass)
+        square = float(direction @ (matrix @ direction)) / (size**2 * self.total_mass)
         growth = float(np.sqrt(max(-square, 0.0)))
-        # what Newton's method leaves, and rounding, is largest along what is soft
+        # displacements by the tolerance of Newton's method are largest along soft modes
         force = self.limits.tolerance * force_scale(problem, self.trial)
-        loose = force / (abs(square) * self.total)
-        u, v = (np.where(problem.fixed, 0.0, moved) for moved in (self.state.u, self.v))
-        noise = max(min(loose, _LOOSE * self._length(u)), _NOISE * problem.largest_length)
-        for moved, rate in ((v, growth), (u, 1.0)):
-            along = abs(float(np.sum(weighed * moved)))
-            if along > max(_ALONG * self._length(moved), noise * rate):
+        residual_motion = force / (abs(square) * self.total_mass)
+        u, v = (np.where(problem.fixed, 0.0, component) for component in (self.state.u, self.v))
+        threshold = min(residual_motion, _RESIDUAL_MOTION * self._length(u))
+        threshold = max(threshold, _ROUNDING_MOTION * problem.largest_length)
+        for component, rate in ((v, growth), (u, 1.0)):
+            projection = abs(float(np.sum(weighed * component)))
+            if projection > max(_NONZERO * self._length(component), threshold * rate):
                 return None
         return growth
 
     def _stage_ends(self, t: float) -> bool:
         return bool(self.stages) and t >= self.stages[self.problem.stage].until
 
-    def enter(self) -> None:
-        """Go on with the next stage: what it holds stops at once, what it lets go moves on."""
+    def enter_stage(self) -> None:
+        """Enter the next stage: newly prescribed unknowns change their velocity at once."""
         before, unknowns = self.problem.stage, self.problem.unknowns
-        super().enter()
+        super().enter_stage()
         if self.problem.stage == before:
             return
-        self.aside = None
+        self.sample_problem = None
         v = self.problem.unknowns.values(unknowns.displacements(self.v))
-        self.v = self.moving.kicked(v, self._slopes(self.state.time))
-        self.energy = kick_energies(self.moving, v, self.v, self.energy)
+        self.v = self.moving.after_impulse(v, self._support_velocities(self.state.time))
+        self.energy = impulse_energies(self.moving, v, self.v, self.energy)
         self._accelerate()
 
     def _follow_supports(self, t: float) -> None:
-        """Let supports move as their programs say, to the last digit; a new slope is a kick."""
-        slopes, fixed = self._slopes(t), self.problem.fixed
+        """Set velocities of supports to those of their programs; at a kink there is an impulse."""
+        slopes, fixed = self._support_velocities(t), self.problem.fixed
         change = np.abs(np.where(fixed, slopes - self.v, 0.0)).max(initial=0.0)
-        if t in self.corners and change > _KICK * np.abs(slopes).max(initial=np.abs(self.v).max()):
-            kicked = self.moving.kicked(self.v, slopes)
-            self.energy = kick_energies(self.moving, self.v, kicked, self.energy)
+        if t in self.kink_times and change > _VELOCITY_CHANGE * np.abs(slopes).max(
+            initial=np.abs(self.v).max()
+        ):
+            kicked = self.moving.after_impulse(self.v, slopes)
+            self.energy = impulse_energies(self.moving, self.v, kicked, self.energy)
             self.v = kicked
             self._accelerate()
             return
         self.v = np.where(fixed, slopes, self.v)
         self.a = np.where(fixed, 0.0, self.a)
 
-    def _beside(self, target: float) -> int:
-        """Keep the rows asked for within a step, each by a step of its own; count the missed."""
+    def _sample_within(self, target: float) -> int:
+        """Save the samples requested within a step, each by a shorter step; count the failures."""
         missed = 0
-        for at in self.record.asked_between(self.state.time, target):
-            if self.aside is None:
-                self.aside = MovingProblem(self.moving.moving, self.scheme.lumped)
-                self.aside.widen(self.problem.assembled)
+        for at in self.record.save_times_between(self.state.time, target):
+            if self.sample_problem is None:
+                self.sample_problem = MovingProblem(self.moving.system, self.scheme.lumped)
+                self.sample_problem.add_contacts(self.problem.assembled)
                 if self.stages:
-                    self.aside.enter(self.problem.stage, self.problem.base, self.problem.angles)
+                    self.sample_problem.enter_stage(
+                        self.problem.stage, self.problem.base, self.problem.angles
+                    )
             space = self.solver.start()
             try:
-                outcome, moved = self._solve(self.aside, space, at)
-                self.factorised += space.factorisations
+                outcome, moved = self._solve(self.sample_problem, space, at)
+                self.other_factorisations += space.factorisations
             finally:
                 space.close()
             if moved is None:
                 missed += 1
                 continue
             energy = self._balance(moved, at)
-            told = self._told(moved.after, moved.v, moved.a)
-            self.record.between(told, at, energy, outcome.iterations)
+            told = self._with_reactions(moved.after, moved.v, moved.a)
+            self.record.add_between(told, at, energy, outcome.iterations)
         return missed
 
     # ------------------------------------------------------------ checkpoints
 
-    def more(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what a checkpoint of a motion needs besides."""
+    def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays that time stepping adds to a checkpoint."""
         return {
             "motion": np.array(
-                [self.rejected, self.worst, self.farthest, self.bent, self.unbalanced]
+                [
+                    self.rejected,
+                    self.largest_error,
+                    self.largest_displacement,
+                    self.largest_deformation,
+                    self.initial_residual,
+                ]
             ),
             "motion_rates": np.stack([self.v, self.a]),
         }
 
-    def back(self, kept: dict[str, npt.NDArray[Any]]) -> None:
-        """Take back what `more` returned."""
-        self.rejected = int(kept["motion"][0])
-        self.worst, self.farthest, self.bent, self.unbalanced = map(float, kept["motion"][1:])
-        self.v, self.a = kept["motion_rates"].copy()
+    def restore_extra(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Restore the arrays of `extra_arrays`."""
+        self.rejected = int(arrays["motion"][0])
+        (
+            self.largest_error,
+            self.largest_displacement,
+            self.largest_deformation,
+            self.initial_residual,
+        ) = map(float, arrays["motion"][1:])
+        self.v, self.a = arrays["motion_rates"].copy()
 
     def close(self) -> None:
-        """Count the work and keep the last state."""
+        """Record the counts of work and the last state, and free the solvers."""
         if not self.scheme.stability:
-            self.watch.unseen = f"{_UNCOUNTED}: stability=False"
+            self.monitor.unseen = f"{_UNCOUNTED}: stability=False"
         super().close()
         self.record.stats["rejected_steps"] = self.rejected
 
     def checks(self) -> list[Check]:
-        """Return what the audit asks of a motion."""
+        """Return the audit checks of a motion."""
         path = self.record.path
-        energies = [row.energy for row in path]
-        scale, missing, taken = 1e-300, 0.0, 0.0
+        energies = [sample.energy for sample in path]
+        scale, imbalance, dissipated = 1e-300, 0.0, 0.0
         for e in energies:
             heat, first = sum(e.heat), energies[0]
             change = e.kinetic + e.stored + e.adhesive
             change -= first.kinetic + first.stored + first.adhesive
-            missing = max(missing, abs(change - e.work + heat + e.viscous + e.algorithmic))
-            parts = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
-            scale = max(scale, *(abs(part) for part in parts))
-            taken = max(taken, abs(e.algorithmic))
-        closed, ratio = float(missing / scale), float(taken / scale)
+            imbalance = max(imbalance, abs(change - e.work + heat + e.viscous + e.algorithmic))
+            terms = (e.kinetic, e.stored, e.adhesive, e.work, heat, e.viscous, e.algorithmic)
+            scale = max(scale, *(abs(part) for part in terms))
+            dissipated = max(dissipated, abs(e.algorithmic))
+        closed, ratio = float(imbalance / scale), float(dissipated / scale)
         note = "largest energy imbalance over the largest energy"
-        found = [Check("ledger_closes", bool(closed <= _CLOSES), closed, _CLOSES, None, note)]
+        checks = [Check("ledger_closes", bool(closed <= _LEDGER), closed, _LEDGER, None, note)]
         note = "energy that the time scheme took out or put in, over the largest energy"
-        found.append(
-            Check("numerical_dissipation_small", bool(ratio <= _TAKES), ratio, _TAKES, None, note)
+        checks.append(
+            Check(
+                "numerical_dissipation_small",
+                bool(ratio <= _DISSIPATED),
+                ratio,
+                _DISSIPATED,
+                None,
+                note,
+            )
         )
         note = "largest local error of a step over the range of adhesion, or over the motion"
-        ok = bool(self.worst <= _RESOLVED)
-        found.append(Check("motion_resolved", ok, self.worst, _RESOLVED, None, note))
+        ok = bool(self.largest_error <= _LOCAL_ERROR)
+        checks.append(Check("motion_resolved", ok, self.largest_error, _LOCAL_ERROR, None, note))
         note = (
             "forces out of equilibrium at the start over those in equilibrium, flight left out; "
             "beyond, no equilibrium was found near the given places: let loads grow from zero"
         )
-        limit, left = self.scheme.newton_tolerance, self.unbalanced
-        when = path[0].time if path and left > limit else None
-        found.append(Check("starts_in_equilibrium", left <= limit, left, limit, when, note))
-        return found
+        limit, residual = self.scheme.newton_tolerance, self.initial_residual
+        when = path[0].time if path and residual > limit else None
+        checks.append(
+            Check("starts_in_equilibrium", residual <= limit, residual, limit, when, note)
+        )
+        return checks

@@ -8,7 +8,7 @@ __all__ = ["Weights"]
 
 
 class Weights(NamedTuple):
-    """The numbers of the scheme: alpha_m, alpha_f, beta, gamma."""
+    """The parameters of the scheme: alpha_m, alpha_f, beta, gamma."""
 
     mass: float
     force: float

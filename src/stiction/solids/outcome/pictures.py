@@ -1,4 +1,4 @@
-"""Pictures of deformed bodies: drawn points, and Cauchy stress averaged where cells meet."""
+"""Snapshots of plane bodies: positions of drawn points, and Cauchy stress averaged over cells."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ import numpy.typing as npt
 from stiction.core.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
-from stiction.solids.outcome.pictures_in_space import in_space
+from stiction.solids.outcome.pictures_in_space import snapshot_variables_3d
 
-__all__ = ["pictures"]
+__all__ = ["snapshot_variables"]
 
 Floats = npt.NDArray[np.float64]
 
 _PLANE = 2
 
 
-def pictures(
-    problem: Problem, taken: list[tuple[float, Floats]], units: dict[str, str]
+def snapshot_variables(
+    problem: Problem, snapshots: list[tuple[float, Floats]], units: dict[str, str]
 ) -> dict[str, Variable]:
     """Return the variables of the snapshots (time, displacements)."""
-    if not taken:
+    if not snapshots:
         return {}
     if problem.dim > _PLANE:
-        return in_space(problem, taken, units)
+        return snapshot_variables_3d(problem, snapshots, units)
     parts = problem.parts
-    cells, bodies, outline, shift = [], [], [], 0
+    cells, bodies, outline, first_point = [], [], [], 0
     for number, part in enumerate(parts, 1):
         n = part.picture.matrix.shape[0]
-        cells.append(part.picture.quads + shift)
-        outline.append(part.picture.edge + shift)
+        cells.append(part.picture.quads + first_point)
+        outline.append(part.picture.edge + first_point)
         bodies.append(np.full(n, number))
-        shift += n
-    places, stresses = [], []
-    for _, u in taken:
-        places.append(_places(problem, u))
+        first_point += n
+    positions, stresses = [], []
+    for _, u in snapshots:
+        positions.append(_drawn_positions(problem, u))
         stresses.append(_stress(problem, u))
     stress = np.array(stresses)
     dims = ("snapshot", "drawn")
     s, length = units["stress"], units["length"]
-    found = {
-        "snapshot_time": Variable(np.array([t for t, _ in taken]), ("snapshot",), "1", "time"),
-        "drawn_position": Variable(np.array(places), (*dims, "axis"), length, "drawn points"),
+    variables = {
+        "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
+        "drawn_position": Variable(np.array(positions), (*dims, "axis"), length, "drawn points"),
         "stress_xx": Variable(stress[..., 0], dims, s, "Cauchy stress"),
         "stress_yy": Variable(stress[..., 1], dims, s, "Cauchy stress"),
         "stress_xy": Variable(stress[..., 2], dims, s, "Cauchy stress"),
@@ -53,60 +53,60 @@ def pictures(
         "drawn_outline": Variable(np.concatenate(outline), ("piece", "end"), "1", "drawn points"),
         "body_of_drawn": Variable(np.concatenate(bodies), ("drawn",), "1", "number of the body"),
     }
-    rigid = _rigid_outline(problem, taken)
+    rigid = _rigid_outline(problem, snapshots)
     if rigid is not None:
         meaning = "outline of the rigid partner"
         axes = ("snapshot", "outline")
-        found["rigid_x"] = Variable(rigid[..., 0], axes, length, meaning)
-        found["rigid_y"] = Variable(rigid[..., 1], axes, length, meaning)
-    return found
+        variables["rigid_x"] = Variable(rigid[..., 0], axes, length, meaning)
+        variables["rigid_y"] = Variable(rigid[..., 1], axes, length, meaning)
+    return variables
 
 
-def _places(problem: Problem, u: Floats) -> Floats:
-    made = []
+def _drawn_positions(problem: Problem, u: Floats) -> Floats:
+    positions = []
     for part, first in zip(problem.parts, problem.first, strict=False):
         n = part.points.shape[0]
-        made.append(part.picture.matrix @ (part.points + u[first : first + n]))
-    return np.concatenate(made)
+        positions.append(part.picture.matrix @ (part.points + u[first : first + n]))
+    return np.concatenate(positions)
 
 
 def _stress(problem: Problem, u: Floats) -> Floats:
-    """Return stress xx, yy, xy, zz at drawn points: means of the cells that meet there."""
+    """Return stress xx, yy, xy, zz at drawn points: means of the adjacent cells."""
     from stiction.solids.elements.assembly import mean_stresses
 
-    made = []
+    stresses = []
     for part, body, first in zip(
         problem.parts, problem.assembled.bodies, problem.first, strict=False
     ):
         assert isinstance(body, Body)
         table = body.material.table(body.plane_stress)
         n = part.points.shape[0]
-        here = np.ascontiguousarray(u[first : first + n])
+        displacements = np.ascontiguousarray(u[first : first + n])
         total = np.zeros((part.picture.matrix.shape[0], 4))
         count = np.zeros(part.picture.matrix.shape[0])
         for number, block in enumerate(part.blocks):
-            mean = mean_stresses(block, here, table)
-            mine = part.picture.owner[:, 0] == number
-            cells = part.picture.quads[mine]
-            owner = part.picture.owner[mine, 1]
+            mean = mean_stresses(block, displacements, table)
+            in_block = part.picture.owner[:, 0] == number
+            cells = part.picture.quads[in_block]
+            owner = part.picture.owner[in_block, 1]
             for corner in range(4):
                 np.add.at(total, cells[:, corner], mean[owner])
                 np.add.at(count, cells[:, corner], 1.0)
-        made.append(total / np.maximum(count, 1.0)[:, None])
-    return np.concatenate(made)
+        stresses.append(total / np.maximum(count, 1.0)[:, None])
+    return np.concatenate(stresses)
 
 
-def _rigid_outline(problem: Problem, taken: list[tuple[float, Floats]]) -> Floats | None:
+def _rigid_outline(problem: Problem, snapshots: list[tuple[float, Floats]]) -> Floats | None:
     """Return the outline of the first rigid partner at every snapshot, (s, k, 2)."""
     if not problem.rigid_node:
         return None
     number, node = next(iter(problem.rigid_node.items()))
-    reach = 0.6 * float(np.ptp(problem.points, axis=0).max())
+    half_length = 0.6 * float(np.ptp(problem.points, axis=0).max())
     shape = problem.assembled.pairs[number].partner
-    line = shape.outline(reach)  # type: ignore[attr-defined]
+    outline = shape.outline(half_length)  # type: ignore[attr-defined]
     middle = problem.points[: int(problem.first[-1])].mean(axis=0)
-    if line.shape[0] == 2:
-        # a plane is drawn where the body is
-        along = (line[1] - line[0]) / np.linalg.norm(line[1] - line[0])
-        line = line + along * float((middle - line.mean(axis=0)) @ along)
-    return np.array([line + u[node] for _, u in taken])
+    if outline.shape[0] == 2:
+        # a plane is drawn beside the body
+        tangent = (outline[1] - outline[0]) / np.linalg.norm(outline[1] - outline[0])
+        outline = outline + tangent * float((middle - outline.mean(axis=0)) @ tangent)
+    return np.array([outline + u[node] for _, u in snapshots])

@@ -1,4 +1,4 @@
-"""Pictures in space: drawn points, with tensions of membranes and stresses of bodies."""
+"""Snapshots in space: positions of drawn points, tensions of membranes and stresses of bodies."""
 
 from __future__ import annotations
 
@@ -12,103 +12,109 @@ from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.kinematics import metric, principal, stretched
 from stiction.solids.space.model import SweptBody
 
-__all__ = ["in_space"]
+__all__ = ["snapshot_variables_3d"]
 
 Floats = npt.NDArray[np.float64]
 
-# what is told of drawn points, and in which unit
-_OF_MEMBRANES = (
+# fields at drawn points: name, kind of unit, meaning
+_MEMBRANE_FIELDS = (
     ("area_stretch", "1", "area over that of the unstretched sheet"),
     ("tension_least", "tension", "smaller principal tension"),
     ("tension_most", "tension", "larger principal tension"),
 )
 _AXES = ("xx", "yy", "xy", "zz", "yz", "zx")
-_OF_BODIES = (
+_BODY_FIELDS = (
     *((f"stress_{axes}", "stress", "Cauchy stress") for axes in _AXES),
     ("stress_trace", "stress", "first invariant of the Cauchy stress"),
 )
 
 
-def in_space(
-    problem: Problem, taken: list[tuple[float, Floats]], units: dict[str, str]
+def snapshot_variables_3d(
+    problem: Problem, snapshots: list[tuple[float, Floats]], units: dict[str, str]
 ) -> dict[str, Variable]:
     """Return the variables of the snapshots (time, displacements) of bodies and membranes.
 
-    What only bodies have is no number at points of membranes, and the other way round.
+    Fields of bodies are NaN at points of membranes, and the other way round.
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_pictures_of_a_tape
     """
-    cells, bodies, outline, shift = [], [], [], 0
+    cells, bodies, outline, first_point = [], [], [], 0
     for number, part in enumerate(problem.parts, 1):
         n = part.picture.matrix.shape[0]
-        cells.append(part.picture.quads + shift)
-        outline.append(part.picture.edge + shift)
+        cells.append(part.picture.quads + first_point)
+        outline.append(part.picture.edge + first_point)
         bodies.append(np.full(n, number))
-        shift += n
-    places = np.array([_places(problem, u) for _, u in taken])
+        first_point += n
+    positions = np.array([_drawn_positions(problem, u) for _, u in snapshots])
     dims, length = ("snapshot", "drawn"), units["length"]
-    found = {
-        "snapshot_time": Variable(np.array([t for t, _ in taken]), ("snapshot",), "1", "time"),
-        "drawn_position": Variable(places, (*dims, "axis"), length, "drawn points"),
+    variables = {
+        "snapshot_time": Variable(np.array([t for t, _ in snapshots]), ("snapshot",), "1", "time"),
+        "drawn_position": Variable(positions, (*dims, "axis"), length, "drawn points"),
         "drawn_cell": Variable(np.concatenate(cells), ("cell", "corner"), "1", "drawn points"),
         "drawn_outline": Variable(np.concatenate(outline), ("piece", "end"), "1", "drawn points"),
         "body_of_drawn": Variable(np.concatenate(bodies), ("drawn",), "1", "number of the body"),
     }
     solid = [isinstance(body, SweptBody) for body in problem.assembled.bodies]
-    for kind, told in ((True, _OF_BODIES), (False, _OF_MEMBRANES)):
-        if kind in solid:
-            values = np.array([_told(problem, u, kind, len(told)) for _, u in taken])
-            for k, (name, unit, meaning) in enumerate(told):
-                found[name] = Variable(values[..., k], dims, units[unit], meaning)
-    return found
+    for is_body, fields in ((True, _BODY_FIELDS), (False, _MEMBRANE_FIELDS)):
+        if is_body in solid:
+            values = np.array(
+                [_point_fields(problem, u, is_body, len(fields)) for _, u in snapshots]
+            )
+            for k, (name, unit, meaning) in enumerate(fields):
+                variables[name] = Variable(values[..., k], dims, units[unit], meaning)
+    return variables
 
 
-def _places(problem: Problem, u: Floats) -> Floats:
-    made = []
+def _drawn_positions(problem: Problem, u: Floats) -> Floats:
+    positions = []
     for part, first in zip(problem.parts, problem.first, strict=False):
         n = part.points.shape[0]
-        made.append(part.picture.matrix @ (part.points + u[first : first + n]))
-    return np.concatenate(made)
+        positions.append(part.picture.matrix @ (part.points + u[first : first + n]))
+    return np.concatenate(positions)
 
 
-def _told(problem: Problem, u: Floats, kind: bool, size: int) -> Floats:
-    """Return what is told of bodies, or of membranes, at drawn points, (drawn, size)."""
-    made = []
+def _point_fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
+    """Return the fields of bodies, or of membranes, at drawn points, (drawn, size)."""
+    fields = []
     for k, part in enumerate(problem.parts):
         body, first = problem.assembled.bodies[k], int(problem.first[k])
         total = np.zeros((part.picture.matrix.shape[0], size))
-        if isinstance(body, SweptBody) is not kind:
-            made.append(np.full_like(total, np.nan))
+        if isinstance(body, SweptBody) is not bodies:
+            fields.append(np.full_like(total, np.nan))
             continue
-        here = np.ascontiguousarray(u[first : first + part.points.shape[0]])
+        displacements = np.ascontiguousarray(u[first : first + part.points.shape[0]])
         count = np.zeros(total.shape[0])
-        found = _of_body(body, part, here) if isinstance(body, SweptBody) else _of(part, here)
-        for number, means in enumerate(found):
-            mine = part.picture.owner[:, 0] == number
-            cells, owner = part.picture.quads[mine], part.picture.owner[mine, 1]
+        blocks = (
+            _body_fields(body, part, displacements)
+            if isinstance(body, SweptBody)
+            else _membrane_fields(part, displacements)
+        )
+        for number, means in enumerate(blocks):
+            in_block = part.picture.owner[:, 0] == number
+            cells, owner = part.picture.quads[in_block], part.picture.owner[in_block, 1]
             for corner in range(cells.shape[1]):
                 np.add.at(total, cells[:, corner], means[owner])
                 np.add.at(count, cells[:, corner], 1.0)
-        made.append(total / np.maximum(count, 1.0)[:, None])
-    return np.concatenate(made)
+        fields.append(total / np.maximum(count, 1.0)[:, None])
+    return np.concatenate(fields)
 
 
-def _of_body(body: SweptBody, part: Discretisation, here: Floats) -> list[Floats]:
+def _body_fields(body: SweptBody, part: Discretisation, displacements: Floats) -> list[Floats]:
     """Return stresses and their trace of the elements of every block, (e, 7)."""
-    table, made = body.material.table(), []
+    table, fields = body.material.table(), []
     for block in part.blocks:
-        stress = mean_stresses(block, here, table)
+        stress = mean_stresses(block, displacements, table)
         trace = stress[:, [0, 1, 3]].sum(axis=1, keepdims=True)
-        made.append(np.concatenate([stress, trace], axis=1))
-    return made
+        fields.append(np.concatenate([stress, trace], axis=1))
+    return fields
 
 
-def _of(part: Discretisation, here: Floats) -> list[Floats]:
+def _membrane_fields(part: Discretisation, displacements: Floats) -> list[Floats]:
     """Return stretch of area and principal tensions of the elements of every sheet, (e, 3)."""
-    made = []
+    fields = []
     for sheet in part.sheets:
-        square = metric(stretched(sheet, here))[-1]
-        three = np.stack([np.sqrt(square), *principal(sheet, here)])
-        share = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
-        made.append(np.einsum("keq,eq->ek", three, share))
-    return made
+        square = metric(stretched(sheet, displacements))[-1]
+        values = np.stack([np.sqrt(square), *principal(sheet, displacements)])
+        weights = sheet.weights / sheet.weights.sum(axis=1, keepdims=True)
+        fields.append(np.einsum("keq,eq->ek", values, weights))
+    return fields

@@ -1,4 +1,4 @@
-"""From the history of a solid to a Run: the one place that names results."""
+"""The Run of a solid from its record: variables, events, ledger, quantities and audit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.shown import counted
 from stiction.solids.conditions import Loaded
 from stiction.solids.contact.partners import RigidShape
-from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
+from stiction.solids.equilibria.history import Recorder, Sample, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.loads import Pressure, Traction
@@ -30,7 +30,7 @@ from stiction.solids.membranes.quantities import quantities as quantities_in_spa
 from stiction.solids.membranes.quantities import resolution as of_membranes
 from stiction.solids.model import Body
 from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
-from stiction.solids.outcome.pictures import pictures
+from stiction.solids.outcome.pictures import snapshot_variables
 from stiction.solids.space.model import SweptBody
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ __all__ = ["build_run"]
 
 Floats = npt.NDArray[np.float64]
 
-# part of the largest force of a run that may be left out of balance
-_BALANCED = 1e-6
-# part of the force below which balance is not measured that may be left where there is none: ten
-# times the default tolerance, since forces of contact amplify what is out of balance
-_REST = 1e-8
-_GIVEN = (Loaded, Pressure, Traction)
-# error of a linear solve, as a part of its numbers, that Newton's method does not feel
+# largest residual over the largest force of a run
+_LARGEST_UNBALANCED = 1e-6
+# largest force over the least scale of residuals in a run without forces: ten times the default
+# tolerance, since contact forces amplify residuals
+_NO_FORCES = 1e-8
+_LOADS = (Loaded, Pressure, Traction)
+# backward error of a linear solve that does not affect Newton's method
 _ACCURATE = 1e-10
 _PLANE = 2
 
-# how a contact is as a whole
+# modes of a contact as a whole
 _OPEN, _CLOSED = "open", "closed"
-_STICKS, _SLIDES = "sticks somewhere", "slides everywhere"
+_PARTLY_STUCK, _FULLY_SLIDING = "sticks somewhere", "slides everywhere"
 
 _CURVES = {
     "displacement": ("drive", "what drives the body"),
@@ -68,21 +68,21 @@ _CURVES = {
     "peeling_length": ("length", "contact lost since the start, on the reference boundary"),
     "sliding_length": ("length", "contact at the start that no longer sticks"),
     "program_time": ("1", "time of the program, which may go back along a path"),
-    "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable ways"),
+    "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable modes"),
     "unstable_ways": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
     "non_reciprocity": ("work", "work of contact that no energy accounts for"),
     "unbalanced_work": ("work", "released by what is out of balance between load steps"),
 }
-# curves of which there may be several, by how their names begin and what they hold
-_NUMBERED = {
+# numbered curves, by the start of their names and a part of them
+_NUMBERED_CURVES = {
     ("reaction_", "_moment"): ("moment", "moment of supports at a place about its point"),
     ("reaction_", "_x"): ("force", "horizontal force of supports at a place"),
     ("reaction_", "_y"): ("force", "vertical force of supports at a place"),
     ("reaction_", "_z"): ("force", "force of supports at a place along z"),
     ("torque_", ""): ("moment", "torque that turns a rigid partner"),
 }
-_POINTS = {
+_POINT_FIELDS = {
     "gap": ("length", "normal gap"),
     "normal_traction": ("stress", "pressure per reference area, negative in tension"),
     "tangential_traction": ("stress", "shear on the body per reference area"),
@@ -98,29 +98,29 @@ def build_run(
     method: object,
     problem: Problem,
     record: Recorder,
-    more: Sequence[Check] = (),
+    extra_checks: Sequence[Check] = (),
     unit: str = "1",
 ) -> Run:
-    """Return the Run of what was recorded.
+    """Return the Run of a record.
 
     Parameters
     ----------
-    more : checks of the method's own; one of the same name stands for that of all methods
+    extra_checks : checks of the method; one of the same name replaces that of all methods
     unit : of time
     """
-    plain = problem.assembled.dimensionless
-    units = units_of(problem.dim, plain)
-    time = np.array([row.time for row in record.rows])
-    if not record.rows:
-        time = record.wanted[:1].copy()
-    # of every accepted step: what is told of the run does not depend on the rows that are kept
+    dimensionless = problem.assembled.dimensionless
+    units = units_of(problem.dim, dimensionless)
+    time = np.array([sample.time for sample in record.samples])
+    if not record.samples:
+        time = record.save_times[:1].copy()
+    # results use every accepted step: they do not depend on the times of the samples
     path = _curves(problem, record, record.path)
-    steps = np.array([row.time for row in record.path])
-    curves = path if len(record.rows) == steps.size else _curves(problem, record, record.rows)
-    whole = _ledger(steps if steps.size else time, record, record.path)
-    ledger = _ledger(time, record, record.rows)
+    steps = np.array([sample.time for sample in record.path])
+    curves = path if len(record.samples) == steps.size else _curves(problem, record, record.samples)
+    path_ledger = _ledger(steps if steps.size else time, record, record.path)
+    ledger = _ledger(time, record, record.samples)
     variables = _variables(problem, record, curves, units)
-    checks = _checks(problem, method, record, whole)
+    checks = _checks(problem, method, record, path_ledger)
     final = {name: values[-1:].copy() for name, values in curves.items()}
     return Run.of(
         system,
@@ -134,8 +134,11 @@ def build_run(
         energy=ledger,
         losses=record.losses,
         unseen=record.unseen,
-        loss_units={name: units[kind] for name, kind in _LOSSES.items()},
-        checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
+        loss_units={name: units[kind] for name, kind in _LOSS_COLUMNS.items()},
+        checks=[
+            *(c for c in checks if c.check not in {m.check for m in extra_checks}),
+            *extra_checks,
+        ],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
@@ -146,77 +149,83 @@ def build_run(
 
 
 def _begin(problem: Problem, record: Recorder) -> int:
-    """Return the first step that counts."""
+    """Return the first step of the results."""
     start = problem.assembled.readings.start
-    times = np.array([row.time for row in record.path])
-    return min(int(np.searchsorted(times, start - record.same(start))), times.size - 1)
+    times = np.array([sample.time for sample in record.path])
+    return min(int(np.searchsorted(times, start - record.time_tolerance(start))), times.size - 1)
 
 
-def _curves(problem: Problem, record: Recorder, rows: list[Row]) -> dict[str, Floats]:
-    """Return the curves over rows, those that need the whole path included."""
-    if not rows or not record.path:
+def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[str, Floats]:
+    """Return the curves over samples, those that depend on the whole path included."""
+    if not samples or not record.path:
         return {}
-    names = dict.fromkeys(name for row in rows for name in row.curves)
-    curves = {name: np.array([row.curves.get(name, np.nan) for row in rows]) for name in names}
+    names = dict.fromkeys(name for sample in samples for name in sample.curves)
+    curves = {
+        name: np.array([sample.curves.get(name, np.nan) for sample in samples]) for name in names
+    }
     if "program_time" in curves:
-        # before the path began, load steps followed the program itself
-        led = np.isnan(curves["program_time"])
-        curves["program_time"][led] = np.array([row.time for row in rows])[led]
+        # in load steps the time is that of the program
+        in_load_steps = np.isnan(curves["program_time"])
+        curves["program_time"][in_load_steps] = np.array([sample.time for sample in samples])[
+            in_load_steps
+        ]
     names_of = extents(problem.dim)
     if names_of.nominal in curves:
-        first = record.path[_begin(problem, record)].curves[names_of.nominal]
-        curves[names_of.peeled] = first - curves[names_of.nominal]
-        curves[names_of.slid] = first - curves[names_of.sticking]
+        initial = record.path[_begin(problem, record)].curves[names_of.nominal]
+        curves[names_of.peeled] = initial - curves[names_of.nominal]
+        curves[names_of.slid] = initial - curves[names_of.sticking]
         path = record.path
-        curves["fracture_energy"] = fracture_energy(path, first, rows, names_of.nominal)
-    shared = np.array([row.energy.reciprocity for row in rows])
-    if problem.joined:
-        curves["unbalanced_work"] = shared
+        curves["fracture_energy"] = fracture_energy(path, initial, samples, names_of.nominal)
+    reciprocity = np.array([sample.energy.reciprocity for sample in samples])
+    if problem.mortar_only:
+        curves["unbalanced_work"] = reciprocity
     else:
-        curves["non_reciprocity"] = shared
+        curves["non_reciprocity"] = reciprocity
     return curves
 
 
-def _ledger(time: Floats, record: Recorder, rows: list[Row]) -> Ledger:
+def _ledger(time: Floats, record: Recorder, samples: list[Sample]) -> Ledger:
     zero = np.zeros(time.size)
-    if not rows:
+    if not samples:
         return Ledger(time, zero, zero, zero, np.zeros((time.size, 1)))
-    heat = np.array([row.energy.heat for row in rows]).reshape(time.size, -1)
+    heat = np.array([sample.energy.heat for sample in samples]).reshape(time.size, -1)
     return Ledger(
         time=time,
-        kinetic=np.array([row.energy.kinetic for row in rows]),
-        stored=np.array([row.energy.stored for row in rows]),
-        adhesive=np.array([row.energy.adhesive for row in rows]),
-        external_work=np.array([row.energy.work for row in rows]),
+        kinetic=np.array([sample.energy.kinetic for sample in samples]),
+        stored=np.array([sample.energy.stored for sample in samples]),
+        adhesive=np.array([sample.energy.adhesive for sample in samples]),
+        external_work=np.array([sample.energy.work for sample in samples]),
         friction_heat=heat if heat.shape[1] else np.zeros((time.size, 1)),
-        viscous_heat=np.array([row.energy.viscous for row in rows]),
-        algorithmic=np.array([row.energy.algorithmic for row in rows]),
+        viscous_heat=np.array([sample.energy.viscous for sample in samples]),
+        algorithmic=np.array([sample.energy.algorithmic for sample in samples]),
     )
 
 
 def _variables(
     problem: Problem, record: Recorder, curves: dict[str, Floats], units: dict[str, str]
 ) -> dict[str, Variable]:
-    found = {}
+    variables = {}
     if problem.assembled.readings.displacement is None:
         units = {**units, "drive": "1"}
     for name, values in curves.items():
         kind, meaning = _CURVES[name] if name in _CURVES else _numbered(name)
-        found[name] = Variable(values, ("time",), units[kind], meaning)
-    rows = record.rows
-    if rows and rows[0].energy.works:
-        works = np.array([row.energy.works for row in rows])
+        variables[name] = Variable(values, ("time",), units[kind], meaning)
+    samples = record.samples
+    if samples and samples[0].energy.condition_work:
+        condition_work = np.array([sample.energy.condition_work for sample in samples])
         note = "work of each condition since the start"
-        found["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
-    # a run that found no balance at its start has no rows, and yet a time
-    iterations = np.array([row.iterations for row in rows] or [0])
-    found["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
-    if rows and rows[0].points:
-        for name, (kind, meaning) in _POINTS.items():
-            if name not in rows[0].points:
+        variables["condition_work"] = Variable(
+            condition_work, ("time", "condition"), units["work"], note
+        )
+    # a run without an equilibrium at the start has no samples, but one time
+    iterations = np.array([sample.iterations for sample in samples] or [0])
+    variables["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
+    if samples and samples[0].points:
+        for name, (kind, meaning) in _POINT_FIELDS.items():
+            if name not in samples[0].points:
                 continue
-            values = np.array([row.points[name] for row in rows])
-            found[name] = Variable(values, ("time", "point"), units[kind], meaning)
+            values = np.array([sample.points[name] for sample in samples])
+            variables[name] = Variable(values, ("time", "point"), units[kind], meaning)
         bodies = [
             np.full(p.count, b + 1)
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
@@ -224,16 +233,18 @@ def _variables(
         if problem.dim == _PLANE:
             coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
             note = "reference length along the boundary"
-            found["surface_coordinate"] = Variable(coordinate, ("point",), units["length"], note)
-        found["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
+            variables["surface_coordinate"] = Variable(
+                coordinate, ("point",), units["length"], note
+            )
+        variables["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
         if len(problem.assembled.pairs) > 1:
-            found.update(_contacts(problem))
-    found.update(pictures(problem, record.pictures, units))
-    return found
+            variables.update(_contacts(problem))
+    variables.update(snapshot_variables(problem, record.pictures, units))
+    return variables
 
 
 def _contacts(problem: Problem) -> dict[str, Variable]:
-    """Return which contact each point is of, and which bodies each contact joins."""
+    """Return the contact of each point, and the bodies of each contact."""
     which = zip(problem.passes, problem.contact_of_pass, strict=True)
     points = np.concatenate([np.full(p.count, i + 1) for p, i in which])
     sides = [
@@ -247,66 +258,72 @@ def _contacts(problem: Problem) -> dict[str, Variable]:
 
 
 def _numbered(name: str) -> tuple[str, str]:
-    """Return kind and meaning of a curve of which there may be several."""
+    """Return kind and meaning of a numbered curve."""
     return next(
-        told for (begin, end), told in _NUMBERED.items() if name.startswith(begin) and end in name
+        meaning
+        for (begin, end), meaning in _NUMBERED_CURVES.items()
+        if name.startswith(begin) and end in name
     )
 
 
-# kinds of events by the mode that they lead to, where surfaces touched before and after
-_BECOMES = {_STICKS: "stick", _SLIDES: "full_sliding"}
-# curves that stand beside an event; what drives the body also at the step before: it lies between
-_LOSSES = {
+# kinds of events by the mode after them, in contact before and after
+_EVENT_OF_MODE = {_PARTLY_STUCK: "stick", _FULLY_SLIDING: "full_sliding"}
+# kinds of units of the columns of losses; curves in the table of events, which also holds the
+# displacement of the step before: the event lies between both
+_LOSS_COLUMNS = {
     "energy_missing": "work",
     "displacement": "length",
     "force_x": "force",
     "force_y": "force",
 }
-_BESIDE = ("displacement", "force_x", "force_y")
+_EVENT_COLUMNS = ("displacement", "force_x", "force_y")
 
 
 def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
-    """Return how the first contact is at every step."""
+    """Return the mode of the reported contact at every step."""
     names = extents(problem.dim)
-    touching, stuck = curves[names.nominal] > 0.0, curves[names.sticking] > 0.0
+    in_contact, sticking = curves[names.nominal] > 0.0, curves[names.sticking] > 0.0
     contact = problem.assembled.pairs[problem.assembled.readings.contact]
     if isinstance(contact.friction, Frictionless):
-        return [_CLOSED if touches else _OPEN for touches in touching]
-    rubs = zip(touching, stuck, strict=True)
-    return [(_STICKS if holds else _SLIDES) if touches else _OPEN for touches, holds in rubs]
+        return [_CLOSED if closed else _OPEN for closed in in_contact]
+    states = zip(in_contact, sticking, strict=True)
+    return [
+        (_PARTLY_STUCK if sticks else _FULLY_SLIDING) if closed else _OPEN
+        for closed, sticks in states
+    ]
 
 
 def _events(
     problem: Problem, time: Floats, curves: dict[str, Floats], units: dict[str, str]
 ) -> EventLog:
-    """Return when contact was lost or won as a whole, and when all of it slides or some sticks."""
+    """Return the events: opening, closing, full sliding, and stick of a part of the contact."""
     names = extents(problem.dim)
     if names.nominal not in curves:
         return EventLog()
     modes = _modes(problem, curves)
-    rows = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
+    changes = [i for i in range(1, time.size) if modes[i] != modes[i - 1]]
     kinds = []
-    for i in rows:
+    for i in changes:
         if _OPEN in (modes[i - 1], modes[i]):
             kinds.append("open" if modes[i] == _OPEN else "close")
         else:
-            kinds.append(_BECOMES[modes[i]])
-    at = np.array(rows, dtype=np.int64)
+            kinds.append(_EVENT_OF_MODE[modes[i]])
+    at = np.array(changes, dtype=np.int64)
     drive = "1" if problem.assembled.readings.displacement is None else units["drive"]
-    beside = (*_BESIDE, names.current)
-    columns = {name: curves[name][at] for name in beside}
+    columns_beside = (*_EVENT_COLUMNS, names.current)
+    columns = {name: curves[name][at] for name in columns_beside}
     columns["displacement_before"] = curves["displacement"][at - 1]
-    kept = {name: units[_CURVES[name][0]] for name in beside}
-    kept["displacement"] = kept["displacement_before"] = drive
+    units_of_columns = {name: units[_CURVES[name][0]] for name in columns_beside}
+    units_of_columns["displacement"] = units_of_columns["displacement_before"] = drive
     number = problem.assembled.readings.contact + 1
     return EventLog(
         time[at],
         np.full(at.size, number, dtype=np.int64),
-        [modes[i - 1] for i in rows],
-        [modes[i] for i in rows],
+        [modes[i - 1] for i in changes],
+        [modes[i] for i in changes],
         kinds,
         columns,
-        kept,
+        units_of_columns,
     )
 
 
@@ -317,177 +334,200 @@ def _quantities(
         return {}
     begin = _begin(problem, record)
     force, u = curves["force_y"], curves["displacement"]
-    top = begin + int(np.argmax(np.abs(force[begin:])))
-    length, made = units["length"], {}
+    at_peak = begin + int(np.argmax(np.abs(force[begin:])))
+    length, quantities = units["length"], {}
     if problem.assembled.readings.displacement is None:
-        length = "1"  # what drives the body is the program itself
-    # a force that is given has no peak: where rounding puts it says nothing
-    given = any(c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded))
-    free = not given or problem.assembled.readings.support
-    peak, at = (float(force[top]), float(u[top])) if free else (None, None)
-    made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
-    made["peak_force_y_at"] = Quantity(at, length, "where it was met")
+        length = "1"  # the displacement is the program's time
+    # the peak of a prescribed force is no result: its place depends on rounding
+    force_is_given = any(
+        c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded)
+    )
+    peak_is_result = not force_is_given or problem.assembled.readings.support
+    peak, at = (float(force[at_peak]), float(u[at_peak])) if peak_is_result else (None, None)
+    quantities["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
+    quantities["peak_force_y_at"] = Quantity(at, length, "where it was met")
     if extents(problem.dim).nominal in curves and problem.dim > _PLANE:
-        return {**made, **quantities_in_space(problem, record, curves, units)}
+        return {**quantities, **quantities_in_space(problem, record, curves, units)}
     unit = "1" if units["length"] == "1" else "m^3/N^2"
-    made["xi"] = Quantity(None, unit, "contact length lost per force squared")
-    made["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
+    quantities["xi"] = Quantity(None, unit, "contact length lost per force squared")
+    quantities["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
     if "nominal_contact" in curves:
-        contact, stuck = curves["nominal_contact"], curves["sticking_length"]
-        slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
-        at = float(u[slid[0] + 1]) if slid.size else None
-        made["full_sliding_at"] = Quantity(at, length, "displacement from which all of it slides")
+        contact, sticking = curves["nominal_contact"], curves["sticking_length"]
+        full_sliding = np.flatnonzero(
+            (sticking[1:] <= 0.0) & (sticking[:-1] > 0.0) & (contact[1:] > 0.0)
+        )
+        at = float(u[full_sliding[0] + 1]) if full_sliding.size else None
+        quantities["full_sliding_at"] = Quantity(
+            at, length, "displacement from which all of it slides"
+        )
         limit = [loss for loss in record.losses if loss.kind == "limit_point"]
         where = float(str(limit[0].where["displacement"])) if limit else None
-        made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
-        made["contact_length_initial"] = Quantity(
+        quantities["limit_point_at"] = Quantity(
+            where, length, "displacement of the first limit point"
+        )
+        quantities["contact_length_initial"] = Quantity(
             float(curves["contact_length"][begin]), length, "contact at the start"
         )
-        made["contact_length_final"] = Quantity(
+        quantities["contact_length_final"] = Quantity(
             float(curves["contact_length"][-1]), length, "contact at the end"
         )
         energy = curves["fracture_energy"]
-        peeled = curves["peeling_length"] / max(contact[0], 1e-300)
-        plateau = np.isfinite(energy) & (peeled > 0.3) & (peeled < 0.7)
-        told = plateau.sum() > 2 and not given
-        value = float(np.median(energy[plateau])) if told else None
-        made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
+        peeled_fraction = curves["peeling_length"] / max(contact[0], 1e-300)
+        plateau = np.isfinite(energy) & (peeled_fraction > 0.3) & (peeled_fraction < 0.7)
+        has_plateau = plateau.sum() > 2 and not force_is_given
+        value = float(np.median(energy[plateau])) if has_plateau else None
+        quantities["fracture_energy_plateau"] = Quantity(
+            value, units["energy"], "between 30 and 70 %"
+        )
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
-        if not free:
-            made.update(shrinkage(curves, begin, units))
-        made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
-    return made
+        if not peak_is_result:
+            quantities.update(shrinkage(curves, begin, units))
+        quantities["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
+    return quantities
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
     units = units_of(problem.dim, problem.assembled.dimensionless)
     limit = 1e-2
-    # what leaves all forces leaves all energies
+    # a run without forces has no energies to compare
     closed = 0.0 if _without_forces(record) else ledger.imbalance_rel
     note = "largest energy imbalance over the largest energy; falls as the load step squared"
-    found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
+    checks = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
-    worst = max(record.extremes.residual, record.unmet)
+    largest = max(record.extremes.residual, record.failed_residual)
     ok = record.status.ok or record.status in (Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of a load step over the forces in balance, of one given up too"
-    found.append(
+    checks.append(
         Check(
             "steps_converged",
-            ok and worst <= tolerance,
-            worst,
+            ok and largest <= tolerance,
+            largest,
             tolerance,
             None,
             note,
             kind=Kind.CONVERGENCE,
         )
     )
-    found.append(_above_floor(record))
-    worst = record.extremes.backward
+    checks.append(_residual_above_roundoff(record))
+    largest = record.extremes.backward
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
-    found.append(
+    checks.append(
         Check(
             "linear_solves_accurate",
-            worst <= _ACCURATE,
-            worst,
+            largest <= _ACCURATE,
+            largest,
             _ACCURATE,
             None,
             note,
             kind=Kind.CONVERGENCE,
         )
     )
-    found.extend(locking(problem))
-    found.extend(shear_locking(record, ledger.scale))
-    found.extend(unfolded(problem, record))
-    found.extend(tension_check(record))
-    found.append(_partners(record))
+    checks.extend(locking(problem))
+    checks.extend(shear_locking(record, ledger.scale))
+    checks.extend(unfolded(problem, record))
+    checks.extend(tension_check(record))
+    checks.append(_partners(record))
     if record.path and any(not p.partner.rigid for p in problem.passes):
-        shared = max(abs(float(row.energy.reciprocity)) for row in record.path)
-        ratio = shared / max(ledger.scale, 1e-300)
-        if problem.joined:
-            note = "energy that load steps pass over, out of balance; falls with them, but at jumps"
-            found.append(Check("balanced_between_steps", ratio <= 0.05, ratio, 0.05, None, note))
+        reciprocity = max(abs(float(sample.energy.reciprocity)) for sample in record.path)
+        ratio = reciprocity / max(ledger.scale, 1e-300)
+        if problem.mortar_only:
+            note = "work of unbalanced forces between load steps; falls with them except at jumps"
+            checks.append(Check("balanced_between_steps", ratio <= 0.05, ratio, 0.05, None, note))
         else:
             note = "work that the two half passes do not share, over the largest energy"
-            found.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
+            checks.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
-    gained = float(np.max(-np.diff(heat), initial=0.0))
+    heat_returned = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
     note = f"largest heat that friction gave back between states [{units['work']}]"
-    found.append(Check("friction_dissipates", gained <= small, gained, small, None, note))
-    found.extend(_within_law(problem, record))
-    found.extend(_strays(problem, record, units["length"]))
+    checks.append(
+        Check("friction_dissipates", heat_returned <= small, heat_returned, small, None, note)
+    )
+    checks.extend(_within_law(problem, record))
+    checks.extend(_unpaired(problem, record, units["length"]))
     pairs = problem.assembled.pairs
     for i, contact in enumerate(pairs):
-        told = _resolution(problem, record, i)
+        contact_checks = _resolution(problem, record, i)
         if not isinstance(contact.partner, RigidShape):
-            told.append(_balance(problem, record, i))
-        # where there are several, each says which it is
-        named = f"{told_apart(contact, i + 1)}: " if len(pairs) > 1 else ""
-        found.extend(dataclasses.replace(c, note=named + c.note) for c in told)
-    return found
+            contact_checks.append(_half_pass_balance(problem, record, i))
+        # with several contacts, each check names its own
+        prefix = f"{told_apart(contact, i + 1)}: " if len(pairs) > 1 else ""
+        checks.extend(dataclasses.replace(c, note=prefix + c.note) for c in contact_checks)
+    return checks
 
 
-def _strays(problem: Problem, record: Recorder, unit: str) -> list[Check]:
-    """Tell whether bodies that are no pair of a contact among many came near each other."""
-    found = []
-    for i, strays in enumerate(problem.strays):
-        at = record.strays.get(i)
-        near, value = strays.near, 0.0 if at is None else max(0.0, -at.beyond)
+def _unpaired(problem: Problem, record: Recorder, unit: str) -> list[Check]:
+    """Check that no bodies came within reach of each other without an active pair."""
+    checks = []
+    for i, boundaries in enumerate(problem.unpaired):
+        approach = record.unpaired.get(i)
+        contact = boundaries.near
+        depth = 0.0 if approach is None else max(0.0, -approach.excess_gap)
         note = f"how far bodies that are no pair came within reach of each other [{unit}]"
-        if at is not None and value > 0.0:
-            one, other = (near.boundaries[n].body for n in (at.first, at.second))
-            note += f"; bodies {one} and {other} felt nothing: give a reach beyond {near.reach:.3g}"
-        when = at.time if at is not None and value > 0.0 else None
-        found.append(
-            Check("every_pair_found", value == 0.0, value, 0.0, when, note, kind=Kind.CONDITION)
+        if approach is not None and depth > 0.0:
+            first, second = (contact.boundaries[n].body for n in (approach.first, approach.second))
+            note += f"; bodies {first} and {second} had no contact forces: "
+            note += f"give a reach beyond {contact.reach:.3g}"
+        when = approach.time if approach is not None and depth > 0.0 else None
+        checks.append(
+            Check("every_pair_found", depth == 0.0, depth, 0.0, when, note, kind=Kind.CONDITION)
         )
-    return found
+    return checks
 
 
 def _without_forces(record: Recorder) -> bool:
-    """Return whether all forces of a run are as small as what is left of none.
+    """Return whether all forces of a run are residuals of zero.
 
-    Forces that are given are exact: however small, they are no such rest.
+    Prescribed forces are exact: however small, they are no residuals.
 
     Verified by: tests/unit/solids/equilibria/test_floor.py::test_bodies_without_forces_are_solved
     """
     problem = record.problem
-    forces = [c for c in problem.assembled.all_conditions if isinstance(c, _GIVEN)]
+    forces = [c for c in problem.assembled.all_conditions if isinstance(c, _LOADS)]
     if any(np.any(c.program.values) for c in forces):
         return False
-    return record.extremes.force <= _REST * problem.still_force
+    return record.extremes.largest_force <= _NO_FORCES * problem.static_force_floor
 
 
-def _above_floor(record: Recorder) -> Check:
-    """Compare what was left out of balance with the forces of the run.
+def _residual_above_roundoff(record: Recorder) -> Check:
+    """Compare the largest residual with the forces of the run.
 
-    Where forces are smaller than the floor below which balance is not measured, a step counts
-    as converged before it balances.
+    If forces are smaller than the least scale of residuals, a step counts as converged before it
+    is in equilibrium.
     """
-    seen = record.extremes
+    extremes = record.extremes
     if _without_forces(record):
         note = "no force was given, and none of the run is above what rounding and a step leave"
-        return Check("residual_above_roundoff", None, None, _BALANCED, None, note)
-    rest = seen.unbalanced / seen.force if seen.force > 0.0 else 0.0
+        return Check("residual_above_roundoff", None, None, _LARGEST_UNBALANCED, None, note)
+    ratio = (
+        extremes.unbalanced_force / extremes.largest_force if extremes.largest_force > 0.0 else 0.0
+    )
     note = (
         "largest residual of an accepted load step, as a force, over the largest force of the run"
     )
-    return Check("residual_above_roundoff", rest <= _BALANCED, rest, _BALANCED, None, note)
+    return Check(
+        "residual_above_roundoff",
+        ratio <= _LARGEST_UNBALANCED,
+        ratio,
+        _LARGEST_UNBALANCED,
+        None,
+        note,
+    )
 
 
 def _partners(record: Recorder) -> Check:
-    """Tell whether points within reach of a partner's end had no nearest point on it."""
-    worst = max(record.missed, default=(0, 0.0))
+    """Check that all points near a partner have a closest point on it."""
+    most = max(record.without_partner, default=(0, 0.0))
     note = (
         "points near the end of a partner's boundary, beyond which nothing acts on them; let the "
         "boundary reach farther than the contact"
     )
-    when = worst[1] if worst[0] else None
+    when = most[1] if most[0] else None
     return Check(
         "every_point_has_partner",
-        worst[0] == 0,
-        float(worst[0]),
+        most[0] == 0,
+        float(most[0]),
         0.0,
         when,
         note,
@@ -496,8 +536,8 @@ def _partners(record: Recorder) -> Check:
 
 
 def _within_law(problem: Problem, record: Recorder) -> list[Check]:
-    """Compare pressures and gaps with what the straight part of the normal law stands for."""
-    worst, when = record.extremes.pressure
+    """Check that pressures and gaps stay within the linear part of the normal law."""
+    largest, when = record.extremes.pressure
     gap, at = record.extremes.gap
     if not problem.passes:
         return []
@@ -512,70 +552,70 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
         "than the true one, and gaps are too small"
     )
     limit = 5.0
-    found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
+    checks = [Check("pressure_within_law", largest <= limit, largest, limit, when, note)]
     unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
     note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
-    found.append(
+    checks.append(
         Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note, kind=Kind.CONDITION)
     )
-    return found
+    return checks
 
 
 def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
-    """Compare the mesh with the lengths of the law, and the penalty with the bulk."""
+    """Compare element sizes with the lengths of the law, and the penalty with the bulk modulus."""
     contact = problem.assembled.pairs[i]
     if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
         return of_membranes(problem, record, i)
     law = contact.adhesion
-    soft, finest = np.inf, np.inf
+    modulus, finest = np.inf, np.inf
     sizes = []
     for p, number, b in zip(
         problem.passes, problem.contact_of_pass, problem.body_of_pass, strict=True
     ):
-        # in space elements are as long as their longer side
-        long = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
-        of_points = np.repeat(long, p.own.areas.shape[1])
+        # the size of a face in space is its longer side
+        lengths = p.own.areas.sum(axis=1) if problem.dim == _PLANE else p.own.lengths.max(axis=1)
+        of_points = np.repeat(lengths, p.own.areas.shape[1])
         sizes.append(of_points if number == i else np.zeros(p.count))
         if number == i:
             body = problem.assembled.bodies[b]
             assert isinstance(body, (Body, SweptBody))
-            soft = min(soft, body.material.contact_modulus(body.plane_stress))
+            modulus = min(modulus, body.material.contact_modulus(body.plane_stress))
             finest = min(finest, float(of_points.min()))
     size = np.concatenate(sizes)
-    # where surfaces pulled on each other at any time: there the law has to be resolved
-    pulled = record.extremes.pulled
-    if not pulled.size:
-        pulled = np.zeros(size.size, dtype=bool)
-    found = []
-    coarsest = float(np.max(size[pulled], initial=0.0))
+    # the law must be resolved where surfaces were in tension at any time
+    in_tension = record.extremes.in_tension
+    if not in_tension.size:
+        in_tension = np.zeros(size.size, dtype=bool)
+    checks = []
+    coarsest = float(np.max(size[in_tension], initial=0.0))
     adhesive = getattr(law, "adhesive", True)
     if adhesive and coarsest <= 0.0:
         note = "no surface element was under tension"
-        found.append(Check("process_zone_resolved", None, None, 1.0, None, note))
-        found.append(Check("law_length_resolved", None, None, 10.0, None, note))
+        checks.append(Check("process_zone_resolved", None, None, 1.0, None, note))
+        checks.append(Check("law_length_resolved", None, None, 10.0, None, note))
     elif adhesive:
         work = float(-np.asarray(law.potential(law.gap_eq)))
-        zone = soft * work / law.max_tension**2
+        zone = modulus * work / law.max_tension**2
         note = "coarsest surface element under tension over a quarter of E* W / T_max^2"
         ratio = 4.0 * coarsest / zone
-        found.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
+        checks.append(Check("process_zone_resolved", ratio <= 1.0, ratio, 1.0, None, note))
         note = "coarsest surface element under tension over r0; the law changes over this length"
         ratio = coarsest / law.length
-        found.append(Check("law_length_resolved", ratio <= 10.0, ratio, 10.0, None, note))
+        checks.append(Check("law_length_resolved", ratio <= 10.0, ratio, 10.0, None, note))
     if isinstance(contact.friction, Frictionless):
-        return found
+        return checks
     note = "tangential stiffness in stick over that of one surface element, E*/h"
-    stiff = contact.tangential_stiffness * finest / soft
-    found.append(
+    stiff = contact.tangential_stiffness * finest / modulus
+    checks.append(
         Check("penalty_stiff_enough", stiff >= 0.3, stiff, 0.3, None, note, kind=Kind.AT_LEAST)
     )
-    return found
+    return checks
 
 
-def _balance(problem: Problem, record: Recorder, i: int) -> Check:
-    """Compare the forces that the two passes put on the two bodies."""
+def _half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
+    """Compare the contact forces of both half passes."""
     worst, size = 0.0, 1e-300
-    for a, b in record.balances.get(i, []):
+    for a, b in record.contact_forces.get(i, []):
         worst = max(worst, float(np.linalg.norm(a + b)))
         size = max(size, float(np.linalg.norm(a)), float(np.linalg.norm(b)))
     note = (

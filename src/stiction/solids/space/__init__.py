@@ -1,1 +1,1 @@
-"""Bodies in space: swept from the plane, moved to shapes, drawn, and the cap that is sheared."""
+"""Deformable bodies in space: swept from a plane section, mapped to shapes, drawn."""

@@ -1,4 +1,4 @@
-"""A deformable body in space, swept from a plane section and moved to a shape."""
+"""A deformable body in space: hexahedra swept from a plane section, and a map of its shape."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = ["SweptBody"]
 
 Floats = npt.NDArray[np.float64]
 
-# of a hexahedron in elements, contact, matrix and factors of PARDISO, from a sheared cap of 68,040
-# hexahedra: 115 kB measured with factors in single precision, and 1.37 GiB more for double ones;
+# memory per hexahedron of elements, contact, matrix and factors of PARDISO. A sheared cap of 68,040
+# hexahedra took 115 kB with factors in single precision, and 1.37 GiB more with double ones;
 # factors of SuperLU are larger
 _BYTES_OF_HEXAHEDRON = 137_000
 ENDS = ("back", "front")
@@ -34,7 +34,7 @@ _PART = Part("a body is made of these.", "see the docstring of SweptBody.")
 _BREAKS = Finite(
     "m", "they are the ends of its layers.", "give (0, 0.5, 1).", per="end", fewest=2, rising=True
 )
-_SHAPE = Part("it says where places go.", "leave it out, or give Dome(...).")
+_SHAPE = Part("it maps the points of the swept body.", "leave it out, or give Dome(...).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,10 +50,10 @@ class SweptBody(Declared):
     mesh : the section
     breaks : (l + 1,) third coordinates at the ends of the layers, rising [m]
     element : of the section. Q1 becomes the trilinear hexahedron, Q1N2 the trilinear one with
-        biquadratic patches where it touches, Q2 and Q2N2 triquadratic ones, Q1H the trilinear one
-        with bicubic patches
-    material : what it is made of
-    shape : where places go before anything deforms the body; None leaves them
+        biquadratic contact patches, Q2 and Q2N2 triquadratic ones, Q1H the trilinear one with
+        bicubic contact patches
+    material : constitutive law
+    shape : map of the undeformed points; None for the swept body itself
 
     Source: Corbett and Sauer 2015, for the layers.
     Verified by: tests/unit/solids/space/test_space_bodies.py::test_a_block_in_tension
@@ -72,7 +72,7 @@ class SweptBody(Declared):
     material: Annotated[Material, _PART] = field(default_factory=NeoHookean)
     shape: Annotated[BodyShape | None, _SHAPE] = None
 
-    # of space: nothing is thin
+    # bodies in space have no plane stress
     plane_stress = False
 
     def __post_init__(self) -> None:
@@ -82,14 +82,14 @@ class SweptBody(Declared):
             why = "wedges with one point in their section have no fewer: they would lock."
             needs, try_ = "elements with fewer points", "mesh with quadrilaterals, or use Q2."
             raise ModelError("SweptBody.element", got, needs, why, try_)
-        taken = [name for name in ENDS if name in self.mesh.boundaries]
-        if taken:
-            got, needs = f"a boundary {taken[0]!r}", "other names"
+        reserved = [name for name in ENDS if name in self.mesh.boundaries]
+        if reserved:
+            got, needs = f"a boundary {reserved[0]!r}", "other names"
             why, try_ = "the ends of the sweep are called so.", "name the boundary otherwise."
             raise ModelError("SweptBody.mesh", got, needs, why, try_)
         count = self.mesh.cells.shape[0] * self.layers * self.element.ORDER**3
-        most = memory_of_machine()
-        fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.", most)
+        memory = memory_of_machine()
+        fits("SweptBody", count, _BYTES_OF_HEXAHEDRON, "give fewer cells or layers.", memory)
 
     @property
     def face_points(self) -> int:
@@ -98,7 +98,7 @@ class SweptBody(Declared):
 
     @property
     def layers(self) -> int:
-        """How many layers of hexahedra there are."""
+        """Number of layers of hexahedra."""
         return int(np.size(self.breaks)) - 1
 
     def swept(self, boundaries: tuple[str, ...] = ()) -> Swept:
@@ -116,16 +116,16 @@ class SweptBody(Declared):
         )
 
     def discretised(self, boundaries: tuple[str, ...]) -> Discretisation:
-        """Return the arrays of this body with these contact boundaries, and how it is drawn."""
-        made = self.swept(boundaries)
-        pictured = drawn(made, self.element.ORDER)
-        sets = made.node_sets
+        """Return the discretisation of this body with these contact boundaries, and its picture."""
+        swept = self.swept(boundaries)
+        picture = drawn(swept, self.element.ORDER)
+        sets = swept.node_sets
         return Discretisation(
-            made.points,
-            made.blocks,
-            made.surfaces,
+            swept.points,
+            swept.blocks,
+            swept.surfaces,
             sets,
-            pictured,
-            places_of(made),
-            hulls=made.hulls,
+            picture,
+            places_of(swept),
+            hulls=swept.hulls,
         )

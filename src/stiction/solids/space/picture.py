@@ -1,4 +1,8 @@
-"""How a body in space is drawn, and which of its points are places."""
+"""The drawn surface of a body in space, and its points that interpolate positions.
+
+The picture of the plane section is repeated at several heights: quadrilaterals between two heights
+are the sides, and the section itself closes both ends.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,12 @@ __all__ = ["drawn", "places_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# drawn pieces of a layer along the axis
-_PARTS = 2
+# drawn cells of a layer along the axis
+_PER_LAYER = 2
 
 
 def drawn(swept: Swept, order: int) -> Picture:
-    """Return the outside of a body: points on it, quadrilaterals, and the outline of both ends.
+    """Return the surface of a body: points, quadrilaterals, and the outline of both ends.
 
     Parameters
     ----------
@@ -36,69 +40,77 @@ def drawn(swept: Swept, order: int) -> Picture:
     laid, levels = swept.laid, swept.levels
     flat = picture(laid.mesh, order, laid.layers, laid.numbering, laid.groups)
     breaks = np.unique(levels.axes[0].knots)
-    steps = np.arange(_PARTS) / _PARTS
+    steps = np.arange(_PER_LAYER) / _PER_LAYER
     heights = (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
     heights = np.append(heights, breaks[-1])
-    n, last = flat.matrix.shape[0], heights.size - 1
+    flat_count, last = flat.matrix.shape[0], heights.size - 1
     # the sides, between one level and the next
-    up = n * np.arange(last)[:, None, None]
+    up = flat_count * np.arange(last)[:, None, None]
     a, b = flat.edge[:, 0], flat.edge[:, 1]
-    sides = np.stack([a, b, b + n, a + n], axis=1) + up
-    home = _homes(swept, flat)
-    beside = home[_cell_of_edge(flat)]
-    layer = (np.arange(last) // _PARTS)[:, None]
-    quads = [sides.reshape(-1, 4), flat.quads[:, ::-1], flat.quads + n * last]
+    sides = np.stack([a, b, b + flat_count, a + flat_count], axis=1) + up
+    elements = _element_indices(swept, flat)
+    side_elements = elements[_cell_of_edge(flat)]
+    layer = (np.arange(last) // _PER_LAYER)[:, None]
+    quads = [sides.reshape(-1, 4), flat.quads[:, ::-1], flat.quads + flat_count * last]
     owners = [
-        np.stack([np.broadcast_to(beside[:, 0], (last, a.size)).ravel(), _in(beside, layer)], 1),
-        np.stack([home[:, 0], _in(home, np.zeros((1, 1), dtype=np.int64))], axis=1),
-        np.stack([home[:, 0], _in(home, layer[-1:])], axis=1),
+        np.stack(
+            [
+                np.broadcast_to(side_elements[:, 0], (last, a.size)).ravel(),
+                _indices_in_blocks(side_elements, layer),
+            ],
+            1,
+        ),
+        np.stack(
+            [elements[:, 0], _indices_in_blocks(elements, np.zeros((1, 1), dtype=np.int64))], axis=1
+        ),
+        np.stack([elements[:, 0], _indices_in_blocks(elements, layer[-1:])], axis=1),
     ]
-    every = np.concatenate(quads)
-    used, numbers = np.unique(every, return_inverse=True)
-    place = np.full(n * heights.size, -1, dtype=np.int64)
-    place[used] = np.arange(used.size)
-    edge = place[np.concatenate([flat.edge, flat.edge + n * last])]
-    matrix = _matrix(swept, flat, heights)[used]
-    return Picture(matrix, numbers.reshape(every.shape), edge, np.concatenate(owners))
+    corners = np.concatenate(quads)
+    used, numbers = np.unique(corners, return_inverse=True)
+    new_number = np.full(flat_count * heights.size, -1, dtype=np.int64)
+    new_number[used] = np.arange(used.size)
+    edge = new_number[np.concatenate([flat.edge, flat.edge + flat_count * last])]
+    matrix = _interpolation(swept, flat, heights)[used]
+    return Picture(matrix, numbers.reshape(corners.shape), edge, np.concatenate(owners))
 
 
-def _matrix(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
-    """Return drawn points of all heights, one height after the other, from points of the body."""
+def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
+    """Return the matrix that interpolates drawn points, height by height, from all points."""
     from scipy.sparse import csr_matrix, kron
 
     levels, size = swept.levels, swept.points.shape[0]
-    made = csr_matrix((heights.size * flat.matrix.shape[0], size))
+    matrix = csr_matrix((heights.size * flat.matrix.shape[0], size))
     for kind, axis in enumerate(levels.axes):
-        mine, high = levels.of(kind), axis.heights.size
-        if not mine.size:
+        of_kind, level_count = levels.of(kind), axis.heights.size
+        if not of_kind.size:
             continue
-        part = kron(csr_matrix(axis.matrix(heights)), flat.matrix[:, mine], format="coo")
-        columns = levels.numbers[mine, :high].T.ravel()[part.col]
+        part = kron(csr_matrix(axis.matrix(heights)), flat.matrix[:, of_kind], format="coo")
+        columns = levels.numbers[of_kind, :level_count].T.ravel()[part.col]
         shape = (heights.size * flat.matrix.shape[0], size)
         one = csr_matrix((part.data, (part.row, columns)), shape=shape)
-        made = csr_matrix(made + one)
-    return made
+        matrix = csr_matrix(matrix + one)
+    return matrix
 
 
-def _homes(swept: Swept, flat: Picture) -> Ints:
-    """Return block, place in its layer, and size of a layer of the elements of drawn cells."""
-    home = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
+def _element_indices(swept: Swept, flat: Picture) -> Ints:
+    """Return block, index in its layer, and size of a layer of the elements of drawn cells."""
+    elements = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
     for number, table in enumerate(swept.homes):
-        mine = flat.owner[:, 0] == number
-        home[mine] = table[flat.owner[mine, 1]]
-    return home
+        of_block = flat.owner[:, 0] == number
+        elements[of_block] = table[flat.owner[of_block, 1]]
+    return elements
 
 
-def _in(home: Ints, layer: Ints) -> Ints:
-    """Return the places of elements in their blocks, layer by layer."""
-    return np.asarray((home[:, 1] + layer * home[:, 2]).ravel())
+def _indices_in_blocks(elements: Ints, layer: Ints) -> Ints:
+    """Return the indices of elements in their blocks, layer by layer."""
+    return np.asarray((elements[:, 1] + layer * elements[:, 2]).ravel())
 
 
 def _cell_of_edge(flat: Picture) -> Ints:
-    """Return the drawn cell beside every piece of the outline."""
-    cells, turned = flat.quads, np.roll(flat.quads, -1, axis=1)
+    """Return the drawn cell beside every edge of the outline."""
+    cells, next_corners = flat.quads, np.roll(flat.quads, -1, axis=1)
     count = int(flat.quads.max()) + 1
-    key = np.minimum(cells, turned) * count + np.maximum(cells, turned)
+    key = np.minimum(cells, next_corners) * count + np.maximum(cells, next_corners)
     order = np.argsort(key.ravel(), kind="stable")
     ends = np.sort(flat.edge, axis=1)
     at = np.searchsorted(key.ravel()[order], ends[:, 0] * count + ends[:, 1])
@@ -106,13 +118,13 @@ def _cell_of_edge(flat: Picture) -> Ints:
 
 
 def places_of(swept: Swept) -> Places:
-    """Return the points that are places: nodes, and control points at corners of faces."""
+    """Return the points that interpolate positions: nodes, and control points at face corners."""
     laid, levels = swept.laid, swept.levels
-    alone = laid.numbering.numbers[:, 1] < 0
-    nodes = laid.numbering.numbers[alone & (laid.numbering.numbers[:, 0] >= 0), 0]
+    single = laid.numbering.numbers[:, 1] < 0
+    nodes = laid.numbering.numbers[single & (laid.numbering.numbers[:, 0] >= 0), 0]
     first, last = levels.ends()
-    inner = nodes[~levels.bent[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
-    straight = levels.numbers[inner, : levels.axes[0].heights.size].ravel()
-    found = np.unique(np.concatenate([first[nodes], last[nodes], straight]))
-    numbers = np.stack([found, np.full_like(found, -1)], axis=1)
-    return Places(numbers, np.tile([1.0, 0.0], (found.size, 1)))
+    interior = nodes[~levels.bent[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
+    straight = levels.numbers[interior, : levels.axes[0].heights.size].ravel()
+    numbers_of_places = np.unique(np.concatenate([first[nodes], last[nodes], straight]))
+    numbers = np.stack([numbers_of_places, np.full_like(numbers_of_places, -1)], axis=1)
+    return Places(numbers, np.tile([1.0, 0.0], (numbers_of_places.size, 1)))

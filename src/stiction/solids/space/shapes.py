@@ -1,4 +1,4 @@
-"""Where the places of a body in space go before anything deforms it."""
+"""Maps of the undeformed points of a swept body, such as a spherical dome."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class BodyShape(Declared, abc.ABC):
 
     @abc.abstractmethod
     def moved(self, places: Floats) -> Floats:
-        """Return where places (n, 3) of the swept body lie [m]."""
+        """Return the mapped positions of points (n, 3) of the swept body [m]."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dome(BodyShape):
     """A block whose upper or lower face becomes a part of a sphere.
 
-    Lines of the block along the second axis stay upright. The level `base` stays flat, the level
-    of the tip becomes a sphere that is highest there, and what lies between moves in proportion.
+    Points move along the second axis. The level `base` stays flat, the level of the tip becomes a
+    sphere with its apex there, and displacements between are linear in the second coordinate.
 
     Parameters
     ----------
@@ -80,19 +80,19 @@ class Dome(BodyShape):
             raise ModelError("Dome.base", self.base, needs, _WHY_BASE, _TRY_BASE)
 
     def moved(self, places: Floats) -> Floats:
-        """Return where places (n, 3) lie: drops are free of cancellation near the tip."""
+        """Return the mapped positions of points (n, 3); near the tip without cancellation."""
         tip, radius = np.asarray(self.tip), float(self.radius)
-        aside = places[:, [0, 2]] - tip[[0, 2]]
-        square = (aside * aside).sum(axis=1)
+        horizontal = places[:, [0, 2]] - tip[[0, 2]]
+        square = (horizontal * horizontal).sum(axis=1)
         height = float(tip[1]) - float(self.base)
-        far = float(square.max(initial=0.0))
-        least = radius - math.sqrt(max(radius * radius - far, 0.0))
-        if far > radius * radius or not least < abs(height):
-            got = f"a body that reaches {math.sqrt(far):.6g} [m] from the tip"
+        largest_square = float(square.max(initial=0.0))
+        largest_drop = radius - math.sqrt(max(radius * radius - largest_square, 0.0))
+        if largest_square > radius * radius or not largest_drop < abs(height):
+            got = f"a body that reaches {math.sqrt(largest_square):.6g} [m] from the tip"
             needs = f"places nearer than the radius {radius:.6g} [m], and a sphere above the base"
             why, try_ = "the sphere must cover the face.", "make the body narrower, or higher."
             raise ModelError("Dome.radius", got, needs, why, try_)
         drop = square / (radius + np.sqrt(radius * radius - square))
-        made = np.array(places, dtype=np.float64)
-        made[:, 1] -= (places[:, 1] - float(self.base)) / abs(height) * drop
-        return made
+        moved = np.array(places, dtype=np.float64)
+        moved[:, 1] -= (places[:, 1] - float(self.base)) / abs(height) * drop
+        return moved

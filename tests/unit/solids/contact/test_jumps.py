@@ -13,7 +13,7 @@ from stiction.solids.contact.model import Contact, Found
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.segmentation import joined
 from stiction.solids.contact.virtual_work import MortarPass
-from stiction.solids.equilibria.work_integrals import Rule
+from stiction.solids.equilibria.work_integrals import AdaptiveLobatto
 
 
 def over_waves(friction, degree=2, rational=False, seed=0, rough=0.02, penalty=30.0, each=3):
@@ -157,7 +157,7 @@ def test_work_of_forces_is_the_change_of_the_energy_over_jumps():
         return far * pull, made.meets(found)
 
     ends = [slid(made, x, place)[1] for place in (start, start + far)]
-    rule = Rule(force, lambda part: force(part)[1], 1e-13, 500.0)
+    rule = AdaptiveLobatto(force, lambda part: force(part)[1], 1e-13, 500.0)
     work = rule.integral(force(0.0), force(1.0))
     assert len(cells) > 1
     assert abs(work - (ends[1] - ends[0])) < 1e-6 * abs(ends[0])

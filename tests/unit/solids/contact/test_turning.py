@@ -162,7 +162,7 @@ def test_turned_tangents_against_differences(turn):
     problem = Problem(system.assembled())
     rng = np.random.default_rng(turn)
     u = state.u + 1e-4 * rng.standard_normal(state.u.shape)
-    helds = problem.held(problem.evaluate(state, u, t, None, data=False)[0])
+    helds = problem.contact_states(problem.evaluate(state, u, t, None, data=False)[0])
     _, matrix = problem.evaluate(state, u, t, helds, data=True)
     h = 1e-7
     for _ in range(3):

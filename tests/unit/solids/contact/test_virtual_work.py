@@ -152,7 +152,7 @@ def balanced(problem, held, values, start=0.0):
     u = np.where(held, values, start)
     for _ in range(25):
         trial, matrix = problem.evaluate(state, u, 0.0, None, data=True)
-        assert trial.bad == 0
+        assert trial.inverted == 0
         rest = trial.residual.ravel()[free]
         if np.abs(rest).max() < 1e-13:
             return trial
@@ -180,7 +180,7 @@ def test_patch_across_meshes_that_do_not_fit(element, angle):
     top = problem.nodes_of(Boundary(0, "top"))
     held[top], values[top] = True, way
     held[problem.nodes_of(Boundary(1, "bottom"))] = True
-    out = balanced(problem, held, values).outs[0]
+    out = balanced(problem, held, values).point_values[0]
     pressure = out[:, k.PRESSURE]
     assert pressure.min() > 0.2
     assert np.ptp(pressure) < 1e-10 * pressure.mean()
@@ -203,7 +203,7 @@ def test_patch_after_sliding(element, angle, exchange):
         values = start.copy()
         values[top] += np.array([s, -c]) * 0.05
         held[top], held[problem.nodes_of(Boundary(1, "bottom"))] = True, True
-        pressure = balanced(problem, held, values, start).outs[0][:, k.PRESSURE]
+        pressure = balanced(problem, held, values, start).point_values[0][:, k.PRESSURE]
         assert pressure.min() > 0.2
         assert np.ptp(pressure) < 1e-12 * pressure.mean()
 
@@ -239,7 +239,7 @@ def test_patch_across_arcs(element):
         rim = problem.nodes_of(Boundary(0, "top"))
         held[rim] = True
         values[rim] = -0.02 * x[rim] / np.linalg.norm(x[rim], axis=1)[:, None]
-        pressure = balanced(problem, held, values).outs[0][:, k.PRESSURE]
+        pressure = balanced(problem, held, values).point_values[0][:, k.PRESSURE]
         spread.append(np.ptp(pressure) / pressure.mean())
     assert spread[1] < 1e-3
     assert spread[1] < 0.02 * spread[0]

@@ -59,7 +59,7 @@ def states_in_balance(problem, state, t, points):
             helds[i][q] = how
         trial, tangent = newton(problem, state, t, helds)
         # what holds bears less than the threshold, what slides more than it
-        over = [trial.outs[i][q, k.EXCESS] > 0.0 for i, q in points]
+        over = [trial.point_values[i][q, k.EXCESS] > 0.0 for i, q in points]
         if over == [how == 1 for how in held]:
             found[held] = int(np.linalg.slogdet(tangent)[0])
     return found

@@ -6,20 +6,20 @@ import signal
 import pytest
 
 import stiction as st
-from stiction.solids.equilibria.checkpoint import Remembering
+from stiction.solids.equilibria.checkpoint import RecordingWorkspace
 
 
 @pytest.fixture
 def story(monkeypatch):
     """Reports and factorisations, in the order in which they come."""
-    told, quick = [], Remembering.factorise
+    told, quick = [], RecordingWorkspace.factorise
 
     def factorise(self, matrix):
         made = quick(self, matrix)
         told.append("factorised")
         return made
 
-    monkeypatch.setattr(Remembering, "factorise", factorise)
+    monkeypatch.setattr(RecordingWorkspace, "factorise", factorise)
     return told
 
 

@@ -55,7 +55,7 @@ def test_edges_of_a_parabola(element, partner):
         bodies.append(Body(rectangle(5.0, 1.0, (7, 2), (-2.4, -1.0)), ELEMENTS[element]()))
         against = Boundary(1, "top")
     problem, trial = at_rest(bodies, against)
-    p, out, found = problem.passes[0], trial.outs[0], trial.founds[0]
+    p, out, found = problem.passes[0], trial.point_values[0], trial.closest_points[0]
     (knots,) = knots_of(p.own)
     edge = np.sqrt((LAW.gap_max - 0.15) / BEND)
     x = problem.points
@@ -79,7 +79,9 @@ def test_a_flat_body_touches_everywhere_or_nowhere():
     for gap, wanted in ((0.18, 2.0), (0.4, 0.0)):
         body = Body(rectangle(2.0, 0.5, (4, 2), (0.3, gap)), ELEMENTS["Q1N2"]())
         problem, trial = at_rest([body], RigidPlane())
-        told = lengths(problem.passes[0], trial.outs[0], trial.founds[0], problem.points)
+        told = lengths(
+            problem.passes[0], trial.point_values[0], trial.closest_points[0], problem.points
+        )
         assert_allclose([told.nominal, told.current], wanted, atol=1e-13)
         assert np.isnan(told.left) == (wanted == 0.0)
 
@@ -88,14 +90,14 @@ def test_stretching_changes_the_current_length_alone():
     body = Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.18)), ELEMENTS["Q2N2"]())
     problem, trial = at_rest([body], RigidPlane())
     x = problem.points * np.array([1.25, 1.0])
-    told = lengths(problem.passes[0], trial.outs[0], trial.founds[0], x)
+    told = lengths(problem.passes[0], trial.point_values[0], trial.closest_points[0], x)
     assert_allclose([told.nominal, told.current], [2.0, 2.5], rtol=1e-13)
 
 
 def test_stick_ends_where_the_traction_meets_the_threshold():
     body = Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.18)), ELEMENTS["Q1N2"]())
     problem, trial = at_rest([body], RigidPlane(), EA(0.5))
-    p, out = problem.passes[0], trial.outs[0].copy()
+    p, out = problem.passes[0], trial.point_values[0].copy()
     for low, high in ((0.37, 1.42), (-1.0, 0.61), (0.8, 3.0), (-1.0, 3.0)):
         z = p.coordinate
         inside = (z > low) & (z < high)
@@ -103,10 +105,10 @@ def test_stick_ends_where_the_traction_meets_the_threshold():
         # a straight excess beside each end
         out[:, k.EXCESS] = np.where(z < middle, low - z, z - high)
         out[:, k.STATE] = np.where(inside, k.STICKS, k.SLIDES)
-        told = lengths(p, out, trial.founds[0], problem.points)
+        told = lengths(p, out, trial.closest_points[0], problem.points)
         assert_allclose(told.sticking, min(high, 2.0) - max(low, 0.0), rtol=1e-13)
     out[:, k.EXCESS], out[:, k.STATE] = 1.0, k.SLIDES
-    assert lengths(p, out, trial.founds[0], problem.points).sticking == 0.0
+    assert lengths(p, out, trial.closest_points[0], problem.points).sticking == 0.0
 
 
 def test_the_force_of_a_contact():

@@ -85,7 +85,7 @@ def test_legs_of_a_fold_press(monkeypatch):
     problem = Problem(solid.assembled())
     largest, total, moment = 0.0, 0.0, 0.0
     for state, trial in states:
-        f, x = trial.residual - trial.internal, problem.places(state.u)
+        f, x = trial.residual - trial.internal, problem.positions(state.u)
         largest = max(largest, float(np.abs(f).sum()))
         total = max(total, float(np.abs(f.sum(axis=0)).max()))
         moment = max(moment, abs(float(np.sum(x[:, 0] * f[:, 1] - x[:, 1] * f[:, 0]))))
@@ -166,7 +166,7 @@ def pressed(turn, scale=1.0):
     problem = Problem(st.Solid(bodies, [same], [], dimensionless=True).assembled())
     u = u @ way
     trial, _ = problem.evaluate(problem.start(0.0), u, 0.0, None, False)
-    return problem.stored(trial)[1], trial.residual - trial.internal, problem.places(u), way
+    return problem.stored(trial)[1], trial.residual - trial.internal, problem.positions(u), way
 
 
 @pytest.mark.parametrize(("turn", "scale"), [(0.0, 1.0), (0.7, 1.0), (-2.1, 1e-6), (1.3, 1e3)])

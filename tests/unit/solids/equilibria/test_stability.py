@@ -21,7 +21,7 @@ from stiction.solids import (
     RigidPlane,
     rectangle,
 )
-from stiction.solids.equilibria.stability import Ways
+from stiction.solids.equilibria.stability import UnstableModes
 from stiction.solids.model import Readings
 
 LONG, POISSON = 30.0, 0.3
@@ -115,7 +115,7 @@ def test_a_block_that_is_pulled_has_one_future():
 
 
 def test_counts_and_parities_are_compared_as_far_as_they_are_known():
-    assert Ways(2, counted=True).changed(Ways(0, counted=True))
-    assert not Ways(2, counted=True).changed(Ways(2, counted=True))
-    assert not Ways(2, counted=True).changed(Ways(0, counted=False))
-    assert Ways(3, counted=True).changed(Ways(0, counted=False))
+    assert UnstableModes(2, counted=True).changed(UnstableModes(0, counted=True))
+    assert not UnstableModes(2, counted=True).changed(UnstableModes(2, counted=True))
+    assert not UnstableModes(2, counted=True).changed(UnstableModes(0, counted=False))
+    assert UnstableModes(3, counted=True).changed(UnstableModes(0, counted=False))

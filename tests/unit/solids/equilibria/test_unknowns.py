@@ -25,7 +25,7 @@ from stiction.solids import (
 )
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.equilibria.unknowns import Unknowns, nearest_place
+from stiction.solids.equilibria.unknowns import Unknowns, nearest_node
 from stiction.solids.model import Readings
 
 LAW = LennardJones.from_strength(max_tension=0.05, work_of_adhesion=0.01)
@@ -122,7 +122,7 @@ def test_tangent_against_differences():
 def test_places_are_those_of_the_mesh():
     part = discretise(rectangle(2.0, 1.0, (10, 4)), Q1N2(), contact="top")
     for point in ((1.0, 1.0), (0.4, 1.0), (2.0, 1.0), (0.6, 0.5)):
-        numbers, shares = nearest_place(part.points, part.places, np.array(point))
+        numbers, shares = nearest_node(part.points, part.places, np.array(point))
         np.testing.assert_allclose(shares @ part.points[numbers], point, atol=1e-14)
         assert shares.sum() == pytest.approx(1.0, abs=1e-15)
 
@@ -130,7 +130,7 @@ def test_places_are_those_of_the_mesh():
 def test_more_places_than_control_points_are_refused():
     unknowns = Unknowns(4)
     pairs = np.array([0, 1]), np.array([0.5, 0.5])
-    assert unknowns.take(*pairs) == unknowns.take(*pairs) == 0
-    assert unknowns.take(pairs[0], np.array([0.3, 0.7])) == 1
+    assert unknowns.point_unknown(*pairs) == unknowns.point_unknown(*pairs) == 0
+    assert unknowns.point_unknown(pairs[0], np.array([0.3, 0.7])) == 1
     with pytest.raises(ModelError, match=r"more places next to each other than control points"):
-        unknowns.take(pairs[0], np.array([0.2, 0.8]))
+        unknowns.point_unknown(pairs[0], np.array([0.2, 0.8]))

@@ -11,7 +11,7 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1N2
 from stiction.solids.equilibria import load_steps
-from stiction.solids.equilibria.work_integrals import Rule
+from stiction.solids.equilibria.work_integrals import AdaptiveLobatto
 from stiction.solids.materials import NeoHookean
 from stiction.solids.mesh.model import rectangle
 from stiction.solids.model import Body, Readings, Solid
@@ -141,7 +141,7 @@ def test_the_rule_finds_jumps_and_kinks():
         (lambda x: float(x > 0.3713), 0.6287),
         (lambda x: abs(x - 0.271), 0.5 * (0.271**2 + 0.729**2)),
     ):
-        rule = Rule(lambda x, f=f: (f(x), None), lambda x: None, 1e-8)
+        rule = AdaptiveLobatto(lambda x, f=f: (f(x), None), lambda x: None, 1e-8)
         assert abs(rule.integral((f(0.0), None), (f(1.0), None)) - exact) < 1e-7
 
 
@@ -157,9 +157,9 @@ def test_the_rule_goes_by_marks():
         return np.exp(x) + float(jump[x > at].sum()), mark(x)
 
     exact = np.e - 1.0 + float(np.sum(jump * (1.0 - at)))
-    rule = Rule(f, mark, 1e-11, 4800.0)
+    rule = AdaptiveLobatto(f, mark, 1e-11, 4800.0)
     assert abs(rule.integral(f(0.0), f(1.0)) - exact) < 1e-11
-    assert rule.spent < 4800.0
+    assert rule.evaluations < 4800.0
     # without marks the same work leaves much more
-    blind = Rule(lambda x: (f(x)[0], None), lambda x: None, 1e-11, rule.spent)
+    blind = AdaptiveLobatto(lambda x: (f(x)[0], None), lambda x: None, 1e-11, rule.evaluations)
     assert abs(blind.integral((f(0.0)[0], None), (f(1.0)[0], None)) - exact) > 1e-8

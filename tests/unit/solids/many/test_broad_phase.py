@@ -97,7 +97,7 @@ def test_pairs_as_if_named(passes):
         assert len(problem.assembled.pairs) == 6 + 18
         u = 1e-4 * np.random.default_rng(5).standard_normal(problem.points.shape)
         trial, tangent = problem.evaluate(problem.start(0.0), u, 0.1, None, True)
-        found.append((trial.residual, tangent.toarray(), np.concatenate(trial.outs)))
+        found.append((trial.residual, tangent.toarray(), np.concatenate(trial.point_values)))
     assert np.abs(found[0][0]).max() > 1e-4
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12 * np.nanmax(np.abs(one)))

@@ -139,10 +139,10 @@ def test_a_law_with_a_tail_joins_with_its_energy():
     state = problem.start(0.0)
     trial, _ = problem.evaluate(state, state.u, 0.0, None, False)
     energy, known = energies_at(problem, trial, 0.0), len(problem.passes)
-    problem.widen(joined(problem.assembled, [(0, 1, 2)]))
+    problem.add_contacts(joined(problem.assembled, [(0, 1, 2)]))
     assert len(problem.passes) == known + 1
     state, more, after = carried_over(problem, state, trial, energy)
-    assert len(state.histories) == len(state.founds) == len(more.outs) == known + 1
+    assert len(state.histories) == len(state.closest_points) == len(more.point_values) == known + 1
     assert after.heat == (*energy.heat, 0.0)
     stored = after.adhesive - energy.adhesive
     assert stored == pytest.approx(problem.stored(more)[1] - energy.adhesive, rel=1e-12)

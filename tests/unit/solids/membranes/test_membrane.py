@@ -164,7 +164,7 @@ def test_a_sheet_that_shrinks_to_a_line_is_counted():
     u = np.zeros((problem.size, 3))
     u[:, 2] = -problem.points[:, 2]
     trial, _ = problem.evaluate(problem.start(0.0), u, 0.0, None, False)
-    assert trial.bad > 0
+    assert trial.inverted > 0
     assert math.isnan(problem.bulk.energy(u))
 
 

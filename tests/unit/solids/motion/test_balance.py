@@ -18,7 +18,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.equilibria.history import energies_at
-from stiction.solids.motion.balance import Moved, balance, kick_energies
+from stiction.solids.motion.balance import SolvedStep, impulse_energies, time_step_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 
 LAW = LennardJones.from_strength(0.05, 0.01)
@@ -40,14 +40,14 @@ def random_step(made, method, seed, size):
     u, v, a = size * rng.standard_normal((3, made.size, 2))
     before, _ = made.evaluate(state, u, 0.0, None, data=False)
     state = made.accepted(state, before, 0.0)
-    force = before.residual + made.resisted(made.dashpots(before), v)
+    force = before.residual + made.damping_force(made.dashpots(before), v)
     step = Step(dt, u, v, a, force, method.weights())
     to = u + size * rng.standard_normal(u.shape)
-    made.begin(step)
+    made.begin_step(step)
     told, _ = made.evaluate(state, to, dt, None, data=False)
-    after = made.end(told)
+    after = made.end_step(told)
     v1, a1 = step.rates(to)
-    return state, step, Moved(before, after, told.residual, v1, a1), (0.0, dt)
+    return state, step, SolvedStep(before, after, told.residual, v1, a1), (0.0, dt)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.3, 0.8, 1.0])
@@ -59,7 +59,7 @@ def test_ledger_of_random_steps(radius):
         state, step, moved, times = random_step(made, method, seed, 2e-4)
         first = energies_at(made, moved.before, 0.0)
         first = first._replace(kinetic=made.kinetic(step.v))
-        last = balance(made, state, step, moved, times, first)
+        last = time_step_energies(made, state, step, moved, times, first)
         change = last.kinetic + last.stored + last.adhesive
         change -= first.kinetic + first.stored + first.adhesive
         parts = (change, last.work, last.viscous, last.algorithmic)
@@ -96,11 +96,11 @@ def test_ledger_of_steps_with_friction(friction):
             first = energies_at(made, before, 0.0)._replace(kinetic=0.0)
             continue
         step = Step(1.0, u0, rest, rest, before.residual, method.weights())
-        made.begin(step)
+        made.begin_step(step)
         told, _ = made.evaluate(state, u, float(number), None, data=False)
-        after = made.end(told)
-        moved = Moved(before, after, told.residual, *step.rates(u))
-        last = balance(made, state, step, moved, (number - 1.0, float(number)), first)
+        after = made.end_step(told)
+        moved = SolvedStep(before, after, told.residual, *step.rates(u))
+        last = time_step_energies(made, state, step, moved, (number - 1.0, float(number)), first)
         change = last.kinetic + last.stored + last.adhesive - first.stored - first.adhesive
         spent = last.algorithmic - first.algorithmic + sum(last.heat) - sum(first.heat)
         assert abs(change - last.work + first.work + spent) <= 1e-9 * abs(last.adhesive)
@@ -117,9 +117,9 @@ def test_an_energy_that_is_not_that_of_the_forces_leaves_the_ledger_open(monkeyp
     made.fixed[:] = True
     state, step, moved, times = random_step(made, method, 0, 2e-4)
     first = energies_at(made, moved.before, 0.0)._replace(kinetic=made.kinetic(step.v))
-    true = balance(made, state, step, moved, times, first)
+    true = time_step_energies(made, state, step, moved, times, first)
     monkeypatch.setattr(type(made), "stored", lambda *_: (0.9 * true.stored, true.adhesive))
-    wrong = balance(made, state, step, moved, times, first)
+    wrong = time_step_energies(made, state, step, moved, times, first)
     # the losses know forces alone: nothing makes up for the energy that is missing
     assert wrong.stored == 0.9 * true.stored
     assert wrong[3:] == true[3:]
@@ -132,12 +132,12 @@ def test_a_kick_does_the_work_of_its_impulse():
     v = rng.standard_normal((made.size, 2))
     v[made.fixed] = 0.0
     driven = np.where(made.fixed, [0.3, -0.2], 0.0)
-    after = made.kicked(v, driven)
+    after = made.after_impulse(v, driven)
     start = energies_at(made, made.evaluate(made.start(0.0), 0 * v, 0.0, None, data=False)[0], 0.0)
     start = start._replace(kinetic=made.kinetic(v))
-    told = kick_energies(made, v, after, start)
+    told = impulse_energies(made, v, after, start)
     assert told.kinetic - start.kinetic == pytest.approx(told.work, rel=1e-10)
     assert np.array_equal(after[made.fixed], driven[made.fixed])
-    impulse = made.weigh(after - v)
-    heavy = made.heavy.reshape(v.shape) & ~made.fixed
+    impulse = made.mass_times(after - v)
+    heavy = made.has_mass.reshape(v.shape) & ~made.fixed
     assert np.abs(impulse[heavy]).max() <= 1e-12 * np.abs(impulse).max()

@@ -62,7 +62,7 @@ def test_action_equals_reaction_and_nothing_is_gained(partner):
         pots = made.dashpots(trial)
         total = sum(pot.forces(v) for pot in pots)
         assert np.abs(total.sum(axis=0)).max() <= 1e-13 * np.abs(total).max()
-        lost = made.lost(pots, v)
+        lost = made.damping_power(pots, v)
         assert lost >= 0.0
         assert float(np.sum(total * v)) == pytest.approx(lost, rel=1e-12)
         # bodies that move together feel nothing
@@ -82,8 +82,8 @@ def test_tangent_against_differences():
             moved, _ = made.evaluate(state, u + s * along, 0.0, None, data=False)
             return sum(p.forces(v + s * by_rate * along) for p in made.dashpots(moved))  # noqa: B023
 
-        p, out, found = made.passes[0], trial.outs[0], trial.founds[0]
-        pot = dashpots(p, out, found, made.places(u), 2.0, 0.7)
+        p, out, found = made.passes[0], trial.point_values[0], trial.closest_points[0]
+        pot = dashpots(p, out, found, made.positions(u), 2.0, 0.7)
         told = (pot.tangent(v, by_rate) @ along.ravel()).reshape(v.shape)
         measured = (force(h) - force(-h)) / (2.0 * h)
         assert np.abs(told - measured).max() <= 1e-7 * np.abs(told).max()

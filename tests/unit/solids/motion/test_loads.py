@@ -138,7 +138,7 @@ def test_tangent_of_a_step_under_loads(radius):
     made = MovingProblem(MovingSolid(solid, 0.3, drag=0.2, retardation=0.1), lumped=False)
     u, v, a, to, way = 0.02 * rng.standard_normal((5, made.size, 2))
     state = made.start(0.5)._replace(u=u)
-    made.begin(Step(0.1, u, v, a, np.zeros_like(u), GeneralisedAlpha(radius).weights()))
+    made.begin_step(Step(0.1, u, v, a, np.zeros_like(u), GeneralisedAlpha(radius).weights()))
     _, matrix = made.evaluate(state, to, 0.6, None, data=True)
     h = 1e-4
     ends = [made.evaluate(state, to + s * h * way, 0.6, None, data=False)[0] for s in (1.0, -1.0)]

@@ -22,7 +22,7 @@ from stiction.solids import (
 )
 from stiction.solids.motion.masses import membrane_mass
 from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import Motion
+from stiction.solids.motion.stepper import TimeStepper
 
 LONG, WIDE, THICK, DENSITY, SHEAR = 2.0, 1.5, 0.1, 2.0, 1.0
 EDGES = ("left", "right", "front", "back")
@@ -131,16 +131,16 @@ def test_mass_of_a_curved_sheet():
 def beaten(method, end, **more):
     """The drum in its first mode of motion along its normal, after a time."""
     problem = MovingProblem(drum(more.pop("cells", 6), (1.3, 1.3), across=True), method.lumped)
-    march = Motion(problem, method, Request(0.0, end, np.array([0.0, end])))
-    assert march._begin()
+    stepper = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
+    assert stepper._begin()
     x, _, z = problem.points.T
     mode = np.sin(np.pi * x / LONG) * np.sin(np.pi * z / WIDE)
-    march.v[:, 1] = 1e-2 * mode
-    march._accelerate()
-    march.energy = march.energy._replace(kinetic=problem.kinetic(march.v))
-    march.record.path[0] = march.record.path[0]._replace(energy=march.energy)
-    assert march.lead_on()
-    return march, mode
+    stepper.v[:, 1] = 1e-2 * mode
+    stepper._accelerate()
+    stepper.energy = stepper.energy._replace(kinetic=problem.kinetic(stepper.v))
+    stepper.record.path[0] = stepper.record.path[0]._replace(energy=stepper.energy)
+    assert stepper.advance_on()
+    return stepper, mode
 
 
 def test_a_drum_in_time():
@@ -150,12 +150,12 @@ def test_a_drum_in_time():
     off = []
     for steps in (40, 80):
         method = GeneralisedAlpha(1.0, steps=steps, tolerance=None, newton_tolerance=1e-11)
-        march, mode = beaten(method, end)
+        stepper, mode = beaten(method, end)
         # at five quarters of a period it stands still, at its largest
-        told = march.moving.weigh(march.state.u)[:, 1] @ mode
-        moved = march.moving.weigh(march.v)[:, 1] @ mode
+        told = stepper.moving.mass_times(stepper.state.u)[:, 1] @ mode
+        moved = stepper.moving.mass_times(stepper.v)[:, 1] @ mode
         off.append(abs(np.arctan2(moved / w, told)))
-        first, now = march.record.path[0].energy, march.energy
+        first, now = stepper.record.path[0].energy, stepper.energy
         change = now.kinetic + now.stored + now.algorithmic - first.kinetic - first.stored
         assert abs(change) < 1e-8 * first.kinetic
         assert abs(now.algorithmic) < 1e-4 * first.kinetic
@@ -176,28 +176,28 @@ def spun(steps, turn=None):
         1.0, steps=steps, tolerance=None, newton_tolerance=1e-10, stability=False
     )
     problem = MovingProblem(moving, False)
-    march = Motion(problem, method, Request(0.0, 1.0, np.array([0.0, 1.0])))
-    assert march._begin()
+    stepper = TimeStepper(problem, method, Request(0.0, 1.0, np.array([0.0, 1.0])))
+    assert stepper._begin()
     spin, thrown = q @ np.array([0.0, 0.8, 0.0]), q @ np.array([0.3, 0.1, -0.2])
-    march.v[:] = np.cross(spin, problem.points) + thrown
-    march._accelerate()
-    march.energy = march.energy._replace(kinetic=problem.kinetic(march.v))
-    march.record.path[0] = march.record.path[0]._replace(energy=march.energy)
-    before = problem.weigh(march.v)
+    stepper.v[:] = np.cross(spin, problem.points) + thrown
+    stepper._accelerate()
+    stepper.energy = stepper.energy._replace(kinetic=problem.kinetic(stepper.v))
+    stepper.record.path[0] = stepper.record.path[0]._replace(energy=stepper.energy)
+    before = problem.mass_times(stepper.v)
     turning = np.cross(problem.points, before).sum(axis=0)
-    assert march.lead_on()
-    after = problem.weigh(march.v)
-    drift = np.cross(problem.places(march.state.u), after).sum(axis=0) - turning
+    assert stepper.advance_on()
+    after = problem.mass_times(stepper.v)
+    drift = np.cross(problem.positions(stepper.state.u), after).sum(axis=0) - turning
     pushed = np.abs(after.sum(axis=0) - before.sum(axis=0)).max() / np.linalg.norm(before.sum(0))
-    return march, pushed, np.linalg.norm(drift) / np.linalg.norm(turning)
+    return stepper, pushed, np.linalg.norm(drift) / np.linalg.norm(turning)
 
 
 def test_momentum_of_a_free_sheet():
     """Momentum to rounding; moments of momentum to second order of the step; a closed ledger."""
     found = [spun(steps) for steps in (20, 40)]
-    for march, pushed, _ in found:
+    for stepper, pushed, _ in found:
         assert pushed < 1e-10
-        told = [row.energy for row in march.record.path]
+        told = [row.energy for row in stepper.record.path]
         lost = told[-1].kinetic + told[-1].stored + told[-1].algorithmic - told[0].kinetic
         assert abs(lost) < 1e-9 * told[0].kinetic
         assert told[-1].stored > 0.0

@@ -19,7 +19,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import Motion
+from stiction.solids.motion.stepper import TimeStepper
 
 
 def bar(cells=8, **more):
@@ -35,14 +35,14 @@ def bar(cells=8, **more):
 def vibrating(method, end, **more):
     """A bar in its first mode of vibration, after a time."""
     problem = MovingProblem(bar(**more), method.lumped)
-    march = Motion(problem, method, Request(0.0, end, np.array([0.0, end])))
+    march = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
     assert march._begin()
     x = problem.points[:, 0]
     march.v[:, 0] = 1e-3 * 0.5 * np.pi * np.sin(0.5 * np.pi * x)
     march._accelerate()
     march.energy = march.energy._replace(kinetic=problem.kinetic(march.v))
     march.record.path[0] = march.record.path[0]._replace(energy=march.energy)
-    assert march.lead_on()
+    assert march.advance_on()
     return march, x
 
 
@@ -108,7 +108,7 @@ def test_a_rod_hit_at_its_end(end):
     load = Loaded(Nearest(0, (1.0, 0.05)), 0, Program(t, most * np.sin(np.pi * t / length) ** 2))
     method = GeneralisedAlpha(0.8, steps=160, tolerance=None)
     problem = MovingProblem(bar(20, also=[load]), False)
-    march = Motion(problem, method, Request(0.0, end, np.array([0.0, end])))
+    march = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
     march.run()
 
     def pushed(s):

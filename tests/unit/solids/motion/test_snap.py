@@ -219,7 +219,7 @@ def test_tangent_of_a_step_against_differences(lumped):
         state = made.start(0.0)
         u, v, a, force, along = 0.01 * rng.standard_normal((5, made.size, 2))
         step = Step(dt, 0.9 * u, v, a, force, GeneralisedAlpha(0.7).weights())
-        made.begin(step)
+        made.begin_step(step)
         _, matrix = made.evaluate(state, u, 1.0, None, data=True)
         told = (matrix @ along.ravel()).reshape(u.shape)
         h = 1e-5
@@ -227,6 +227,6 @@ def test_tangent_of_a_step_against_differences(lumped):
             made.evaluate(state, u + s * h * along, 1.0, None, data=False)[0].residual
             for s in (1, -1)
         )
-        made.end(None)
+        made.end_step(None)
         measured = (high - low) / (2.0 * h)
         assert np.abs(told - measured).max() <= 1e-7 * np.abs(told).max()

@@ -23,7 +23,7 @@ from stiction.solids import (
     Traction,
     rectangle,
 )
-from stiction.solids.equilibria.stability import unstable
+from stiction.solids.equilibria.stability import unstable_directions
 
 LONG = 20.0
 EULER = np.pi**2 / 12.0 / LONG**2
@@ -74,7 +74,7 @@ def test_unstable_ways(size, negative):
     matrix = (q * values) @ q.T
     matrix = 0.5 * (matrix + matrix.T)
     with SuperLU().start() as space:
-        ways = unstable(space, csr_matrix(matrix), len(negative))
+        ways = unstable_directions(space, csr_matrix(matrix), len(negative))
     assert ways.shape == (max(len(negative), 1), size)
     _, vectors = eigh(matrix)
     along = np.abs(ways @ vectors[:, : len(ways)])

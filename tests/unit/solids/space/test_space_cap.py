@@ -55,7 +55,7 @@ def test_tangents_of_points_that_act_are_all(monkeypatch):
         monkeypatch.setattr(sweeps, "_FEW", few)
         trial, matrix = problem.evaluate(state, u, 0.5, None, data=True)
         known.append(matrix.data.copy())
-    gap = trial.outs[0][:, sweeps.GAP]
+    gap = trial.point_values[0][:, sweeps.GAP]
     touching = np.count_nonzero(gap < problem.passes[0].contact.adhesion.gap_eq)
     assert 0 < touching < 0.8 * gap.size
     assert np.array_equal(*known)
