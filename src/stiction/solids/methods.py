@@ -26,8 +26,7 @@ _NEWTON = Positive(
 )
 _SOLVER = Part("it solves the linear systems of Newton's method.", "leave it out.")
 _BRANCH = Part(
-    "another path of equilibria may branch off.",
-    "StayOnPath(), FollowBranch() or StopThere().",
+    "another path of equilibria may branch off.", "StayOnPath(), FollowBranch() or StopThere()."
 )
 _WORK = Positive("1", "the ledger closes to it.", "use 1e-7.", least=1e-13, most=1e-3)
 _LONGEST_ARC = Positive("1", "arclength steps may grow by this factor.", "give 2.")

@@ -60,7 +60,7 @@ def test_what_is_free(element):
     force = made.loads(0.5)
     assert force[-1].tolist() == [0.0, 2.0]
     assert not force[:-1].any()
-    assert made.corners().tolist() == [0.0, 1.0]
+    assert made.kink_times().tolist() == [0.0, 1.0]
 
 
 def test_the_node_nearest_to_a_point():

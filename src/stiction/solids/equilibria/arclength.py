@@ -82,13 +82,13 @@ class PathFollower:
         self.workspace = stepper.workspace
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.bordered = Bordered(self.problem, self.workspace, self.limits, end)
-        self.time_travelled = stepper.state.time
+        self.travelled = stepper.state.time
         self.iterations = self.cuts = self.steps = 0
         assert stepper.trial is not None
         self.state, self.trial = stepper.state, stepper.trial
         self.points: list[PathPoint] = []
         self.length, self.adhesion_step = 1.0, 0.0
-        self.time_increases, self.adhesion_change = True, 0.0
+        self.time_increases, self.adhesion_gain = True, 0.0
         self.largest_time = stepper.state.time
         # the span of the whole path: a run that continues from a checkpoint starts later
         self.span = (end - begin) / method.steps
@@ -96,7 +96,7 @@ class PathFollower:
             (stepper.kink_times > stepper.state.time) & (stepper.kink_times < end)
         ]
         self.rigid_partners = all(p.partner.rigid for p in self.problem.passes)
-        self.negative_eigenvalues = -1
+        self.negative = -1
         self.pending: Loss | None = None
 
     @property
@@ -185,13 +185,13 @@ class PathFollower:
             [self.iterations, self.cuts, self.steps, self.workspace.factorisations, 0]
         )
         step_sizes = [self.weight, self.time_weight, self.length, self.adhesion_step]
-        progress = [
-            self.time_travelled,
+        state = [
+            self.travelled,
             self.largest_time,
             float(self.time_increases),
-            self.adhesion_change,
+            self.adhesion_gain,
         ]
-        arrays["path"] = np.array(step_sizes + progress)
+        arrays["path"] = np.array(step_sizes + state)
         arrays["path_pending"] = pack_losses([self.pending] if self.pending is not None else [])
         arrays["path_t"] = np.array([point.t for point in self.points])
         arrays["path_u"] = np.array([point.u for point in self.points])
@@ -204,8 +204,8 @@ class PathFollower:
         self.trial = self.stepper.trial
         numbers = [float(v) for v in arrays["path"]]
         self.weight, self.time_weight, self.length, self.adhesion_step = numbers[:4]
-        self.time_travelled, self.largest_time = numbers[4:6]
-        self.time_increases, self.adhesion_change = bool(numbers[6]), numbers[7]
+        self.travelled, self.largest_time = numbers[4:6]
+        self.time_increases, self.adhesion_gain = bool(numbers[6]), numbers[7]
         with unpacking():
             self.pending = next(iter(unpack_losses(arrays["path_pending"])), None)
         pairs = zip(arrays["path_t"], arrays["path_u"], strict=True)
@@ -235,11 +235,9 @@ class PathFollower:
         end_time = last.t + (last.t - before.t) * length / last_length
         if end_time >= self.next_kink:
             return self._time_controlled(), length
-        ratio = length / last_length
+        r = length / last_length
         # the secant of the last two points predicts the next one
-        guess = PathPoint(
-            last.t + ratio * (last.t - before.t), last.u + ratio * (last.u - before.u)
-        )
+        guess = PathPoint(last.t + r * (last.t - before.t), last.u + r * (last.u - before.u))
         free = self.problem.free
         gradient_u = self.weight * (guess.u - last.u).ravel()[free] / length
         gradient_t = self.time_weight * (guess.t - last.t) / length
@@ -323,8 +321,8 @@ class PathFollower:
             target = state.time + span
             outcome = stepper.attempt(target, extrapolate=False)
             if outcome.trial is not None and not self._crosses_branch(outcome, target):
-                self.time_travelled += span
-                stepper.accept(outcome, target, at=self.time_travelled)
+                self.travelled += span
+                stepper.accept(outcome, target, at=self.travelled)
                 return PathPoint(target, stepper.state.u)
             span *= 0.5
         stepper.give_up(outcome, target)
@@ -335,7 +333,7 @@ class PathFollower:
         policy, monitor = self.method.on_bifurcation, self.stepper.monitor
         if policy is None or isinstance(policy, StayOnPath):
             return False
-        now = monitor.unstable_modes(self.problem, target, outcome.matrix, outcome.factors)
+        now = monitor.modes(self.problem, target, outcome.matrix, outcome.factors)
         return now is not None and now.changed(monitor.last or UnstableModes(0, now.counted))
 
     def _energy_closes(self, arc: ArcStep) -> bool:
@@ -349,7 +347,7 @@ class PathFollower:
         # adhesion released energy and now regains it: the step reverses along the path
         change = now.adhesive - last.adhesive
         noise = _ADHESION_NOISE * self._largest_adhesion_step()
-        if self.adhesion_change > noise and change < -noise:
+        if self.adhesion_gain > noise and change < -noise:
             return False
         missing, exchanged = missing_energy(last, now)
         scale = max(abs(now.stored), abs(now.adhesive), abs(now.work))
@@ -362,17 +360,15 @@ class PathFollower:
         stepper, times = self.stepper, (self.state.time, arc.t)
         adhesion_before = stepper.energy.adhesive
         stepper.energy = step_energies(self.problem, self.trial, trial, times, stepper.energy)
-        self.adhesion_change = stepper.energy.adhesive - adhesion_before
+        self.adhesion_gain = stepper.energy.adhesive - adhesion_before
         before = self.state
         self.state = self.problem.accepted(self.state, trial, arc.t)
         self.trial = trial
-        self.time_travelled += abs(times[1] - times[0])
+        self.travelled += abs(times[1] - times[0])
         self.steps += 1
-        self.negative_eigenvalues = -1
+        self.negative = -1
         extra = {"program_time": arc.t, "sign_of_determinant": self._determinant_sign(arc)}
-        extra["unstable_ways"] = (
-            float(self.negative_eigenvalues) if self.negative_eigenvalues >= 0 else float("nan")
-        )
+        extra["unstable_ways"] = float(self.negative) if self.negative >= 0 else float("nan")
         pending = self._stability_change(extra["sign_of_determinant"], arc, before)
         stepper.record.add(
             self.state,
@@ -380,7 +376,7 @@ class PathFollower:
             stepper.energy,
             arc.iterations,
             arc.residuals[-1],
-            at=self.time_travelled,
+            at=self.travelled,
             extra=extra,
         )
         self.points = [*self.points[-2:], PathPoint(arc.t, self.state.u)]
@@ -397,19 +393,19 @@ class PathFollower:
     def _stability_change(self, sign: float, arc: ArcStep, before: State) -> Loss | None:
         """Return the bifurcation that a change of the number of unstable modes indicates."""
         assert arc.trial is not None
-        if self.negative_eigenvalues < 0 and np.isnan(sign):
+        if self.negative < 0 and np.isnan(sign):
             self.stepper.monitor.unseen = "unstable modes were not counted on arclength steps"
             return None
-        counted = self.negative_eigenvalues >= 0
+        counted = self.negative >= 0
         if not counted:
             self.stepper.monitor.unseen = SIGNS
-        now = UnstableModes(self.negative_eigenvalues if counted else int(sign < 0.0), counted)
+        now = UnstableModes(self.negative if counted else int(sign < 0.0), counted)
         monitor = self.stepper.monitor
         last = monitor.update(now)
         if last is None:
             return None
         loss = monitor.bifurcation(before, arc.trial.u, arc.t, (last, now), self.limits)
-        loss = dataclasses.replace(loss, time=self.time_travelled)
+        loss = dataclasses.replace(loss, time=self.travelled)
         if counted and last.counted and abs(now.number - last.number) > 1:
             # more than one mode at once: a limit point does not explain it
             self.stepper.record.losses.append(loss)
@@ -423,7 +419,7 @@ class PathFollower:
         if self.stepper.monitor.symmetric(self.problem, np.inf):
             inertia = self.workspace.inertia(self.problem.reduced(arc.matrix))
             if inertia is not None:
-                self.negative_eigenvalues = inertia[1]
+                self.negative = inertia[1]
                 return -1.0 if inertia[1] % 2 else 1.0
         return float(arc.factors.sign)
 
@@ -434,7 +430,7 @@ class PathFollower:
         if policy is None or isinstance(policy, StayOnPath) or arc.t <= self.state.time:
             return arc, False
         monitor, last = stepper.monitor, stepper.monitor.last
-        now = monitor.unstable_modes(self.problem, arc.t, arc.matrix, arc.factors)
+        now = monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         if now is None or not now.changed(last or UnstableModes(0, now.counted)):
             return arc, False
         modes = (last or UnstableModes(0, now.counted), now)
@@ -445,15 +441,15 @@ class PathFollower:
         branch = find_branch(
             self.problem, self.state, span, arc.trial.u, side, self.limits, stepper.solver
         )
-        if branch is None or branch.is_limit_point:
+        if branch is None or branch.limit_point:
             # a limit point, which is recorded when the time of the path turns
             return arc, False
-        loss = dataclasses.replace(loss, time=self.time_travelled + bracket[0] - self.state.time)
+        loss = dataclasses.replace(loss, time=self.travelled + bracket[0] - self.state.time)
         stepper.record.losses.append(bifurcation_loss(policy, loss, branch, time_may_decrease=True))
         if isinstance(policy, StopThere):
             stepper.record.status = Status.STOPPED
             stepper.record.reason = (
-                f"another path leaves this one at program time {branch.bifurcation_time:.9g}"
+                f"another path leaves this one at program time {branch.time:.9g}"
             )
             before = self.state
             fraction = (bracket[0] - before.time) / (arc.t - before.time)
@@ -465,8 +461,8 @@ class PathFollower:
             monitor.last = now
             return arc, False
         onto = branch.arc
-        monitor.last = monitor.unstable_modes(self.problem, onto.t, onto.matrix, onto.factors)
-        return onto, onto.t > branch.bifurcation_time
+        monitor.last = monitor.modes(self.problem, onto.t, onto.matrix, onto.factors)
+        return onto, onto.t > branch.time
 
     def _record_limit_point(self, points: list[PathPoint]) -> None:
         """Record a limit point: the extremum of time on a parabola through three points."""
@@ -489,7 +485,7 @@ class PathFollower:
                 if name in record.last.curves:
                     where[name] = record.last.curves[name]
         record.losses.append(
-            Loss(self.time_travelled, "limit_point", where, "the path was followed around it")
+            Loss(self.travelled, "limit_point", where, "the path was followed around it")
         )
 
 

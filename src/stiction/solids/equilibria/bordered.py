@@ -25,7 +25,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.equilibria.newton import (
     Factoriser,
     Limits,
-    TrialPoint,
+    Probe,
     force_scale,
     line_search,
 )
@@ -52,7 +52,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 # step of finite differences by program time, over the time of its end
-_TIME_DIFFERENCE = 1e-7
+_TIME_STEP = 1e-7
 BEYOND = "the path leads beyond the end of a program's slope"
 
 
@@ -156,17 +156,15 @@ class Bordered:
         the residual.
         """
         problem = self.problem
-        h = _TIME_DIFFERENCE * max(abs(self.end), 1.0)
+        h = _TIME_STEP * max(abs(self.end), 1.0)
         rate = (problem.prescribed(t + h) - problem.prescribed(t - h)) / (2.0 * h)
-        displacements = problem.unknowns.displacements(trial.u)
-        loads = problem.loads(t, displacements)
-        load_rate = (problem.loads(t + h, displacements) - problem.loads(t - h, displacements)) / (
-            2.0 * h
-        )
+        u = problem.unknowns.displacements(trial.u)
+        loads = problem.loads(t, u)
+        load_rate = (problem.loads(t + h, u) - problem.loads(t - h, u)) / (2.0 * h)
         derivative = matrix @ rate.ravel() - load_rate.ravel()
         if problem.contact_varies(t, h):
             later, _ = problem.evaluate(state, trial.u, t + h, None, data=False)
-            later_forces = later.residual + problem.loads(t + h, displacements)
+            later_forces = later.residual + problem.loads(t + h, u)
             derivative += ((later_forces - trial.residual - loads) / h).ravel()
         return np.asarray(derivative)[problem.free]
 
@@ -190,35 +188,27 @@ class Bordered:
             size = size_of(trial.residual.ravel()[free]) / force_scale(problem, trial)
             residuals.append(size)
             defect, gradient_u, gradient_t = control.at(trial, t)
-            if (
-                size <= self.limits.tolerance
-                and iteration > 0
-                and abs(defect) <= 1e-6 * control.size
-            ):
+            converged = size <= self.limits.tolerance and abs(defect) <= 1e-6 * control.size
+            if converged and iteration > 0:
                 return ArcStep(trial, t, iteration, tuple(residuals), factors, matrix, "")
             assert matrix is not None
             time_derivative = self.time_derivative(trial, matrix, state, t)
             residual = trial.residual.ravel()[free]
+            failed = ArcStep(None, t, iteration, tuple(residuals), None, None, "a singular tangent")
             try:
                 factors = self.workspace.factorise(problem.reduced(matrix))
                 solutions = factors.solve(np.stack([-residual, time_derivative], axis=1))
             except LinearSolveError:
-                return ArcStep(
-                    None, t, iteration, tuple(residuals), None, None, "a singular tangent"
-                )
+                return failed
             try:
                 step, dt = bordered(solutions, gradient_u, gradient_t, -defect)
             except np.linalg.LinAlgError:
-                reason = "the control does not feel the load"
-                return ArcStep(None, t, iteration, tuple(residuals), None, None, reason)
+                return failed._replace(reason="the bordered matrix is singular")
             if not np.isfinite(dt) or not np.isfinite(step).all():
-                return ArcStep(
-                    None, t, iteration, tuple(residuals), None, None, "a singular tangent"
-                )
+                return failed
             accepted = self._advance(state, u, t, step, dt, inner(residual, step))
             if accepted is None:
-                reason = "every part of Newton's step inverts an element"
-                return ArcStep(None, t, iteration, tuple(residuals), None, None, reason)
+                return failed._replace(reason="every part of Newton's step inverts an element")
             u, t, trial, matrix, _ = accepted
             if t > kink_time:
                 # derivatives of the programs change at the kink
@@ -228,16 +218,16 @@ class Bordered:
 
     def _advance(
         self, state: State, u: Floats, t: float, step: Floats, dt: float, slope: float
-    ) -> TrialPoint | None:
+    ) -> Probe | None:
         """Return the line search along a step of displacements and time."""
         problem, free = self.problem, self.problem.free
 
-        def probe(fraction: float) -> TrialPoint:
+        def probe(fraction: float) -> Probe:
             new_time = t + fraction * dt
             new = u.ravel().copy()
             new[free] += fraction * step
             tried = np.where(problem.fixed, problem.prescribed(new_time), new.reshape(u.shape))
             trial, matrix = problem.evaluate(state, tried, new_time, None, data=True)
-            return TrialPoint(tried, new_time, trial, matrix, fraction)
+            return Probe(tried, new_time, trial, matrix, fraction)
 
         return line_search(probe, free, step, slope)

@@ -23,7 +23,14 @@ from stiction.solids.conditions import (
 from stiction.solids.constraints import Linear, Symmetry, Tied
 from stiction.solids.contact.partners import Boundary, RigidCircle
 from stiction.solids.elements.faces import Faces, faces_of
-from stiction.solids.equilibria import boundary_loads as boundary_loads
+from stiction.solids.equilibria.boundary_loads import (
+    FaceMatrices,
+    apply_matrices,
+    load_vector,
+    mean_weights,
+    pressure_matrices,
+    spring_matrices,
+)
 from stiction.solids.equilibria.multi_point_constraints import (
     Constraint,
     Substitution,
@@ -44,7 +51,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 # nodes that two boundaries may share at a corner
-_SHARED_AT_CORNER = 2
+_CORNER_NODES = 2
 _PLANE = 2
 # distance from its line over its length up to which a boundary is straight
 _STRAIGHT = 1e-9
@@ -199,7 +206,7 @@ class BoundaryConditions:
     def weights(self, where: object, component: int) -> tuple[Ints, Floats]:
         """Return components and weights of the displacement of a point, or of a boundary's mean."""
         if isinstance(where, Boundary):
-            weights = boundary_loads.mean_weights(self.faces(where), self.size)
+            weights = mean_weights(self.faces(where), self.size)
             nodes = np.flatnonzero(weights)
             return self.dim * nodes + component, weights[nodes]
         if isinstance(where, Nearest):
@@ -239,19 +246,17 @@ class BoundaryConditions:
         owner, new = self.owner, self.by_number[number]
         claimed = owner[nodes, component] >= 0
         for other in np.unique(owner[nodes[claimed], component]):
-            existing = self.by_number[int(other)]
+            old = self.by_number[int(other)]
             shared = int(np.sum(owner[nodes, component] == other))
-            corner = (
-                isinstance(new, Driven) and shared <= _SHARED_AT_CORNER and nodes.size > 2 * shared
-            )
-            if isinstance(existing, Fixed) and (isinstance(new, Fixed) or corner):
+            corner = isinstance(new, Driven) and shared <= _CORNER_NODES and nodes.size > 2 * shared
+            if isinstance(old, Fixed) and (isinstance(new, Fixed) or corner):
                 continue
-            both_driven = isinstance(new, Driven) and isinstance(existing, Driven)
-            if both_driven and vars(new)["program"] == vars(existing)["program"]:
+            both_driven = isinstance(new, Driven) and isinstance(old, Driven)
+            if both_driven and vars(new)["program"] == vars(old)["program"]:
                 continue
             name = _NAMES[component]
-            kinds = [type(condition).__name__ for condition in (existing, new)]
-            places = " and ".join(dict.fromkeys(told_place(c.where) for c in (existing, new)))
+            kinds = [type(condition).__name__ for condition in (old, new)]
+            places = " and ".join(dict.fromkeys(told_place(c.where) for c in (old, new)))
             raise ModelError(
                 "Solid.boundary_conditions",
                 f"conditions {other} ({kinds[0]}) and {number} ({kinds[1]}) for the same "
@@ -299,22 +304,20 @@ class BoundaryConditions:
             self.fixed.flat[component] = True
             self.owner.flat[component] = constraint.number
             if constraint.components.size > 1 or constraint.factors[0] != 1.0:
-                self.unknowns.combinations[component] = (constraint.components, constraint.factors)
+                self.unknowns.sums[component] = (constraint.components, constraint.factors)
         return substitutions
 
     def _point_substitutions(self) -> list[Substitution]:
         """Return the substitutions that points between control points have made already."""
         substitutions = []
-        for i, (numbers, weights) in self.unknowns.combinations.items():
+        for i, (numbers, weights) in self.unknowns.sums.items():
             prescribed = bool(self.fixed.flat[i])
             value = functools.partial(self._prescribed_value, i) if prescribed else unprescribed
             number = int(self.owner.flat[i])
-            description = (
+            text = (
                 self._owner_description(i) or f"the {_NAMES[i % self.dim]} displacement of a place"
             )
-            substitutions.append(
-                Substitution(i, Constraint(number, description, numbers, weights, value))
-            )
+            substitutions.append(Substitution(i, Constraint(number, text, numbers, weights, value)))
         return substitutions
 
     def _prescribed_value(self, component: int, t: float) -> float:
@@ -399,34 +402,30 @@ class BoundaryConditions:
             for number, nodes, component, condition in self.loaded
         }
         self.dead_loads: list[tuple[int, Floats, Program]] = []
-        self.pressures: list[tuple[int, list[boundary_loads.FaceMatrices], Program]] = []
-        self.springs: list[tuple[int, Spring, list[boundary_loads.FaceMatrices], Floats]] = []
+        self.pressures: list[tuple[int, list[FaceMatrices], Program]] = []
+        self.springs: list[tuple[int, Spring, list[FaceMatrices], Floats]] = []
         self.rotations: dict[int, tuple[int, Turned]] = {}
         for number, condition in self.by_number.items():
             if isinstance(condition, Traction):
                 force = np.zeros((self.size, self.dim))
                 faces = self.faces(condition.where)
-                force[:, condition.component] = boundary_loads.load_vector(faces, self.size)
+                force[:, condition.component] = load_vector(faces, self.size)
                 self.dead_loads.append((number, force, condition.program))
             elif isinstance(condition, Pressure):
-                entries = boundary_loads.pressure_matrices(self.faces(condition.where))
+                entries = pressure_matrices(self.faces(condition.where))
                 self.pressures.append((number, entries, condition.program))
             elif isinstance(condition, Spring):
                 self.springs.append((number, condition, *self._spring_terms(condition)))
             elif isinstance(condition, Turned):
                 self._add_rotation(number, condition)
 
-    def _spring_terms(self, spring: Spring) -> tuple[list[boundary_loads.FaceMatrices], Floats]:
+    def _spring_terms(self, spring: Spring) -> tuple[list[FaceMatrices], Floats]:
         """Return the matrix of a spring, and nodal forces for a unit displacement of its end."""
         end_force = np.zeros((self.size, self.dim))
         if isinstance(spring.where, Boundary):
             faces = self.faces(spring.where)
-            end_force[:, spring.component] = spring.stiffness * boundary_loads.mean_weights(
-                faces, self.size
-            )
-            return boundary_loads.spring_matrices(
-                faces, spring.component, spring.stiffness
-            ), end_force
+            end_force[:, spring.component] = spring.stiffness * mean_weights(faces, self.size)
+            return spring_matrices(faces, spring.component, spring.stiffness), end_force
         components, weights = self.weights(spring.where, spring.component)
         nodes = components // self.dim
         if isinstance(spring.where, Rigid) and self.owner[nodes[0], spring.component] < 0:
@@ -436,7 +435,7 @@ class BoundaryConditions:
         blocks = np.zeros((1, nodes.size, self.dim, nodes.size, self.dim))
         k = spring.component
         blocks[0, :, k, :, k] = spring.stiffness * np.outer(weights, weights)
-        return [boundary_loads.FaceMatrices(nodes[None], blocks)], end_force
+        return [FaceMatrices(nodes[None], blocks)], end_force
 
     def _add_rotation(self, number: int, condition: Turned) -> None:
         contact = condition.where.contact
@@ -446,9 +445,8 @@ class BoundaryConditions:
             why, try_ = "a plane has no axis.", "drive the plane along itself, as a belt."
             raise ModelError("Turned.where", got, "a RigidCircle", why, try_)
         if contact in self.rotations:
-            got = (
-                f"conditions {self.rotations[contact][0]} and {number} for the angle of one circle"
-            )
+            other = self.rotations[contact][0]
+            got = f"conditions {other} and {number} for the angle of one circle"
             why, try_ = "a circle has one angle.", "leave one out."
             raise ModelError("Solid.boundary_conditions", got, "one of them", why, try_)
         self.rotations[contact] = (number, condition)
@@ -529,17 +527,17 @@ class BoundaryConditions:
         if self.pressures:
             x = self.problem.points + u
             for _, entries, program in self.pressures:
-                f -= program.at(t) * boundary_loads.apply_matrices(entries, x)
+                f -= program.at(t) * apply_matrices(entries, x)
         return f + self.spring_forces(t, u)
 
     def spring_forces(self, t: float, u: Floats) -> Floats:
         """Return the forces of springs on nodes and control points (nodes, d) [N/m]."""
         f = np.zeros_like(u)
         for _, spring, entries, shape in self.springs:
-            f += spring.program.at(t) * shape - boundary_loads.apply_matrices(entries, u)
+            f += spring.program.at(t) * shape - apply_matrices(entries, u)
         return f
 
-    def load_tangents(self, t: float) -> list[boundary_loads.FaceMatrices]:
+    def load_tangents(self, t: float) -> list[FaceMatrices]:
         """Return the tangents of loads: minus the derivatives of `distributed_forces`."""
         tangents = []
         for _, entries, program in self.pressures:
@@ -579,10 +577,10 @@ class BoundaryConditions:
         """Return the energy of each spring to the ground [J/m]."""
         energies = {}
         for number, spring, entries, shape in self.springs:
-            end = spring.program.at(t)
-            strain = 0.5 * float(np.sum(u * boundary_loads.apply_matrices(entries, u)))
+            g = spring.program.at(t)
+            strain = 0.5 * float(np.sum(u * apply_matrices(entries, u)))
             energies[number] = (
-                strain - end * float(np.sum(u * shape)) + 0.5 * spring.stiffness * end * end
+                strain - g * float(np.sum(u * shape)) + 0.5 * spring.stiffness * g * g
             )
         return energies
 

@@ -52,18 +52,18 @@ class Branch(NamedTuple):
     Parameters
     ----------
     arc : the point, None if no step converged
-    bifurcation_time : program time of the bifurcation [1]
+    time : program time of the bifurcation [1]
     node, component : of the displacement that is largest along the branch
     position : of that node [m]
-    is_limit_point : whether the singular point is a limit point, which has no branch
+    limit_point : whether the singular point is a limit point, which has no branch
     """
 
     arc: ArcStep | None
-    bifurcation_time: float
+    time: float
     node: int
     component: int
     position: tuple[float, float]
-    is_limit_point: bool
+    limit_point: bool
 
     @property
     def converged(self) -> bool:
@@ -71,16 +71,14 @@ class Branch(NamedTuple):
         return self.arc is not None and self.arc.trial is not None
 
 
-class _CriticalDirections(NamedTuple):
+class _NullVectors(NamedTuple):
     """Right and left null vectors of the tangent, over free unknowns."""
 
     right: Floats
     left: Floats
 
 
-def _critical_directions(
-    problem: Problem, matrix: object, workspace: Factoriser
-) -> _CriticalDirections | None:
+def _null_vectors(problem: Problem, matrix: object, workspace: Factoriser) -> _NullVectors | None:
     """Return the null vectors by inverse iteration, None if the tangent cannot be factorised."""
     reduced = problem.reduced(matrix)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
@@ -100,7 +98,7 @@ def _critical_directions(
             directions.append(x)
     except LinearSolveError:
         return None
-    return _CriticalDirections(directions[0], directions[1])
+    return _NullVectors(directions[0], directions[1])
 
 
 def find_branch(
@@ -131,14 +129,12 @@ def find_branch(
         outcome = solve_step(copy, state, high, guess, limits, workspace)
         if outcome.trial is None or outcome.matrix is None:
             return None
-        critical = _critical_directions(copy, outcome.matrix, workspace)
+        critical = _null_vectors(copy, outcome.matrix, workspace)
         if critical is None:
             return None
         bordered = Bordered(copy, workspace, limits, end)
-        time_derivative = bordered.time_derivative(outcome.trial, outcome.matrix, state, high)
-        is_limit_point = abs(inner(critical.left, time_derivative)) > _ORTHOGONAL * size_of(
-            time_derivative
-        )
+        by_time = bordered.time_derivative(outcome.trial, outcome.matrix, state, high)
+        limit_point = abs(inner(critical.left, by_time)) > _ORTHOGONAL * size_of(by_time)
         full = np.zeros(u.size)
         full[copy.free] = critical.right
         displacements = copy.unknowns.displacements(full.reshape(u.shape))
@@ -148,23 +144,15 @@ def find_branch(
         node, component = divmod(largest, problem.dim)
         sign = 1.0 if (displacements.flat[largest] > 0.0) == (side == "+") else -1.0
         position = tuple(float(v) for v in copy.points[node])
-        branch = Branch(None, 0.5 * (low + high), node, component, position, is_limit_point)  # type: ignore[arg-type]
-        if is_limit_point:
+        branch = Branch(None, 0.5 * (low + high), node, component, position, limit_point)  # type: ignore[arg-type]
+        if limit_point:
             return branch
         direction = sign * critical.right / abs(displacements.flat[largest])
         point = PathPoint(high, outcome.trial.u)
         # a step that is long beside the path so far is too long for the energies of one step
-        longest = max(
-            min(end - branch.bifurcation_time, branch.bifurcation_time - begin),
-            (end - branch.bifurcation_time) / _MOST_PARTS,
-        )
-        arc = _point_on_branch(
-            bordered,
-            state,
-            point,
-            direction,
-            (branch.bifurcation_time, branch.bifurcation_time + longest),
-        )
+        t0 = branch.time
+        longest = max(min(end - t0, t0 - begin), (end - t0) / _MOST_PARTS)
+        arc = _point_on_branch(bordered, state, point, direction, (t0, t0 + longest))
         return branch._replace(arc=arc)
     finally:
         workspace.close()
@@ -193,9 +181,8 @@ def _point_on_branch(
         guess = first.u.copy().ravel()
         guess[problem.free] += distance * direction
         control = ArclengthControl(problem, first, direction / square, 0.0, distance)
-        arc = bordered.solve(
-            state, PathPoint(first.t, guess.reshape(first.u.shape)), control, np.inf
-        )
+        predictor = PathPoint(first.t, guess.reshape(first.u.shape))
+        arc = bordered.solve(state, predictor, control, np.inf)
         if arc.trial is None:
             distance *= 0.25
             continue
@@ -223,13 +210,13 @@ def bifurcation_loss(
     """
     if isinstance(policy, StopThere):
         return replace(loss, choice="the run ended there; another path leaves it")
-    if branch is None or branch.is_limit_point or not branch.converged:
+    if branch is None or branch.limit_point or not branch.converged:
         choice = "the path was followed on: no branch was found near; another leaves it"
         return replace(loss, choice=choice)
     assert branch.arc is not None
     x, y = branch.position
     where = {**loss.where, "branch_moves": f"{'xy'[branch.component]} of ({x:.6g}, {y:.6g})"}
-    if branch.arc.t <= branch.bifurcation_time and not time_may_decrease:
+    if branch.arc.t <= branch.time and not time_may_decrease:
         choice = "the path was followed on: the branch goes back in load, as Continuation does"
         return replace(loss, where=where, choice=choice)
     side = policy.side if isinstance(policy, FollowBranch) else "+"

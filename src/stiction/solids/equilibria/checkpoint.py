@@ -111,10 +111,10 @@ def pack(stepper: LoadStepper) -> Arrays:
     if stepper.previous is not None:
         arrays["before_time"] = np.array(stepper.previous[0])
         arrays["before_u"] = stepper.previous[1]
-    for i, (history, points, values) in enumerate(
+    for i, (history, points, out) in enumerate(
         zip(state.histories, state.closest_points, trial.point_values, strict=True)
     ):
-        arrays[f"out{i}"] = values
+        arrays[f"out{i}"] = out
         for name, value in zip(History._fields, history, strict=True):
             arrays[f"history{i}_{name}"] = value
         for name, value in zip(Found._fields, points, strict=True):
@@ -161,12 +161,10 @@ def unpack_losses(saved: npt.NDArray[np.str_]) -> list[Loss]:
 
 def _pack_samples(name: str, samples: list[Sample], curves: list[str]) -> Arrays:
     return {
-        f"{name}_time": np.array([sample.time for sample in samples]),
-        f"{name}_iterations": np.array([sample.iterations for sample in samples]),
-        f"{name}_curves": np.array(
-            [[sample.curves.get(n, np.nan) for n in curves] for sample in samples]
-        ),
-        **_pack_energies(f"{name}_energy", [sample.energy for sample in samples]),
+        f"{name}_time": np.array([s.time for s in samples]),
+        f"{name}_iterations": np.array([s.iterations for s in samples]),
+        f"{name}_curves": np.array([[s.curves.get(n, np.nan) for n in curves] for s in samples]),
+        **_pack_energies(f"{name}_energy", [s.energy for s in samples]),
     }
 
 
@@ -175,9 +173,9 @@ def _unpack_samples(name: str, saved: Arrays, curves: list[str]) -> list[Sample]
     samples = []
     for i, t in enumerate(saved[f"{name}_time"]):
         values = saved[f"{name}_curves"][i]
-        named = {n: float(v) for n, v in zip(curves, values, strict=True)}
+        curves_of_sample = {n: float(v) for n, v in zip(curves, values, strict=True)}
         samples.append(
-            Sample(float(t), named, {}, energies[i], int(saved[f"{name}_iterations"][i]))
+            Sample(float(t), curves_of_sample, {}, energies[i], int(saved[f"{name}_iterations"][i]))
         )
     return samples
 
@@ -185,14 +183,12 @@ def _unpack_samples(name: str, saved: Arrays, curves: list[str]) -> list[Sample]
 def pack_record(record: Recorder) -> Arrays:
     """Return the record of a run so far as arrays."""
     # `in` would compare arrays
-    last_is_saved = any(sample is record.last for sample in record.samples)
-    samples = record.samples if last_is_saved else [*record.samples, record.last]
-    samples = [sample for sample in samples if sample is not None]
-    names = list(
-        dict.fromkeys(name for sample in [*samples, *record.path] for name in sample.curves)
-    )
+    saved = any(s is record.last for s in record.samples)
+    samples = record.samples if saved else [*record.samples, record.last]
+    samples = [s for s in samples if s is not None]
+    names = list(dict.fromkeys(name for s in [*samples, *record.path] for name in s.curves))
     points = list(samples[0].points)
-    extremes = record.extremes
+    seen = record.extremes
     arrays: Arrays = {
         **_pack_samples("row", samples, names),
         **_pack_samples("steps", record.path, names),
@@ -200,17 +196,17 @@ def pack_record(record: Recorder) -> Arrays:
         "row_names": np.array(json.dumps([names, points])),
         "extremes": np.array(
             [
-                *extremes.pressure,
-                *extremes.gap,
-                *extremes.tension,
-                *extremes.jacobian,
-                extremes.residual,
-                extremes.unbalanced_force,
-                extremes.largest_force,
-                extremes.backward,
+                *seen.pressure,
+                *seen.gap,
+                *seen.tension,
+                *seen.jacobian,
+                seen.residual,
+                seen.unbalanced,
+                seen.largest_force,
+                seen.backward,
             ]
         ),
-        "pulled": extremes.in_tension,
+        "pulled": seen.in_tension,
         "missed": np.array(record.without_partner, dtype=np.float64).reshape(-1, 2),
         "bent": np.array(record.parasitic),
         "strays": np.array([*record.unpaired.values()], dtype=np.float64).reshape(-1, 4),
@@ -219,7 +215,7 @@ def pack_record(record: Recorder) -> Arrays:
         "picture_u": np.array([u for _, u in record.pictures]),
     }
     for name in points:
-        arrays[f"row_point_{name}"] = np.array([sample.points[name] for sample in samples])
+        arrays[f"row_point_{name}"] = np.array([s.points[name] for s in samples])
     for i, pairs in record.contact_forces.items():
         arrays[f"balance{i}"] = np.array(pairs)
     return arrays
@@ -240,17 +236,15 @@ def _check(saved: Arrays, stepper: LoadStepper) -> None:
     forms["analysed"] = Form(("entries",))
     forms |= _energy_forms("energy", 1)
     forms["before_time"], forms["before_u"] = Form(needed=False), Form(points, needed=False)
-    for i, contact_pass in enumerate(problem.passes):
+    for i, p in enumerate(problem.passes):
         # a point without a closest point has an infinite gap, and no origin of stick
-        forms[f"out{i}"] = Form((contact_pass.count, OUT), inf=True, nan=True)
-        forms[f"history{i}_origin"] = Form(
-            (contact_pass.count, contact_pass.dim - 1), inf=True, nan=True
-        )
+        forms[f"out{i}"] = Form((p.count, OUT), inf=True, nan=True)
+        forms[f"history{i}_origin"] = Form((p.count, p.dim - 1), inf=True, nan=True)
         for name in ("has_origin", "stuck"):
-            forms[f"history{i}_{name}"] = Form((contact_pass.count,), "b1")
-        forms[f"found{i}_element"] = Form((contact_pass.count,), "i8")
-        forms[f"found{i}_xi"] = Form((contact_pass.count, contact_pass.dim - 1), inf=True, nan=True)
-        forms[f"found{i}_normal"] = Form((contact_pass.count,), "b1")
+            forms[f"history{i}_{name}"] = Form((p.count,), "b1")
+        forms[f"found{i}_element"] = Form((p.count,), "i8")
+        forms[f"found{i}_xi"] = Form((p.count, p.dim - 1), inf=True, nan=True)
+        forms[f"found{i}_normal"] = Form((p.count,), "b1")
         for name in ("rows", "columns"):
             shape: tuple[int | str, ...] = (f"coupled{i}", f"{name}{i}")
             forms[f"coupled{i}_{name}"] = Form(shape, "i8", least=0, most=problem.size - 1)
@@ -267,7 +261,7 @@ def _check(saved: Arrays, stepper: LoadStepper) -> None:
     sizes = check_arrays(saved, forms)
     check_count("row_time", sizes["rows"], 1, sizes["rows"] + 1)
     check_count("steps_time", sizes["steps"], 1, sizes["steps"] + 1)
-    count = sum(contact_pass.count for contact_pass in problem.passes)
+    count = sum(p.count for p in problem.passes)
     check_count("pulled", sizes["pulled"] if sizes["pulled"] != count else 0, 0, 0)
     check_count("row_kept", int(saved["row_kept"]), 0, sizes["rows"])
     _check_samples(saved)
@@ -379,17 +373,15 @@ def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
     stepper.previous = None
     if "before_time" in saved:
         stepper.previous = (float(saved["before_time"]), saved["before_u"])
-    problem.couple_nodes(
-        [(saved[f"coupled{i}_rows"], saved[f"coupled{i}_columns"]) for i in passes]
-    )
+    problem.couple([(saved[f"coupled{i}_rows"], saved[f"coupled{i}_columns"]) for i in passes])
     _unpack_record(saved, stepper.record)
 
 
 def _unpack_record(saved: Arrays, record: Recorder) -> None:
     names, points = json.loads(str(saved["row_names"]))
     samples = [
-        sample._replace(points={name: saved[f"row_point_{name}"][i] for name in points})
-        for i, sample in enumerate(_unpack_samples("row", saved, names))
+        s._replace(points={name: saved[f"row_point_{name}"][i] for name in points})
+        for i, s in enumerate(_unpack_samples("row", saved, names))
     ]
     record.last = samples[-1]
     record.samples = samples[: int(saved["row_kept"])]

@@ -20,7 +20,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import ContactPass
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.equilibria.newton import balanced_force
+from stiction.solids.equilibria.newton import force_norm
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.readings import (
     columns,
@@ -91,16 +91,8 @@ def energies_at(problem: Problem, trial: Trial, t: float) -> Energies:
     """Return the energies of the initial state: work and heat are zero."""
     stored, adhesive = problem.stored(trial)
     heats = tuple(0.0 for _ in problem.assembled.pairs)
-    condition_work = (0.0,) * len(problem.assembled.all_conditions)
-    return Energies(
-        stored + problem.ground_spring_energy(trial, t),
-        adhesive,
-        0.0,
-        heats,
-        0.0,
-        0.0,
-        condition_work,
-    )
+    parts = (0.0,) * len(problem.assembled.all_conditions)
+    return Energies(stored + problem.ground_energy(trial, t), adhesive, 0.0, heats, 0.0, 0.0, parts)
 
 
 def step_energies(
@@ -137,26 +129,22 @@ def step_energies(
     Verified by: tests/convergence/test_solids.py::test_ledger_closes_at_second_order
     """
     stored, adhesive = problem.stored(after)
-    condition_work = condition_works(problem, before, after, times)
+    parts = condition_works(problem, before, after, times)
     internal_work = 0.5 * float(np.sum((before.internal + after.internal) * (after.u - before.u)))
-    grounded = problem.ground_spring_energy(after, times[1])
-    now = Energies(
-        stored + grounded, adhesive, math.fsum(condition_work), last.heat, 0.0, 0.0, condition_work
-    )
+    grounded = problem.ground_energy(after, times[1])
+    now = Energies(stored + grounded, adhesive, math.fsum(parts), last.heat, 0.0, 0.0, parts)
     step = contact_energies(problem, before, after, times, last, now, internal_work)
     scale = max(abs(now.stored), abs(now.adhesive), abs(last.work), problem.largest_adhesion_work)
     exchanged = abs(now.stored - last.stored) + abs(now.adhesive - last.adhesive) + abs(now.work)
-    unbalanced = 0.0
+    loose = 0.0
     if problem.mortar_only and not rough:
-        unbalanced = unbalanced_work(problem, before, after, times, scale, exchanged)
-        unbalanced -= residual_work(problem, before, after, times[0])
+        loose = unbalanced_work(problem, before, after, times, scale, exchanged)
+        loose -= residual_work(problem, before, after, times[0])
     return step._replace(
         work=last.work + step.work,
-        algorithmic=last.algorithmic + step.algorithmic + unbalanced,
-        reciprocity=last.reciprocity + step.reciprocity + unbalanced,
-        condition_work=tuple(
-            w + dw for w, dw in zip(last.condition_work, condition_work, strict=True)
-        ),
+        algorithmic=last.algorithmic + step.algorithmic + loose,
+        reciprocity=last.reciprocity + step.reciprocity + loose,
+        condition_work=tuple(w + dw for w, dw in zip(last.condition_work, parts, strict=True)),
     )
 
 
@@ -167,10 +155,10 @@ def after_spring_change(last: Energies, changes: dict[int, float]) -> Energies:
     ----------
     changes : of the energy of springs, by condition [J/m]
     """
-    condition_work = [w + changes.get(number, 0.0) for number, w in enumerate(last.condition_work)]
+    parts = [w + changes.get(number, 0.0) for number, w in enumerate(last.condition_work)]
     total = math.fsum(changes.values())
     return last._replace(
-        stored=last.stored + total, work=last.work + total, condition_work=tuple(condition_work)
+        stored=last.stored + total, work=last.work + total, condition_work=tuple(parts)
     )
 
 
@@ -181,7 +169,7 @@ def contact_energies(
     times: tuple[float, float],
     last: Energies,
     now: Energies,
-    internal_work: float,
+    internal: float,
 ) -> Energies:
     """Return the energies of one step, those of contact included; see `step_energies`.
 
@@ -189,12 +177,10 @@ def contact_energies(
     ----------
     last : the energies before
     now : stored and adhesive energy after the step, and the work of the step
-    internal_work : work of internal forces in the step [J/m]
+    internal : work of internal forces in the step [J/m]
     """
-    work, condition_work = now.work, now.condition_work
-    displacement = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(
-        before.u
-    )
+    work, parts = now.work, now.condition_work
+    du = problem.unknowns.displacements(after.u) - problem.unknowns.displacements(before.u)
     ramp = problem.assembled.attraction
     heat = list(last.heat)
     algorithmic = reciprocity = 0.0
@@ -209,10 +195,7 @@ def contact_energies(
         heat[problem.contact_of_pass[i]] += weight * float(h.sum())
         if not p.mortar:
             excess = 0.5 * float(
-                np.sum(
-                    (_friction_force(a, p.dim) - _friction_force(b, p.dim))
-                    * b[:, columns(k.SLIP_X, p.dim)]
-                )
+                np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)])
             )
         else:
             excess = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
@@ -222,35 +205,22 @@ def contact_energies(
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is measured
             position_columns = columns(k.X, p.dim)
-            path = b[:, position_columns] - a[:, position_columns] - displacement[p.partner.node]
-            friction_work = 0.5 * float(
-                np.sum((_friction_force(a, p.dim) + _friction_force(b, p.dim)) * path)
-            )
+            path = b[:, position_columns] - a[:, position_columns] - du[p.partner.node]
+            friction = 0.5 * float(np.sum((_friction(a, p.dim) + _friction(b, p.dim)) * path))
             # a rotating circle moves the surface on which friction acts
-            motor = problem.boundary_conditions.rotations.get(problem.contact_of_pass[i])
-            friction_work += (
-                condition_work[motor[0]] if motor is not None and condition_work else 0.0
-            )
+            motor = problem.conditions.rotations.get(problem.contact_of_pass[i])
+            friction += parts[motor[0]] if motor is not None and parts else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
-            reciprocity += friction_work - springs - float(h.sum()) - excess
+            reciprocity += friction - springs - float(h.sum()) - excess
     if any(p.half for p in problem.passes):
         # work of the tractions of both passes less energy, heat and algorithmic terms
-        change = (
-            now.adhesive
-            - last.adhesive
-            + problem.stick_spring_energy(after)
-            - problem.stick_spring_energy(before)
-        )
-        change += problem.ground_spring_energy(after, times[1]) - problem.ground_spring_energy(
-            before, times[0]
-        )
+        change = now.adhesive - last.adhesive + problem.stick_energy(after)
+        change -= problem.stick_energy(before)
+        change += problem.ground_energy(after, times[1]) - problem.ground_energy(before, times[0])
         new_heat = sum(heat) - sum(last.heat)
-        reciprocity = work - internal_work - change - new_heat - algorithmic
+        reciprocity = work - internal - change - new_heat - algorithmic
     return now._replace(
-        work=work,
-        heat=tuple(heat),
-        algorithmic=algorithmic + reciprocity,
-        reciprocity=reciprocity,
+        work=work, heat=tuple(heat), algorithmic=algorithmic + reciprocity, reciprocity=reciprocity
     )
 
 
@@ -261,14 +231,12 @@ def missing_energy(before: Energies, after: Energies) -> tuple[float, float]:
     """
     change = after.stored + after.adhesive - before.stored - before.adhesive
     work = after.work - before.work
-    other_algorithmic = (
-        after.algorithmic - before.algorithmic - (after.reciprocity - before.reciprocity)
-    )
-    dissipated = sum(after.heat) - sum(before.heat) + other_algorithmic
+    numerical = after.algorithmic - before.algorithmic - (after.reciprocity - before.reciprocity)
+    dissipated = sum(after.heat) - sum(before.heat) + numerical
     return abs(change - work + dissipated), abs(change) + abs(work) + abs(dissipated)
 
 
-def _friction_force(out: Floats, dim: int) -> Floats:
+def _friction(out: Floats, dim: int) -> Floats:
     """Return the friction force at every point, against slip, (p, d) [N/m]."""
     normal = out[:, columns(k.NORMAL_X, dim)]
     pressure = out[:, [k.WEIGHT]] * out[:, [k.PRESSURE]] * normal
@@ -285,7 +253,7 @@ def _stick_spring_gain(p: ContactPass, a: Floats, b: Floats) -> float:
     if p.mortar:
         products = a[:, k.RUB] * b[:, k.RUB]
     else:
-        products = np.sum(_friction_force(a, p.dim) * _friction_force(b, p.dim), axis=1)
+        products = np.sum(_friction(a, p.dim) * _friction(b, p.dim), axis=1)
     stiffness = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT] * stretches[0] * stretches[1]
     return float(np.sum(products * (stretches[1] - stretches[0]) / stiffness))
 
@@ -313,7 +281,7 @@ class Extremes:
     jacobian: tuple[float, float] = (np.inf, 0.0)
     in_tension: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     residual: float = 0.0
-    unbalanced_force: float = 0.0
+    unbalanced: float = 0.0
     largest_force: float = 0.0
     backward: float = 0.0
 
@@ -400,7 +368,7 @@ class Recorder:
         self._picture_times = np.linspace(begin, self.end, max(2, self.snapshots))
         self._span = abs(self.end - begin)
 
-    def time_tolerance(self, t: float) -> float:
+    def tolerance(self, t: float) -> float:
         """Return the difference from t up to which another time counts as equal."""
         return _TIME_TOLERANCE * max(self._span, abs(t))
 
@@ -429,12 +397,12 @@ class Recorder:
         displacements = self.problem.unknowns.displacements(trial.u)
         self.parasitic.append(np.append(t, self.problem.bending_excess.at(displacements)))
         x = self.problem.positions(trial.u)
-        count = sum(
+        lost = sum(
             p.missed(x, f) for p, f in zip(self.problem.passes, trial.closest_points, strict=True)
         )
-        self.without_partner.append((count, t))
-        for i, boundaries in enumerate(self.problem.unpaired):
-            nearest = NearestUnpaired(t, *boundaries.nearest(x))
+        self.without_partner.append((lost, t))
+        for i, near in enumerate(self.problem.unpaired):
+            nearest = NearestUnpaired(t, *near.nearest(x))
             self.unpaired[i] = min(
                 self.unpaired.get(i, nearest), nearest, key=lambda approach: approach.excess_gap
             )
@@ -445,22 +413,22 @@ class Recorder:
         if self.every_step or (at is None and self.is_save_time(t)):
             self.samples.append(self.last)
         due = self._picture_times[len(self.pictures) :]
-        if due.size and t >= due[0] - self.time_tolerance(t):
+        if due.size and t >= due[0] - self.tolerance(t):
             # a step over several picture times has one picture for all of them
             displacements = self.problem.unknowns.displacements(state.u)
-            for _ in range(int(np.sum(due <= t + self.time_tolerance(t)))):
+            for _ in range(int(np.sum(due <= t + self.tolerance(t)))):
                 self.pictures.append((t, displacements.copy()))
 
     def is_save_time(self, t: float) -> bool:
         """Return whether a sample is requested at a time."""
-        return bool(np.any(np.abs(self.save_times - t) <= self.time_tolerance(t)))
+        return bool(np.any(np.abs(self.save_times - t) <= self.tolerance(t)))
 
     def save_times_between(self, low: float, high: float) -> list[float]:
         """Return the times inside an interval at which samples are requested."""
         if self.every_step:
             return []
-        between = (self.save_times > low + self.time_tolerance(low)) & (
-            self.save_times < high - self.time_tolerance(high)
+        between = (self.save_times > low + self.tolerance(low)) & (
+            self.save_times < high - self.tolerance(high)
         )
         return [float(t) for t in self.save_times[between]]
 
@@ -472,21 +440,19 @@ class Recorder:
 
     def _see(self, t: float, trial: Trial, residual: float) -> None:
         assert self.last is not None
-        extremes, problem = self.extremes, self.problem
+        seen, problem = self.extremes, self.problem
         if self.last.points:
-            extremes.update(t, self.last.points, problem.max_tensions)
+            seen.update(t, self.last.points, problem.max_tensions)
         least = slack(problem, trial)
-        if least < extremes.tension[0]:
-            extremes.tension = (least, t)
+        if least < seen.tension[0]:
+            seen.tension = (least, t)
         least = problem.least_jacobian(trial.u)
-        if not least >= extremes.jacobian[0]:
-            extremes.jacobian = (least, t)
-        force = balanced_force(problem, trial)
-        extremes.residual = max(extremes.residual, residual)
-        extremes.unbalanced_force = max(
-            extremes.unbalanced_force, residual * max(force, problem.force_floor)
-        )
-        extremes.largest_force = max(extremes.largest_force, force)
+        if not least >= seen.jacobian[0]:
+            seen.jacobian = (least, t)
+        force = force_norm(problem, trial)
+        seen.residual = max(seen.residual, residual)
+        seen.unbalanced = max(seen.unbalanced, residual * max(force, problem.force_floor))
+        seen.largest_force = max(seen.largest_force, force)
 
     def save_last(self) -> None:
         """Save the last accepted state as a sample, if it is not saved yet."""
@@ -519,7 +485,7 @@ class Recorder:
         for i, place in enumerate(readings.reactions, start=1):
             for name, value in reaction(problem, trial, place).items():
                 curves[f"reaction_{i}_{name}"] = value
-        for contact, (number, _) in problem.boundary_conditions.rotations.items():
+        for contact, (number, _) in problem.conditions.rotations.items():
             curves[f"torque_{number + 1}"] = moment_on_circle(problem, trial, contact)
         if problem.passes and problem.dim > _PLANE:
             i = self._pass_number()
@@ -563,18 +529,16 @@ class Recorder:
         }
 
 
-def fracture_energy(
-    path: list[Sample], first: float, samples: list[Sample], nominal: str
-) -> Floats:
+def fracture_energy(path: list[Sample], first: float, samples: list[Sample], curve: str) -> Floats:
     """Return d(work - stored)/d(peeled length) at the samples; NaN where nothing peels.
 
     Parameters
     ----------
     path : every accepted step
     first : length of contact from which peeling counts [m]
-    nominal : name of the curve of contact
+    curve : name of the curve of contact
     """
-    peeled = first - np.array([sample.curves[nominal] for sample in path])
+    peeled = first - np.array([sample.curves[curve] for sample in path])
     spent = np.array([sample.energy.work - sample.energy.stored for sample in path])
     release_rate = np.full(peeled.size, np.nan)
     for i in range(peeled.size):

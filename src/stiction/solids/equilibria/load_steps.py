@@ -105,9 +105,8 @@ class LoadStepper:
         self.trial: Trial | None = None
         self.energy: Energies
         self.previous: tuple[float, Floats] | None = None
-        self.iterations = self.cuts = self.steps = self.other_factorisations = (
-            self.missed_samples
-        ) = 0
+        self.iterations = self.cuts = self.steps = self.missed_samples = 0
+        self.other_factorisations = 0
         self.dt, self.extrapolate, self.fraction_done = self.max_step, False, 0.0
 
     def update_contacts(self) -> None:
@@ -462,7 +461,7 @@ class LoadStepper:
 
         Return the step to accept, its end, and whether the run ends with it.
         """
-        loss = self.monitor.check_step(self.state, outcome, target, self.limits)
+        loss = self.monitor.check(self.state, outcome, target, self.limits)
         # methods with inertia have no such policy
         policy = getattr(self.method, "on_bifurcation", None)
         if loss is None:
@@ -485,19 +484,12 @@ class LoadStepper:
         u, side = trial.u, policy.side
         branch = find_branch(self.problem, self.state, span, u, side, self.limits, self.solver)
         self.record.losses.append(bifurcation_loss(policy, loss, branch, time_may_decrease=False))
-        if (
-            branch is None
-            or branch.is_limit_point
-            or branch.arc is None
-            or branch.arc.trial is None
-        ):
+        if branch is None or branch.limit_point or branch.arc is None or branch.arc.trial is None:
             return outcome, target, False
         arc = branch.arc
-        if not branch.bifurcation_time < arc.t <= target:
+        if not branch.time < arc.t <= target:
             return outcome, target, False
-        self.monitor.last = self.monitor.unstable_modes(
-            self.problem, arc.t, arc.matrix, arc.factors
-        )
+        self.monitor.last = self.monitor.modes(self.problem, arc.t, arc.matrix, arc.factors)
         self.iterations += arc.iterations
         onto = Outcome(arc.trial, arc.iterations, arc.residuals, "", arc.factors, arc.matrix)
         return onto, arc.t, False
@@ -538,25 +530,21 @@ class LoadStepper:
         threshold = (_JUMP_MORTAR if self.mortar_only else _JUMP) * exchanged
         if self.energy_conserved and missing > noise:
             assert self.trial is not None
-            step_start, copy = (self.state, self.trial, last), self.problem.fresh_copy()
-            energies, path_start = (missing, noise), self.monitor.begin
-            snap = find_snap(
-                copy, step_start, times[1], energies, self.limits, self.solver, path_start
-            )
+            begin, copy = (self.state, self.trial, last), self.problem.fresh_copy()
+            energies, first = (missing, noise), self.monitor.begin
+            snap = find_snap(copy, begin, times[1], energies, self.limits, self.solver, first)
             if snap is not None:
                 jump_time = 0.5 * (snap.low + snap.high)
                 where |= {"program_time": jump_time, "from": snap.low, "to": snap.high}
                 choice = "the state at which Newton's method arrived; inertia would decide"
                 self.record.losses.append(Loss(snap.high, "quasistatic_jump", where, choice))
         elif missing > max(threshold, 1e-3 * scale, floor):
-            if self.half_passes and self._closes_in_substeps(last, times, missing):
+            if self.half_passes and self._substeps_close(last, times, missing):
                 return
             choice = "the state at which Newton's method arrived; inertia would decide"
             self.record.losses.append(Loss(times[1], "quasistatic_jump", where, choice))
 
-    def _closes_in_substeps(
-        self, last: Energies, times: tuple[float, float], missing: float
-    ) -> bool:
+    def _substeps_close(self, last: Energies, times: tuple[float, float], missing: float) -> bool:
         """Return whether the missing energy of a step vanishes or spreads over substeps: no jump.
 
         The energy that a jump releases stays missing in one substep, however short it is. The
@@ -574,10 +562,8 @@ class LoadStepper:
                     self.iterations += outcome.iterations
                     if outcome.trial is None:
                         return False
-                    times_of_part, before = (state.time, t), energy
-                    energy = step_energies(
-                        problem, trial, outcome.trial, times_of_part, before, rough=True
-                    )
+                    span, before = (state.time, t), energy
+                    energy = step_energies(problem, trial, outcome.trial, span, before, rough=True)
                     largest = max(largest, missing_energy(before, energy)[0])
                     state, trial = problem.accepted(state, outcome.trial, t), outcome.trial
                 missing_now = missing_energy(last, energy)[0] if self.mortar_only else largest

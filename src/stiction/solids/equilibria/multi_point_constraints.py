@@ -92,13 +92,13 @@ def eliminate(
     reduced: dict[int, _Eliminated] = {}
     substitutions = []
     constraints = [*(point.constraint for point in points), *constraints]
-    for j, constraint in enumerate(constraints):
+    for j, one in enumerate(constraints):
         remaining = {
             int(i): float(c)
-            for i, c in zip(constraint.components, constraint.factors, strict=True)
+            for i, c in zip(one.components, one.factors, strict=True)
             if not fixed[i]
         }
-        combination = {j: 1.0}
+        of = {j: 1.0}
         # a constraint that is subtracted may contain pivots of others
         while pivots := [i for i in remaining if i in reduced]:
             i = pivots[0]
@@ -109,61 +109,51 @@ def eliminate(
                     del remaining[k]
             remaining.pop(i, None)
             for k, c in earlier.constraints.items():
-                combination[k] = combination.get(k, 0.0) - factor * c
+                of[k] = of.get(k, 0.0) - factor * c
         pivot = max(remaining, key=lambda i: abs(remaining[i]), default=None)
         if j < len(points):
             # the component of the point, if elimination has not removed it
-            point_component = points[j].component
-            pivot = (
-                point_component if abs(remaining.get(point_component, 0.0)) > _ROUNDOFF else pivot
-            )
+            own = points[j].component
+            pivot = own if abs(remaining.get(own, 0.0)) > _ROUNDOFF else pivot
         if pivot is None or abs(remaining[pivot]) <= _ROUNDOFF:
-            _compare(constraints, combination, fixed, prescribed, describe_owner, times)
+            _compare(constraints, of, fixed, prescribed, describe_owner, times)
             continue
-        reduced[pivot] = _Eliminated(remaining, combination)
+        reduced[pivot] = _Eliminated(remaining, of)
         if j >= len(points):
-            substitutions.append(Substitution(pivot, constraint))
+            substitutions.append(Substitution(pivot, one))
     return substitutions
 
 
 def _compare(
     constraints: Sequence[Constraint],
-    combination: dict[int, float],
+    of: dict[int, float],
     fixed: npt.NDArray[np.bool_],
     prescribed: Callable[[float], Floats],
     describe_owner: Callable[[int], str],
     times: Floats,
 ) -> None:
     """Refuse a combination of constraints without free components if its two sides differ."""
-    latest = constraints[max(combination)]
-    undetermined = [
-        constraints[j].description for j in combination if constraints[j].value is unprescribed
-    ]
+    last = constraints[max(of)]
+    undetermined = [constraints[j].description for j in of if constraints[j].value is unprescribed]
     if undetermined:
         why = f"the displacement of a place is in it, which is free: {undetermined[0]}."
         try_ = "name the boundary instead of the place, or a node that is not on it."
         needs = "no place between control points that the constraint holds"
-        raise ModelError("Solid.boundary_conditions", latest.description, needs, why, try_)
+        raise ModelError("Solid.boundary_conditions", last.description, needs, why, try_)
     for t in times:
         values = prescribed(float(t))
-        actual = required = size = 0.0
-        for j, factor in combination.items():
-            constraint = constraints[j]
-            prescribed_here = fixed[constraint.components]
-            actual += factor * float(
-                constraint.factors[prescribed_here] @ values[constraint.components[prescribed_here]]
-            )
-            required += factor * constraint.value(float(t))
-            size = max(size, abs(constraint.value(float(t))), float(np.abs(values).max()))
-        if abs(actual - required) > _SAME * size:
-            others = [
-                constraints[j].description
-                for j in sorted(combination)
-                if constraints[j] is not latest
-            ]
+        actual = needed = size = 0.0
+        for j, factor in of.items():
+            one = constraints[j]
+            fixed_here = fixed[one.components]
+            actual += factor * float(one.factors[fixed_here] @ values[one.components[fixed_here]])
+            needed += factor * one.value(float(t))
+            size = max(size, abs(one.value(float(t))), float(np.abs(values).max()))
+        if abs(actual - needed) > _SAME * size:
+            others = [constraints[j].description for j in sorted(of) if constraints[j] is not last]
             owners = [
                 describe_owner(int(i))
-                for j in combination
+                for j in of
                 for i in constraints[j].components
                 if fixed[i] and describe_owner(int(i))
             ]
@@ -172,7 +162,7 @@ def _compare(
             why = f"the displacements in it are prescribed already: {with_}."
             raise ModelError(
                 "Solid.boundary_conditions",
-                f"{latest.description}, a sum of {required:.6g}",
+                f"{last.description}, a sum of {needed:.6g}",
                 needs,
                 why,
                 "leave one of them out, or name smaller boundaries: Mesh.split.",

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Limits",
     "Outcome",
-    "TrialPoint",
-    "balanced_force",
+    "Probe",
+    "force_norm",
     "force_scale",
     "line_search",
     "solve_step",
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     matrix: csr_matrix | None = None
 
 
-def balanced_force(problem: Problem, trial: Trial) -> float:
+def force_norm(problem: Problem, trial: Trial) -> float:
     """Return the norm of the forces in equilibrium: reactions, internal forces or loads [N/m]."""
     reactions = size_of(trial.residual[problem.fixed])
     internal = size_of(trial.internal)
@@ -83,7 +83,7 @@ def balanced_force(problem: Problem, trial: Trial) -> float:
 
 def force_scale(problem: Problem, trial: Trial) -> float:
     """Return the force that scales the residual [N/m], not below the floor of the problem."""
-    return max(balanced_force(problem, trial), problem.force_floor)
+    return max(force_norm(problem, trial), problem.force_floor)
 
 
 def solve_step(
@@ -174,18 +174,18 @@ def _advance(
     t: float,
     fixed_states: list[Ints] | None,
     slope: float,
-) -> TrialPoint | None:
+) -> Probe | None:
     """Return the line search along a change; None if every fraction of it inverts an element."""
 
-    def probe(fraction: float) -> TrialPoint:
+    def probe(fraction: float) -> Probe:
         tried = u + fraction * change
         trial, matrix = problem.evaluate(state, tried, t, fixed_states, data=True)
-        return TrialPoint(tried, t, trial, matrix, fraction)
+        return Probe(tried, t, trial, matrix, fraction)
 
     return line_search(probe, problem.free, change.ravel()[problem.free], slope)
 
 
-class TrialPoint(NamedTuple):
+class Probe(NamedTuple):
     """A fraction of a step: displacements, program time, residual and tangent there."""
 
     u: Floats
@@ -196,8 +196,8 @@ class TrialPoint(NamedTuple):
 
 
 def line_search(
-    probe: Callable[[float], TrialPoint], free: Ints, step: Floats, slope_at_start: float
-) -> TrialPoint | None:
+    probe: Callable[[float], Probe], free: Ints, step: Floats, slope_at_start: float
+) -> Probe | None:
     """Return the whole step, or the fraction of it at which the slope r . step vanishes.
 
     Where points change between stick and slip, the slope may change its sign within the step.
@@ -214,7 +214,7 @@ def line_search(
     """
     low, high, fraction = 0.0, 1.0, 1.0
     slope_low, slope_high = slope_at_start, np.nan
-    last: TrialPoint | None = None
+    last: Probe | None = None
     for _ in range(_HALVINGS):
         tried = probe(fraction)
         residual = tried.trial.residual.ravel()[free]

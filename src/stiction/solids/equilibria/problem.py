@@ -95,22 +95,20 @@ class Problem:
         ]
         self.parts: list[Discretisation] = parts
         self.dim = components(parts)
-        self.first = np.cumsum([0, *(discretisation.points.shape[0] for discretisation in parts)])
-        rigid_contacts = [
-            i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)
-        ]
-        self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid_contacts)}
-        extra = np.zeros((len(rigid_contacts), self.dim))
-        self.points = np.concatenate([*(discretisation.points for discretisation in parts), extra])
+        self.first = np.cumsum([0, *(part.points.shape[0] for part in parts)])
+        rigid = [i for i, c in enumerate(assembled.pairs) if isinstance(c.partner, RigidShape)]
+        self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
+        extra = np.zeros((len(rigid), self.dim))
+        self.points = np.concatenate([*(part.points for part in parts), extra])
         self.size = self.points.shape[0]
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
-        for i, (discretisation, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
+        for i, (part, body) in enumerate(zip(parts, assembled.bodies, strict=True)):
             if isinstance(body, Membrane):
-                sheets += [s._replace(nodes=s.nodes + self.first[i]) for s in discretisation.sheets]
+                sheets += [s._replace(nodes=s.nodes + self.first[i]) for s in part.sheets]
                 continue
             table = body.material.table(body.plane_stress)
-            shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in discretisation.blocks]
+            shifted = [b._replace(nodes=b.nodes + self.first[i]) for b in part.blocks]
             blocks.extend((block, table) for block in shifted)
         self.bulk = WithMembranes(blocks, sheets) if sheets else Bulk(blocks)
         self.passes: list[ContactPass] = []
@@ -131,8 +129,7 @@ class Problem:
         for i, contact in list(enumerate(assembled.pairs))[known:]:
             self._add_contact(i, contact)
         self.unpaired = [
-            Strays(pairs_of_contact, [self._surface(b) for b in pairs_of_contact.boundaries])
-            for pairs_of_contact in assembled.watched
+            Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
         ]
         # cached properties of all passes
         for name in (
@@ -147,26 +144,20 @@ class Problem:
 
     def _add_contact(self, i: int, contact: Contact) -> None:
         """Add the passes of a contact."""
-        surface, partner, body = (
-            self._surface(contact.boundary),
-            contact.partner,
-            contact.boundary.body,
-        )
+        own, partner, body = self._surface(contact.boundary), contact.partner, contact.boundary.body
         if not isinstance(partner, Boundary):
             assert isinstance(partner, RigidShape)
             shape = (partner, self.rigid_node[i])
-            self._add_pass(i, ContactPass(contact, surface, shape, self.points), body)
+            self._add_pass(i, ContactPass(contact, own, shape, self.points), body)
             return
-        partner_surface = self._surface(partner)
+        other = self._surface(partner)
         if partner == contact.boundary:
-            self._add_pass(i, SelfPass(contact, surface, self.points), body)
+            self._add_pass(i, SelfPass(contact, own, self.points), body)
         elif contact.passes == "mortar":
-            self._add_pass(i, MortarPass(contact, surface, partner_surface, self.points), body)
+            self._add_pass(i, MortarPass(contact, own, other, self.points), body)
         else:
-            self._add_pass(i, ContactPass(contact, surface, partner_surface, self.points), body)
-            self._add_pass(
-                i, ContactPass(contact, partner_surface, surface, self.points), partner.body
-            )
+            self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+            self._add_pass(i, ContactPass(contact, other, own, self.points), partner.body)
 
     def _forget_pattern(self) -> None:
         self.coupled: list[tuple[Ints, Ints]] = []
@@ -196,9 +187,9 @@ class Problem:
         angles : of rigid partners then, by contact [rad]
         """
         self.stage, self.base, self.angles = stage, base, dict(angles or {})
-        self.boundary_conditions = BoundaryConditions(self, stage, base, angles)
-        self.unknowns = self.boundary_conditions.unknowns
-        self.fixed, self.free = self.boundary_conditions.fixed, self.boundary_conditions.free
+        self.conditions = BoundaryConditions(self, stage, base, angles)
+        self.unknowns = self.conditions.unknowns
+        self.fixed, self.free = self.conditions.fixed, self.conditions.free
         self._forget_pattern()
 
     def fresh_copy(self) -> Problem:
@@ -215,13 +206,13 @@ class Problem:
         t, u = state.time, self.unknowns.displacements(state.u)
         forces = self.unknowns.nodal_forces(trial.residual + self.loads(t, u))
         internal = self.unknowns.nodal_forces(trial.internal)
-        angles = {i: self.boundary_conditions.angle(i, t) for i in self.rigid_node}
-        forces_before = (
+        angles = {i: self.conditions.angle(i, t) for i in self.rigid_node}
+        before = (
             condition_forces(self, t, u, trial.residual),
-            self.boundary_conditions.spring_energies(t, u),
+            self.conditions.spring_energies(t, u),
         )
         self.enter_stage(self.stage + 1, u, angles)
-        self.released = release(self, t, u, *forces_before)
+        self.released = release(self, t, u, *before)
         v = self.unknowns.values(u)
         residual = self.unknowns.forces(forces) - self.loads(t, u)
         new_trial = trial._replace(u=v, residual=residual, internal=self.unknowns.forces(internal))
@@ -229,7 +220,7 @@ class Problem:
 
     def nodes_of(self, where: object) -> Ints:
         """Return the nodes that a condition refers to."""
-        return self.boundary_conditions.nodes_of(where)
+        return self.conditions.nodes_of(where)
 
     def positions(self, u: Floats) -> Floats:
         """Return the current positions (nodes, d) of nodes and control points [m]."""
@@ -255,7 +246,7 @@ class Problem:
 
     def prescribed(self, t: float) -> Floats:
         """Return displacements (nodes, d) [m], zero where nothing is prescribed."""
-        return self.boundary_conditions.prescribed(t)
+        return self.conditions.prescribed(t)
 
     def loads(self, t: float, u: Floats | None = None) -> Floats:
         """Return the external loads on the unknowns (nodes, d) [N/m].
@@ -265,21 +256,17 @@ class Problem:
         u : (nodes, d) displacements of nodes and control points, which pressures follow [m];
             None takes zero
         """
-        return self.boundary_conditions.loads(
-            t, np.zeros((self.size, self.dim)) if u is None else u
-        )
+        return self.conditions.loads(t, np.zeros((self.size, self.dim)) if u is None else u)
 
-    def partner_angle(self, contact: int, t: float) -> float:
+    def rotation(self, contact: int, t: float) -> float:
         """Return the rotation of the rigid partner of a contact [rad]."""
-        return self.boundary_conditions.angle(contact, t)
+        return self.conditions.angle(contact, t)
 
     def contact_varies(self, t: float, h: float) -> bool:
         """Return whether attraction or a rotation of partners changes between t - h and t + h."""
         ramp = self.assembled.attraction
         varies = [ramp.at(t + h) != ramp.at(t - h)]
-        varies += [
-            self.partner_angle(i, t + h) != self.partner_angle(i, t - h) for i in self.rigid_node
-        ]
+        varies += [self.rotation(i, t + h) != self.rotation(i, t - h) for i in self.rigid_node]
         return any(varies)
 
     def kink_times(self) -> Floats:
@@ -350,19 +337,15 @@ class Problem:
         Verified by: tests/unit/solids/equilibria/test_floor.py::test_residuals_stop_at_the_floor
         """
         eps = np.finfo(np.float64).eps
-        largest_coordinate = float(np.abs(self.points).max())
+        extent = float(np.abs(self.points).max())
         total = 0.0
         for p in self.passes:
             law = p.contact.adhesion
             stiffness = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
             stiffness = max(stiffness, p.contact.tangential_stiffness)
             partner = p.contact.partner
-            largest_distance = (
-                max(largest_coordinate, partner.extent())
-                if isinstance(partner, RigidShape)
-                else largest_coordinate
-            )
-            total += eps * largest_distance * stiffness * float(np.linalg.norm(p.own.areas))
+            distance = max(extent, partner.extent()) if isinstance(partner, RigidShape) else extent
+            total += eps * distance * stiffness * float(np.linalg.norm(p.own.areas))
         for part, body in zip(self.parts, self.assembled.bodies, strict=True):
             if isinstance(body, Membrane):
                 area = sum(float(sheet.weights.sum()) for sheet in part.sheets) / body.thickness
@@ -441,60 +424,58 @@ class Problem:
         t : time of the trial
         fixed_states : active set of each pass that is kept; None lets every point change
         """
-        displacements = self.unknowns.displacements(u)
-        x = self.points + displacements
+        u_nodes = self.unknowns.displacements(u)
+        x = self.points + u_nodes
         identity = self.unknowns.is_identity
-        residual = -self.loads(t, displacements) if identity else np.zeros((self.size, self.dim))
-        closest_points = tuple(
+        residual = -self.loads(t, u_nodes) if identity else np.zeros((self.size, self.dim))
+        closest = tuple(
             p.project(x, f) for p, f in zip(self.passes, state.closest_points, strict=True)
         )
-        pattern = self._pattern_for(closest_points, state) if data else self._pattern
+        pattern = self._pattern_for(closest, state) if data else self._pattern
         values = np.zeros(pattern.entries) if data and pattern is not None else None
         if self._pattern is None:
-            pattern = self._pattern_for(closest_points, state)
+            pattern = self._pattern_for(closest, state)
         internal = np.zeros((self.size, self.dim))
-        inverted = self.bulk.add(displacements, internal, values)
+        inverted = self.bulk.add(u_nodes, internal, values)
         residual += internal
         point_values = []
         for k, p in enumerate(self.passes):
             fixed = fixed_states[k] if fixed_states is not None else np.full(p.count, -1)
-            tangent_values = np.empty(p.room(closest_points[k])) if data else None
-            values_of_pass = p.evaluate(
+            block_values = np.empty(p.room(closest[k])) if data else None
+            out = p.evaluate(
                 x,
-                closest_points[k],
+                closest[k],
                 state.histories[k],
                 fixed,
                 rubs=t > p.contact.friction_from,
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
-                values=tangent_values,
-                turned=self.partner_angle(self.contact_of_pass[k], t),
+                values=block_values,
+                turned=self.rotation(self.contact_of_pass[k], t),
             )
-            point_values.append(values_of_pass)
-            if tangent_values is not None and values is not None:
-                np.add.at(values, self._pass_entries[k], tangent_values.ravel())
+            point_values.append(out)
+            if block_values is not None and values is not None:
+                np.add.at(values, self._pass_entries[k], block_values.ravel())
         if values is not None and pattern is not None:
-            for entries in self.boundary_conditions.load_tangents(t):
+            for entries in self.conditions.load_tangents(t):
                 where = self._entries_of(pattern, entries.nodes, entries.nodes)
                 np.add.at(values, where, entries.blocks.ravel())
         if not identity:
             # loads act on the unknowns themselves
-            residual = self.unknowns.forces(residual) - self.loads(t, displacements)
+            residual = self.unknowns.forces(residual) - self.loads(t, u_nodes)
             internal = self.unknowns.forces(internal)
-        trial = Trial(u, residual, internal, tuple(point_values), closest_points, inverted)
+        trial = Trial(u, residual, internal, tuple(point_values), closest, inverted)
         if values is None or pattern is None:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
 
-    def _pattern_for(self, closest_points: tuple[Found, ...], state: State) -> Pattern:
+    def _pattern_for(self, closest: tuple[Found, ...], state: State) -> Pattern:
         """Return the sparsity pattern of the tangent at these closest points, new if needed."""
         blocks = [
-            p.blocks(f, h)
-            for p, f, h in zip(self.passes, closest_points, state.histories, strict=True)
+            p.blocks(f, h) for p, f, h in zip(self.passes, closest, state.histories, strict=True)
         ]
         signature = [
-            p.signature(f, h)
-            for p, f, h in zip(self.passes, closest_points, state.histories, strict=True)
+            p.signature(f, h) for p, f, h in zip(self.passes, closest, state.histories, strict=True)
         ]
         if self._pattern is not None and signature == self._signature:
             return self._pattern
@@ -505,12 +486,10 @@ class Problem:
                 return self._pattern
             except KeyError:
                 pass
-        self.couple_nodes(
+        self.couple(
             [
                 p.coupled(rows, columns, points)
-                for p, (rows, columns), points in zip(
-                    self.passes, blocks, closest_points, strict=True
-                )
+                for p, (rows, columns), points in zip(self.passes, blocks, closest, strict=True)
             ]
         )
         assert self._pattern is not None
@@ -518,11 +497,11 @@ class Problem:
         self._signature = signature
         return self._pattern
 
-    def couple_nodes(self, coupled: list[tuple[Ints, Ints]]) -> None:
+    def couple(self, coupled: list[tuple[Ints, Ints]]) -> None:
         """Build a sparsity pattern in which the bodies and these nodes of each pass are coupled."""
         self.coupled = coupled
         pairs = list(self.bulk.pairs())
-        for entries in self.boundary_conditions.load_tangents(0.0):
+        for entries in self.conditions.load_tangents(0.0):
             n = entries.nodes.shape[1]
             pairs.append((np.repeat(entries.nodes, n, axis=1), np.tile(entries.nodes, (1, n))))
         for rows, columns in coupled:
@@ -601,14 +580,14 @@ class Problem:
         for p, values in zip(self.passes, trial.point_values, strict=True):
             adhesive += p.share * float(values[:, k.POTENTIAL].sum())
         displacements = self.unknowns.displacements(trial.u)
-        return self.bulk.energy(displacements) + self.stick_spring_energy(trial), adhesive
+        return self.bulk.energy(displacements) + self.stick_energy(trial), adhesive
 
-    def ground_spring_energy(self, trial: Trial, t: float) -> float:
+    def ground_energy(self, trial: Trial, t: float) -> float:
         """Return the energy of springs to the ground [J/m]."""
         displacements = self.unknowns.displacements(trial.u)
-        return sum(self.boundary_conditions.spring_energies(t, displacements).values())
+        return sum(self.conditions.spring_energies(t, displacements).values())
 
-    def stick_spring_energy(self, trial: Trial) -> float:
+    def stick_energy(self, trial: Trial) -> float:
         """Return the energy of stick springs [J/m]; half passes contribute half of it each."""
         from stiction.solids.contact import sweeps as k
 

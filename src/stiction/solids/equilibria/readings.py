@@ -68,9 +68,7 @@ def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
     samples = np.concatenate([end_positions[:1], values[:, [k.X, k.Y]], end_positions[1:]])
     if isinstance(found, Cut):
-        zeta, gap, sampled, samples = _with_isolated_points(
-            p, found, x, (zeta, gap, sampled, samples)
-        )
+        zeta, gap, sampled, samples = _add_isolated(p, found, x, (zeta, gap, sampled, samples))
     edges, edge_positions = crossings(p, limit, zeta, gap, sampled, x)
     inside = _intervals_inside(edges, bool(gap[0] < limit), float(knots[-1]))
     nominal = float(np.diff(inside, axis=1).sum())
@@ -87,7 +85,7 @@ def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
     return Lengths(nominal, current, _sticking_length(p, values, knots[-1]), left, right)
 
 
-def _with_isolated_points(
+def _add_isolated(
     p: ContactPass, found: Cut, x: Floats, known: tuple[Floats, Floats, Found, Floats]
 ) -> tuple[Floats, Floats, Found, Floats]:
     """Return samples with points of mortar segments in contact between two that are not.

@@ -89,10 +89,10 @@ class StabilityMonitor:
         return (
             self.rigid_partners
             and not problem.has_friction(t)
-            and problem.boundary_conditions.conservative_loads
+            and problem.conditions.conservative_loads
         )
 
-    def unstable_modes(
+    def modes(
         self, problem: Problem, t: float, matrix: csr_matrix | None, factors: Factors | None
     ) -> UnstableModes | None:
         """Return the unstable modes at a state, None if they cannot be determined.
@@ -117,9 +117,7 @@ class StabilityMonitor:
             self.unseen = SINGULAR
             return None
 
-    def check_step(
-        self, state: State, outcome: Outcome, target: float, limits: Limits
-    ) -> Loss | None:
+    def check(self, state: State, outcome: Outcome, target: float, limits: Limits) -> Loss | None:
         """Count at the end of a load step, and return a bifurcation within the step, if any.
 
         Parameters
@@ -130,7 +128,7 @@ class StabilityMonitor:
         limits : of Newton's method
         """
         assert outcome.trial is not None
-        now = self.unstable_modes(self.problem, target, outcome.matrix, outcome.factors)
+        now = self.modes(self.problem, target, outcome.matrix, outcome.factors)
         before = self.update(now)
         if before is None or now is None:
             return None
@@ -183,7 +181,7 @@ class StabilityMonitor:
                 outcome = solve_step(problem, state, t, guess, limits, workspace)
                 if outcome.trial is None:
                     break
-                now = self.unstable_modes(problem, t, outcome.matrix, outcome.factors)
+                now = self.modes(problem, t, outcome.matrix, outcome.factors)
                 if now is None:
                     break
                 low, high = (low, t) if now.changed(before) else (t, high)
@@ -214,7 +212,7 @@ def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -
 
     n = matrix.shape[0]
     if n <= max(_DENSE, number + 2):
-        values, directions = np.linalg.eigh(matrix.toarray())
+        values, vectors = np.linalg.eigh(matrix.toarray())
     else:
         factors = workspace.factorise(matrix)
         inverse = LinearOperator(matrix.shape, factors.solve, dtype=np.float64)
@@ -222,13 +220,11 @@ def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -
         count = min(number + 2, n - 1)
         while True:
             try:
-                values, directions = eigsh(
-                    matrix, count, sigma=0.0, OPinv=inverse, v0=start, tol=1e-6
-                )
+                values, vectors = eigsh(matrix, count, sigma=0.0, OPinv=inverse, v0=start, tol=1e-6)
             except ArpackNoConvergence as partial:
-                values, directions = partial.eigenvalues, partial.eigenvectors
+                values, vectors = partial.eigenvalues, partial.eigenvectors
             except ArpackError:
-                values, directions = np.zeros(0), np.zeros((n, 0))
+                values, vectors = np.zeros(0), np.zeros((n, 0))
             if (values < 0.0).sum() >= max(number, 1) or 2 * count > min(_MOST_EIGENVALUES, n - 1):
                 break
             count *= 2
@@ -236,7 +232,7 @@ def unstable_directions(workspace: Workspace, matrix: csr_matrix, number: int) -
             return (start / np.linalg.norm(start))[None]
     order = np.argsort(np.abs(values))
     chosen = order[values[order] < 0.0] if (values < 0.0).any() else order[:1]
-    return np.ascontiguousarray(directions[:, chosen].T)
+    return np.ascontiguousarray(vectors[:, chosen].T)
 
 
 class Snap(NamedTuple):
@@ -276,9 +272,7 @@ def find_snap(
     workspace = solver.start()
     missing, negligible = thresholds
 
-    def advance(
-        last: tuple[State, Trial, Energies], t: float
-    ) -> tuple[State, Trial, Energies] | None:
+    def step(last: tuple[State, Trial, Energies], t: float) -> tuple[State, Trial, Energies] | None:
         state, trial, energy = last
         outcome = solve_step(problem, state, t, None, limits, workspace)
         if outcome.trial is None:
@@ -293,17 +287,17 @@ def find_snap(
         """Return missing energy, start and end of a substep with a jump, None if there is none."""
         substeps = []
         for t in np.linspace(last[0].time, end, _SUBSTEPS + 1)[1:]:
-            after = advance(last, float(t))
-            missing_now = np.inf if after is None else missing_energy(last[2], after[2])[0]
-            substeps.append((missing_now, last, float(t)))
+            after = step(last, float(t))
+            less = np.inf if after is None else missing_energy(last[2], after[2])[0]
+            substeps.append((less, last, float(t)))
             if after is None:
                 break
             last = after
-        if sum(substep[0] for substep in substeps) > _SMOOTH_LIMIT * missing:
-            return max(substeps, key=lambda substep: substep[0])
-        for missing_now, begin, t in substeps:
-            if missing_now > negligible and depth < _MOST_DEPTH:
-                located = locate(begin, t, missing_now, depth + 1)
+        if sum(part[0] for part in substeps) > _SMOOTH_LIMIT * missing:
+            return max(substeps, key=lambda part: part[0])
+        for less, begin, t in substeps:
+            if less > negligible and depth < _MOST_DEPTH:
+                located = locate(begin, t, less, depth + 1)
                 if located is not None:
                     return located
         return None
@@ -312,15 +306,15 @@ def find_snap(
         located = locate(start, target, missing, 0)
         if located is None:
             return None
-        missing_now, last, high = located
-        released = min(missing_now, missing)
+        less, last, high = located
+        released = min(less, missing)
         for _ in range(_SNAP_HALVINGS):
             low = last[0].time
             if high - low <= 0.1 * _RESOLUTION * (low - begin):
                 break
-            middle = advance(last, 0.5 * (low + high))
-            missing_now = np.inf if middle is None else missing_energy(last[2], middle[2])[0]
-            if middle is not None and missing_now <= 0.5 * released:
+            middle = step(last, 0.5 * (low + high))
+            less = np.inf if middle is None else missing_energy(last[2], middle[2])[0]
+            if middle is not None and less <= 0.5 * released:
                 last = middle
             else:
                 high = 0.5 * (low + high)

@@ -54,7 +54,7 @@ class Unknowns:
         self.size, self.dim = size, dim
         self.substituted: dict[int, tuple[Ints, Floats]] = {}
         # by component d * node + axis: v_i = sum_j weights_j u_j replaces u_i
-        self.combinations: dict[int, tuple[Ints, Floats]] = {}
+        self.sums: dict[int, tuple[Ints, Floats]] = {}
         self._b_inv: csr_matrix | None = None
         self._b: csr_matrix | None = None
         # the sparsity pattern of the last tangent, identified by its array of indices
@@ -76,7 +76,7 @@ class Unknowns:
                 self.substituted[node] = (numbers, weights)
                 d = self.dim
                 for k in range(d):
-                    self.combinations[d * node + k] = (d * numbers + k, weights)
+                    self.sums[d * node + k] = (d * numbers + k, weights)
                 return node
         got = "more places next to each other than control points"
         why, try_ = "each place takes one of them.", "name fewer places, or the boundary."
@@ -92,15 +92,13 @@ class Unknowns:
 
     def build(self) -> None:
         """Build B and its inverse, block by block of connected components, from all sums."""
-        if not self.combinations:
+        if not self.sums:
             return
         from scipy.sparse import coo_matrix, csr_matrix, eye
         from scipy.sparse.csgraph import connected_components
 
         n = self.dim * self.size
-        ends = [
-            (np.full(numbers.size, i), numbers) for i, (numbers, _) in self.combinations.items()
-        ]
+        ends = [(np.full(numbers.size, i), numbers) for i, (numbers, _) in self.sums.items()]
         left, right = (np.concatenate([e[k] for e in ends]) for k in (0, 1))
         graph = coo_matrix((np.ones(left.size), (left, right)), shape=(n, n))
         _, group = connected_components(graph, directed=False)
@@ -114,8 +112,8 @@ class Unknowns:
             components = np.array(component_group)
             block = np.eye(components.size)
             for k, i in enumerate(component_group):
-                if i in self.combinations:
-                    numbers, weights = self.combinations[i]
+                if i in self.sums:
+                    numbers, weights = self.sums[i]
                     block[k] = 0.0
                     block[k, np.searchsorted(components, numbers)] = weights
             rows.append(np.repeat(components, components.size))
@@ -123,11 +121,9 @@ class Unknowns:
             to_values.append(block.ravel())
             to_displacements.append(np.linalg.inv(block).ravel())
         where = (np.concatenate(rows), np.concatenate(columns))
-        identity_part = eye(n, format="csr").multiply(identity[:, None])
+        unit = eye(n, format="csr").multiply(identity[:, None])
         for name, values in (("_b_inv", to_values), ("_b", to_displacements)):
-            matrix = csr_matrix(
-                identity_part + coo_matrix((np.concatenate(values), where), shape=(n, n))
-            )
+            matrix = csr_matrix(unit + coo_matrix((np.concatenate(values), where), shape=(n, n)))
             matrix.eliminate_zeros()
             setattr(self, name, matrix)
 

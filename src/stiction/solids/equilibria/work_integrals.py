@@ -28,7 +28,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.conditions import Driven, Fixed, Rigid
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import CENTRE
-from stiction.solids.equilibria import boundary_loads as boundary_loads
+from stiction.solids.equilibria.boundary_loads import apply_matrices
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
@@ -75,14 +75,14 @@ def moment_on_circle(problem: Problem, trial: Trial, contact: int) -> float:
     It balances the moments about the centre of contact forces, which act at points of the body.
     """
     total = 0.0
-    for number, p, values in zip(
+    for number, p, out in zip(
         problem.contact_of_pass, problem.passes, trial.point_values, strict=True
     ):
         if number != contact or isinstance(p.contact.friction, Frictionless):
             continue
-        centre_displacement = problem.unknowns.displacements(trial.u)[p.partner.node]
-        arm = values[:, [k.X, k.Y]] - p.partner.shape[CENTRE : CENTRE + 2] - centre_displacement
-        force = values[:, [k.FORCE_X, k.FORCE_Y]]
+        centre = problem.unknowns.displacements(trial.u)[p.partner.node]
+        arm = out[:, [k.X, k.Y]] - p.partner.shape[CENTRE : CENTRE + 2] - centre
+        force = out[:, [k.FORCE_X, k.FORCE_Y]]
         total += float(np.sum(arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]))
     return total
 
@@ -93,7 +93,7 @@ def condition_works(
     after: Trial,
     times: tuple[float, float],
     support_forces: Floats | None = None,
-    end_weight: float = 0.5,
+    w1: float = 0.5,
 ) -> tuple[float, ...]:
     """Return the work of every condition over a step [J/m].
 
@@ -102,38 +102,38 @@ def condition_works(
     before, after : the accepted states at both ends
     times : when
     support_forces : (nodes, d) reactions during the step [N/m]; None for the mean of both ends
-    end_weight : weight of the end of the step in the forces of loads; springs and motors take the
+    w1 : weight of the end of the step in the forces of loads; springs and motors take the
         mean of both ends, which is exact for springs
 
     Verified by: tests/unit/solids/equilibria/test_reactions.py::test_works_sum_to_the_external
     """
-    conditions, (t0, t1) = problem.boundary_conditions, times
+    conditions, (t0, t1) = problem.conditions, times
     work = np.zeros(len(problem.assembled.all_conditions))
     increment = after.u - before.u
-    start_weight = 1.0 - end_weight
+    w0 = 1.0 - w1
     carried = 0.5 * (before.residual + after.residual) if support_forces is None else support_forces
     reaction = carried * increment
     supports = conditions.fixed & (conditions.owner >= 0)
     np.add.at(work, conditions.owner[supports], reaction[supports])
     for number, *_ in conditions.loaded:
-        force = start_weight * conditions.nodal_load(number, t0)
-        force += end_weight * conditions.nodal_load(number, t1)
+        force = w0 * conditions.nodal_load(number, t0)
+        force += w1 * conditions.nodal_load(number, t1)
         work[number] += float(np.sum(force * increment))
     u0, u1 = (problem.unknowns.displacements(trial.u) for trial in (before, after))
     displacement = u1 - u0
     for number, shape, program in conditions.dead_loads:
-        value = start_weight * program.at(t0) + end_weight * program.at(t1)
+        value = w0 * program.at(t0) + w1 * program.at(t1)
         work[number] += value * float(np.sum(shape * displacement))
     for number, entries, program in conditions.pressures:
-        first = program.at(t0) * boundary_loads.apply_matrices(entries, problem.points + u0)
-        last = program.at(t1) * boundary_loads.apply_matrices(entries, problem.points + u1)
-        work[number] -= float(np.sum((start_weight * first + end_weight * last) * displacement))
+        first = program.at(t0) * apply_matrices(entries, problem.points + u0)
+        last = program.at(t1) * apply_matrices(entries, problem.points + u1)
+        work[number] -= float(np.sum((w0 * first + w1 * last) * displacement))
     for number, spring, _, shape in conditions.springs:
         g0, g1 = spring.program.at(t0), spring.program.at(t1)
         forces = spring.stiffness * (g0 + g1) - float(np.sum(shape * (u0 + u1)))
         work[number] += 0.5 * forces * (g1 - g0)
     for contact, (number, _) in conditions.rotations.items():
-        angle = problem.partner_angle(contact, t1) - problem.partner_angle(contact, t0)
+        angle = problem.rotation(contact, t1) - problem.rotation(contact, t0)
         torques = [moment_on_circle(problem, trial, contact) for trial in (before, after)]
         work[number] += 0.5 * sum(torques) * angle
     if support_forces is None:
@@ -159,7 +159,7 @@ def _successor(problem: Problem) -> int:
     """Return the condition that now names a rigid partner which none named before."""
     named = (
         n
-        for n, c in problem.boundary_conditions.by_number.items()
+        for n, c in problem.conditions.by_number.items()
         if isinstance(vars(c).get("where"), Rigid)
     )
     return max(named, default=0)
@@ -191,19 +191,15 @@ def condition_forces(
     residual : (nodes, d) reactions of supports; None leaves supports out. Supports that no
         condition names have the number -1
     """
-    conditions, unknowns, forces = (
-        problem.boundary_conditions,
-        problem.unknowns,
-        dict[int, Floats](),
-    )
+    conditions, unknowns, forces = (problem.conditions, problem.unknowns, dict[int, Floats]())
     for number, *_ in conditions.loaded:
         forces[number] = unknowns.nodal_forces(conditions.nodal_load(number, t))
     for number, shape, program in conditions.dead_loads:
         forces[number] = program.at(t) * shape
     for number, entries, program in conditions.pressures:
-        forces[number] = -program.at(t) * boundary_loads.apply_matrices(entries, problem.points + u)
+        forces[number] = -program.at(t) * apply_matrices(entries, problem.points + u)
     for number, spring, entries, shape in conditions.springs:
-        forces[number] = spring.program.at(t) * shape - boundary_loads.apply_matrices(entries, u)
+        forces[number] = spring.program.at(t) * shape - apply_matrices(entries, u)
     if residual is not None:
         support_owner = np.where(conditions.fixed, conditions.owner, -1)
         for number in np.unique(support_owner[support_owner >= 0]):
@@ -216,11 +212,7 @@ def condition_forces(
 
 
 def release(
-    problem: Problem,
-    t: float,
-    u: Floats,
-    before: dict[int, Floats],
-    energies: dict[int, float],
+    problem: Problem, t: float, u: Floats, before: dict[int, Floats], energies: dict[int, float]
 ) -> Released:
     """Return the forces that conditions release at the start of the current stage.
 
@@ -239,7 +231,7 @@ def release(
         if change.any():
             receiver = _successor(problem) if number == _NO_CONDITION else number
             forces[receiver] = forces.get(receiver, 0.0) + change
-    energies_after = problem.boundary_conditions.spring_energies(t, u)
+    energies_after = problem.conditions.spring_energies(t, u)
     changes = {
         n: energies_after.get(n, 0.0) - energies.get(n, 0.0)
         for n in energies_after.keys() | energies.keys()
@@ -271,11 +263,11 @@ def unbalanced_work(
     if not problem.mortar_only:
         return 0.0
     d, ramp = after.u - before.u, problem.assembled.attraction
-    start_attraction, end_attraction = ramp.at(times[0]), ramp.at(times[1])
-    friction_work = [0.0]
+    first, last = ramp.at(times[0]), ramp.at(times[1])
+    friction = [0.0]
 
     def along(fraction: float) -> Evaluation:
-        strength = start_attraction + fraction * (end_attraction - start_attraction)
+        strength = first + fraction * (last - first)
         u = before.u + fraction * d
         forces, by_strength, signature = conservative_forces(
             problem, before.closest_points, u, strength
@@ -284,8 +276,8 @@ def unbalanced_work(
             # forces of friction, which the integrand leaves out
             trial, t = (before, times[0]) if fraction == 0.0 else (after, times[1])
             loads = problem.loads(t, problem.unknowns.displacements(u))
-            friction_work.append(float(np.sum(d * (trial.residual + loads - forces))))
-        value = float(np.sum(d * forces)) + (end_attraction - start_attraction) * by_strength
+            friction.append(float(np.sum(d * (trial.residual + loads - forces))))
+        value = float(np.sum(d * forces)) + (last - first) * by_strength
         return value, signature
 
     def met(fraction: float) -> object:
@@ -296,16 +288,14 @@ def unbalanced_work(
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
     digits = max(0.0, math.log10(_DEFAULT_TOLERANCE / error))
-    tolerance, most = (
-        error * (_OF_ENERGY * scale + exchanged),
-        _MOST_EVALUATIONS * _MORE_PER_DIGIT**digits,
-    )
-    path_integral = AdaptiveLobatto(along, met, tolerance, most).integral(*ends)
+    most = _MOST_EVALUATIONS * _MORE_PER_DIGIT**digits
+    tolerance = error * (_OF_ENERGY * scale + exchanged)
+    line = AdaptiveLobatto(along, met, tolerance, most).integral(*ends)
     slip_work = 0.0
     for p, a, b in zip(problem.passes, before.point_values, after.point_values, strict=True):
         if p.mortar:
             slip_work += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slip_increment(p, a, b)))
-    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(friction_work)) - path_integral - slip_work
+    excess = 0.5 * (ends[0][0] + ends[1][0] + sum(friction)) - line - slip_work
     return excess if np.isfinite(excess) else 0.0
 
 
@@ -335,23 +325,21 @@ def residual_work(problem: Problem, before: Trial, after: Trial, t: float) -> fl
 def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
     """Return the slip of closest points along the partner: of stick springs and origins [m]."""
     stiffness = p.contact.tangential_stiffness * a[:, k.WEIGHT]
-    area_ratios = (
+    ratios = (
         out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
     )
-    before, after = (
-        out[:, k.RUB] / (stiffness * j) for out, j in zip((a, b), area_ratios, strict=True)
-    )
+    before, after = (out[:, k.RUB] / (stiffness * j) for out, j in zip((a, b), ratios, strict=True))
     return np.asarray(after - before + b[:, k.SLID])
 
 
 def conservative_forces(
-    problem: Problem, closest_points: tuple[Found, ...], u: Floats, strength: float | None
+    problem: Problem, closest: tuple[Found, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
     """Return internal forces [N/m], energy derivative by attraction [J/m], and the signature.
 
     Parameters
     ----------
-    closest_points : initial guess of the closest-point projection
+    closest : initial guess of the closest-point projection
     u : (nodes, d) displacements [m]
     strength : attraction at which normal tractions of contact are added; None leaves them out
     """
@@ -362,7 +350,7 @@ def conservative_forces(
     if strength is None:
         return problem.unknowns.forces(total), by_strength, ()
     signatures = []
-    for p, points in zip(problem.passes, closest_points, strict=True):
+    for p, points in zip(problem.passes, closest, strict=True):
         derivative, projected = p.pressed(x, points, strength, total)
         by_strength += derivative
         signatures.append(p.meets(projected))
@@ -393,7 +381,7 @@ class AdaptiveLobatto:
     f : returns value and signature at a point
     signature : returns the signature alone, at half the cost
     tolerance : of the sum of the error estimates
-    max_evaluations : of `f`; the signature counts half
+    limit : of `f`; the signature counts half
 
     Source: the rule, Gander and Gautschi 2000.
     Verified by: tests/unit/solids/equilibria/test_virtual_work.py::test_the_rule_goes_by_marks
@@ -407,24 +395,21 @@ class AdaptiveLobatto:
         max_evaluations: float = _MOST_EVALUATIONS,
     ) -> None:
         self.f, self.signature = f, signature
-        self.tolerance, self.max_evaluations = tolerance, max_evaluations
+        self.tolerance, self.limit = tolerance, max_evaluations
         self.intervals: list[_Interval] = []
-        self.evaluations = 0.0
+        self.calls = 0.0
 
     def integral(self, first: Evaluation, last: Evaluation) -> float:
         """Return the integral, from value and signature at both ends."""
         self._integrate(0.0, 1.0, first, last)
-        while (
-            self.evaluations < self.max_evaluations
-            and sum(p.error for p in self.intervals) > self.tolerance
-        ):
+        while self.calls < self.limit and sum(p.error for p in self.intervals) > self.tolerance:
             worst = max(range(len(self.intervals)), key=lambda i: self.intervals[i].error)
             if self.intervals[worst].error <= 0.0:
                 break
             interval = self.intervals.pop(worst)
             # long intervals contain too many changes to locate each of them
-            search = self.evaluations >= _WITHOUT_SEARCH
-            subdivide = self._split_at_change if search else self._integrate
+            search = self.calls >= _WITHOUT_SEARCH
+            subdivide = self._split if search else self._integrate
             ends = zip(pairwise(interval.points), pairwise(interval.evaluations), strict=True)
             for (low, high), (at_low, at_high) in ends:
                 subdivide(low, high, at_low, at_high)
@@ -438,11 +423,9 @@ class AdaptiveLobatto:
         values = [value for value, _ in evaluations]
         fine, coarse = (half * float(np.dot(w, values)) for w in (_SEVEN, _FOUR))
         self.intervals.append(_Interval(abs(fine - coarse), fine, points, evaluations))
-        self.evaluations += len(_KRONROD)
+        self.calls += len(_KRONROD)
 
-    def _split_at_change(
-        self, low: float, high: float, at_low: Evaluation, at_high: Evaluation
-    ) -> None:
+    def _split(self, low: float, high: float, at_low: Evaluation, at_high: Evaluation) -> None:
         """Add three intervals: before a change of the signature, around it, and after it."""
         if at_low[1] == at_high[1]:
             self._integrate(low, high, at_low, at_high)
@@ -454,7 +437,7 @@ class AdaptiveLobatto:
                 left = middle
             else:
                 right = middle
-        self.evaluations += 0.5 * _HALVINGS + 2.0
+        self.calls += 0.5 * _HALVINGS + 2.0
         # ends of the interval itself are known
         before = self.f(left) if left > low else at_low
         after = self.f(right) if right < high else at_high
@@ -469,7 +452,7 @@ class AdaptiveLobatto:
 
 def force_of_condition(problem: Problem, trial: Trial, t: float, condition: Condition) -> Floats:
     """Return the force (d,) of a condition with a program on the body [N/m]."""
-    conditions = problem.boundary_conditions
+    conditions = problem.conditions
     for _, spring, _, shape in conditions.springs:
         if spring is condition:
             out = np.zeros(problem.dim)
@@ -513,7 +496,7 @@ def reaction(problem: Problem, trial: Trial, reaction_point: Reaction) -> dict[s
         arm = np.concatenate([out[:, k.X : k.X + dim] for out in contact_values]) - about
         force = np.concatenate([out[:, k.FORCE_X : k.FORCE_X + dim] for out in contact_values])
     else:
-        nodes = problem.boundary_conditions.points_of(reaction_point.where)
+        nodes = problem.conditions.points_of(reaction_point.where)
         force = unknowns.nodal_forces(trial.residual)[nodes]
         arm, total = problem.positions(trial.u)[nodes] - about, force.sum(axis=0)
     components = dict(zip("xyz", map(float, total), strict=False))

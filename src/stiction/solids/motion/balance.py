@@ -83,52 +83,43 @@ def time_step_energies(
     Verified by: tests/unit/solids/motion/test_balance.py::test_ledger_of_random_steps
     """
     w, dt = step.weights, step.dt
-    d = solved.after.u - solved.before.u
-    (external_before, spring_before), (external_after, spring_after) = (
-        _external_forces(problem, trial, t)
-        for trial, t in zip((solved.before, solved.after), times, strict=True)
-    )
-    support_forces = np.where(problem.fixed, solved.residual, 0.0)
-    loads = (1.0 - w.force) * external_after + w.force * external_before
-    work_by_condition = condition_works(
-        problem, solved.before, solved.after, times, support_forces, 1.0 - w.force
-    )
-    program_driven = [number for number, *_ in problem.boundary_conditions.springs]
-    program_driven += [number for number, _ in problem.boundary_conditions.rotations.values()]
-    work = float(np.sum(d * (support_forces + loads))) + sum(
-        work_by_condition[number] for number in program_driven
-    )
-    # what the scheme does to masses, and by weighing forces to one side
+    before, after = solved.before, solved.after
+    d = after.u - before.u
+    f0, s0 = _external_forces(problem, before, times[0])
+    f1, s1 = _external_forces(problem, after, times[1])
+    reactions = np.where(problem.fixed, solved.residual, 0.0)
+    loads = (1.0 - w.force) * f1 + w.force * f0
+    parts = condition_works(problem, before, after, times, reactions, 1.0 - w.force)
+    driven = [number for number, *_ in problem.conditions.springs]
+    driven += [number for number, _ in problem.conditions.rotations.values()]
+    work = float(np.sum(d * (reactions + loads))) + sum(parts[number] for number in driven)
+    # algorithmic energy of the weights beta, gamma, alpha_m and alpha_f, derived above
     da, dv = solved.a - step.a, solved.v - step.v
-    force_change = solved.after.residual + external_after - solved.before.residual - external_before
+    force_change = after.residual + f1 - before.residual - f0
     scheme = dt * (w.beta - 0.5 * w.gamma) * float(np.sum(da * problem.mass_times(dv)))
     scheme += (1.0 - w.mass - w.gamma) * float(np.sum(d * problem.mass_times(da)))
     scheme += (0.5 - w.force) * float(np.sum(d * force_change))
-    viscous, damping_error = _dampers(problem, step, solved, d)
+    viscous, errors = _dampers(problem, step, solved, d)
     scale = max(abs(last.stored), abs(last.adhesive), abs(last.work), last.kinetic)
     unbalanced = 0.0
     if problem.mortar_only:
         changed = abs(work) + abs(viscous)
-        unbalanced = unbalanced_work(problem, solved.before, solved.after, times, scale, changed)
+        unbalanced = unbalanced_work(problem, before, after, times, scale, changed)
     else:
-        damping_error += _quadrature_error(problem, state, solved.after.u, times, scale)
-    scheme += damping_error + unbalanced
-    stored, adhesive = problem.stored(solved.after)
-    before, after = solved.before, solved.after
-    contact_force = before.residual + external_before + spring_before - before.internal
-    contact_force += after.residual + external_after + spring_after - after.internal
-    internal_work = 0.5 * float(np.sum(d * contact_force))
-    ground_springs = problem.ground_spring_energy(solved.after, times[1])
-    internal_work += ground_springs - problem.ground_spring_energy(solved.before, times[0])
-    now = Energies(stored + ground_springs, adhesive, work, last.heat, 0.0, 0.0, work_by_condition)
-    energies = contact_energies(
-        problem, solved.before, solved.after, times, last, now, work - internal_work
-    )
+        errors += _quadrature_error(problem, state, after.u, times, scale)
+    scheme += errors + unbalanced
+    stored, adhesive = problem.stored(after)
+    contact_force = before.residual + f0 + s0 - before.internal
+    contact_force += after.residual + f1 + s1 - after.internal
+    contact_work = 0.5 * float(np.sum(d * contact_force))
+    ground_springs = problem.ground_energy(after, times[1])
+    contact_work += ground_springs - problem.ground_energy(before, times[0])
+    now = Energies(stored + ground_springs, adhesive, work, last.heat, 0.0, 0.0, parts)
+    spent = work - contact_work
+    energies = contact_energies(problem, before, after, times, last, now, spent)
     return energies._replace(
         work=last.work + energies.work,
-        condition_work=tuple(
-            a + b for a, b in zip(last.condition_work, work_by_condition, strict=True)
-        ),
+        condition_work=tuple(a + b for a, b in zip(last.condition_work, parts, strict=True)),
         algorithmic=last.algorithmic + energies.algorithmic + scheme,
         reciprocity=last.reciprocity + energies.reciprocity + unbalanced,
         kinetic=problem.kinetic(solved.v),
@@ -139,7 +130,7 @@ def time_step_energies(
 def _external_forces(problem: MovingProblem, trial: Trial, t: float) -> tuple[Floats, Floats]:
     """Return the forces of loads, and those of springs to the ground, on the unknowns [N/m]."""
     u = problem.unknowns.displacements(trial.u)
-    springs = problem.unknowns.forces(problem.boundary_conditions.spring_forces(t, u))
+    springs = problem.unknowns.forces(problem.conditions.spring_forces(t, u))
     return problem.loads(t, u) - springs, springs
 
 
@@ -164,37 +155,31 @@ def _quadrature_error(
     Two deformable bodies have no potential between them: there the bodies alone count.
     """
     d, ramp = u - state.u, problem.assembled.attraction
-    start_attraction, end_attraction = ramp.at(times[0]), ramp.at(times[1])
+    first, last = ramp.at(times[0]), ramp.at(times[1])
     rigid = all(p.partner.rigid for p in problem.passes)
 
-    def along(fraction: float) -> float:
-        strength = (
-            start_attraction + fraction * (end_attraction - start_attraction) if rigid else None
-        )
-        u = state.u + fraction * d
+    def along(x: float) -> float:
+        strength = first + x * (last - first) if rigid else None
+        u = state.u + x * d
         forces, by_strength, _ = conservative_forces(problem, state.closest_points, u, strength)
-        return float(np.sum(d * forces)) + (end_attraction - start_attraction) * by_strength
+        return float(np.sum(d * forces)) + (last - first) * by_strength
 
     # what ramps do is counted by the trapezoidal rule among the work
     points, values = np.array([0.0, 1.0]), np.array([along(0.0), along(1.0)])
     ends = 0.5 * values.sum()
     excess, panels = 0.0, 1
     while panels <= _MOST_PANELS:
-        interior = [
-            along(a + fraction * (b - a)) for a, b in pairwise(points) for fraction in _INSIDE
-        ]
+        interior = [along(a + x * (b - a)) for a, b in pairwise(points) for x in _INSIDE]
         rule = 2.0 * values.sum() - values[0] - values[-1]
         previous, excess = excess, ends - (_ENDS * rule + (0.5 - _ENDS) * sum(interior)) / panels
         if not abs(excess - previous) > _TOLERANCE * scale:
             break
         # a law bends at its gap of equilibrium: half as long pieces
         middle = 0.5 * (points[1:] + points[:-1])
-        between = np.array([along(float(fraction)) for fraction in middle])
+        between = np.array([along(float(x)) for x in middle])
         order = np.argsort(np.concatenate([points, middle]))
-        points, values = (
-            np.concatenate([points, middle])[order],
-            np.concatenate([values, between])[order],
-        )
+        points = np.concatenate([points, middle])[order]
+        values = np.concatenate([values, between])[order]
         panels *= 2
     return excess if np.isfinite(excess) else 0.0
 
@@ -207,7 +192,7 @@ def impulse_energies(problem: MovingProblem, v: Floats, after: Floats, last: Ene
     impulse = np.where(problem.fixed, problem.mass_times(after - v), 0.0)
     work = 0.5 * impulse * (v + after)
     work_by_condition = np.array(last.condition_work)
-    owner = problem.boundary_conditions.owner
+    owner = problem.conditions.owner
     owned = owner >= 0
     np.add.at(work_by_condition, owner[owned], work[owned])
     return last._replace(

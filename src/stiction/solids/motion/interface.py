@@ -99,10 +99,8 @@ def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
     columns = np.concatenate([nodes, partner_nodes], axis=1)
     values = np.concatenate([own_functions, -partner_weights], axis=1)
     point_rows = np.repeat(np.arange(count), columns.shape[1])
-    scalar_map = coo_matrix(
-        (values.ravel(), (point_rows, columns.ravel())), shape=(count, x.shape[0])
-    )
-    return csr_matrix(kron(scalar_map, identity(2)))
+    scalar = coo_matrix((values.ravel(), (point_rows, columns.ravel())), shape=(count, x.shape[0]))
+    return csr_matrix(kron(scalar, identity(2)))
 
 
 def dashpots(

@@ -117,13 +117,11 @@ def swept_mass(
     )
     functions_at = [axis.matrix(points) for axis in levels.axes]
     for kind, f in enumerate(functions_at):
-        for other_kind, g in enumerate(functions_at):
-            pairs = (levels.bent[flat.row] == bool(kind)) & (
-                levels.bent[flat.col] == bool(other_kind)
-            )
+        for other, g in enumerate(functions_at):
+            pairs = (levels.bent[flat.row] == bool(kind)) & (levels.bent[flat.col] == bool(other))
             axial = f.T @ (weights[:, None] * g)
             if lumped:
-                axial = np.diag(weights @ f) if kind == other_kind else np.zeros_like(axial)
+                axial = np.diag(weights @ f) if kind == other else np.zeros_like(axial)
             k, j = (part.ravel() for part in np.indices(axial.shape))
             rows.append(levels.numbers[flat.row[pairs]][:, k].ravel())
             columns.append(levels.numbers[flat.col[pairs]][:, j].ravel())

@@ -173,10 +173,10 @@ class MovingProblem(Problem):
         momentum, total = (
             np.asarray(mass @ w.ravel()).reshape(u.shape) for w in (u, np.ones_like(u))
         )
-        deviation = u.copy()
+        relative = u.copy()
         for low, high in pairwise(self.first):
-            deviation[low:high] -= momentum[low:high].sum(axis=0) / total[low:high].sum(axis=0)
-        square = float(np.sum(deviation * np.asarray(mass @ deviation.ravel()).reshape(u.shape)))
+            relative[low:high] -= momentum[low:high].sum(axis=0) / total[low:high].sum(axis=0)
+        square = float(np.sum(relative * np.asarray(mass @ relative.ravel()).reshape(u.shape)))
         return float(np.sqrt(max(square, 0.0) / float(total[:, 0].sum())))
 
     @property
@@ -197,21 +197,19 @@ class MovingProblem(Problem):
             )
         ]
 
-    def damping_force(self, interface: list[Dashpots], v: Floats) -> Floats:
+    def damping_force(self, dampers: list[Dashpots], v: Floats) -> Floats:
         """Return the damping forces at velocities v, as added to a residual [N/m]."""
         total = np.asarray(self.damping @ v.ravel()).reshape(v.shape)
-        if interface:
+        if dampers:
             rates = self.unknowns.displacements(v)
-            total += self.unknowns.forces(
-                sum((p.forces(rates) for p in interface), np.zeros_like(v))
-            )
+            total += self.unknowns.forces(sum((p.forces(rates) for p in dampers), np.zeros_like(v)))
         return total
 
-    def damping_power(self, interface: list[Dashpots], v: Floats) -> float:
+    def damping_power(self, dampers: list[Dashpots], v: Floats) -> float:
         """Return the power that dampers dissipate at velocities v, never negative [W/m]."""
         rates = self.unknowns.displacements(v)
         bulk = float(np.sum(v * np.asarray(self.damping @ v.ravel()).reshape(v.shape)))
-        return bulk + sum(p.power(rates) for p in interface)
+        return bulk + sum(p.power(rates) for p in dampers)
 
     def evaluate(
         self, state: State, u: Floats, t: float, fixed_states: list[Ints] | None, data: bool
@@ -225,22 +223,20 @@ class MovingProblem(Problem):
         v, a = step.rates(u)
         interface = self.dashpots(trial)
         force = trial.residual + self.damping_force(interface, v)
-        mean_acceleration = w.mass * step.a + (1.0 - w.mass) * a
-        inertia_residual = (
-            self.mass_times(mean_acceleration) + (1.0 - w.force) * force + w.force * step.force
-        )
-        step_trial = trial._replace(residual=inertia_residual)
+        mean = w.mass * step.a + (1.0 - w.mass) * a
+        residual = self.mass_times(mean) + (1.0 - w.force) * force + w.force * step.force
+        step_trial = trial._replace(residual=residual)
         self._evaluated.append((step_trial, trial))
         if matrix is None:
             return step_trial, None
         by_rate = w.gamma / (w.beta * step.dt)
         matrix.data *= 1.0 - w.force
-        self._add_to_tangent(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
-        self._add_to_tangent(matrix, "damping", self.damping, (1.0 - w.force) * by_rate)
+        self._add_matrix(matrix, "mass", self.mass, (1.0 - w.mass) / (w.beta * step.dt**2))
+        self._add_matrix(matrix, "damping", self.damping, (1.0 - w.force) * by_rate)
         rates = self.unknowns.displacements(v)
         for number, p in enumerate(interface):
             tangent = self._of_unknowns(p.tangent(rates, by_rate))
-            self._add_to_tangent(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
+            self._add_matrix(matrix, f"dashpots {number}", tangent, 1.0 - w.force)
         return step_trial, matrix
 
     def _gradient_flow(
@@ -250,13 +246,11 @@ class MovingProblem(Problem):
         assert self.flow is not None
         begin, rate = self.flow
         if matrix is not None:
-            self._add_to_tangent(matrix, "metric", self.metric, rate)
+            self._add_matrix(matrix, "metric", self.metric, rate)
         drag = rate * np.asarray(self.metric @ (trial.u - begin).ravel()).reshape(begin.shape)
         return trial._replace(residual=trial.residual + drag), matrix
 
-    def _add_to_tangent(
-        self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float
-    ) -> None:
+    def _add_matrix(self, matrix: csr_matrix, name: str, part: csr_matrix, factor: float) -> None:
         """Add a matrix whose pattern the tangent contains; constant patterns are indexed once."""
         if factor == 0.0 or part.nnz == 0:
             return
@@ -298,12 +292,12 @@ class MovingProblem(Problem):
         for body in np.flatnonzero(bodies):
             self.fixed[self.nodes_of_body(int(body))] = True
         self.free = free[~self.fixed.ravel()[free]]
-        self.couple_nodes([])
+        self.couple([])
         try:
             yield
         finally:
             self.fixed, self.free = fixed, free
-            self.couple_nodes([])
+            self.couple([])
 
     def distance(self, displacement: Floats) -> float:
         """Return the norm of displacements in the metric of the flow [m]."""
@@ -322,9 +316,8 @@ class MovingProblem(Problem):
         w = step.weights
         large = np.maximum(np.abs(step.u), np.abs(step.predicted()))
         rate = (1.0 - w.mass) / (w.beta * step.dt**2)
-        inertia = (
-            float(np.finfo(np.float64).eps) * rate * float(np.linalg.norm(self.mass_times(large)))
-        )
+        eps = float(np.finfo(np.float64).eps)
+        inertia = eps * rate * float(np.linalg.norm(self.mass_times(large)))
         # strains are differences of displacements, whose rounding grows with the distance travelled
         strains = self.rounding * float(large.max(initial=0.0)) / self._shortest_side
         self.step_force_floor = _FORCE_FLOOR * (inertia + strains)

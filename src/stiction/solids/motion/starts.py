@@ -54,9 +54,7 @@ _MESH_ERROR = 0.2
 _SINGULAR = 1e-9
 
 
-def initial_equilibrium(
-    stepper: TimeStepper, velocities: Floats | None
-) -> tuple[Trial | None, float]:
+def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial | None, float]:
     """Return the initial state of a motion, and the unbalanced forces there.
 
     Three kinds of bodies start in their given positions: those with an initial velocity that no
@@ -66,7 +64,7 @@ def initial_equilibrium(
 
     Parameters
     ----------
-    velocities : (b, d) initial velocities of the bodies [m/s]; None for zero
+    v0 : (b, d) initial velocities of the bodies [m/s]; None for zero
 
     Returns
     -------
@@ -78,23 +76,21 @@ def initial_equilibrium(
     """
     problem, state = stepper.moving, stepper.state
     thrown = np.zeros(len(problem.parts), dtype=bool)
-    if velocities is not None:
-        thrown[:] = velocities.any(axis=1)
-        thrown[sorted(bodies_named(problem.boundary_conditions.by_number.values()))] = False
+    if v0 is not None:
+        thrown[:] = v0.any(axis=1)
+        thrown[sorted(bodies_named(problem.conditions.by_number.values()))] = False
     unsupported = _unsupported(problem, state.time)
     in_flight = _in_flight(problem, state, unsupported)
     fixed = thrown.copy()
     while True:
         with problem.fixed_bodies(fixed):
-            trial, without_equilibrium, outcome = _flow(
-                stepper, unsupported & ~fixed, in_flight & ~fixed
-            )
+            trial, failed, outcome = _flow(stepper, unsupported & ~fixed, in_flight & ~fixed)
         if trial is not None:
             break
-        if not without_equilibrium.any():
+        if not failed.any():
             stepper.give_up(outcome, state.time)
             return None, 0.0
-        fixed |= without_equilibrium
+        fixed |= failed
     forces = np.where(problem.fixed, 0.0, trial.residual)
     for body in np.flatnonzero(fixed & (thrown | in_flight)):
         forces[problem.nodes_of_body(int(body))] = 0.0
@@ -111,7 +107,7 @@ def _flow(
     problem, t = stepper.moving, stepper.state.time
     start, state, rate = stepper.state.u, stepper.state, 0.0
     outcome, failed = Outcome(None, 0, (), ""), False
-    in_contact_before = _in_contact(problem, state)
+    before = _in_contact(problem, state)
     for _ in range(_MOST_STEPS):
         trial, _ = problem.evaluate(state, state.u, t, None, data=False)
         residual = size_of(trial.residual.ravel()[problem.free]) / force_scale(problem, trial)
@@ -135,16 +131,14 @@ def _flow(
         if stepper.activate_pairs(after.u):
             # the step is repeated with the pairs that were activated
             state = stepper.state._replace(u=state.u)
-            in_contact_before = _in_contact(problem, stepper.state)
+            before = _in_contact(problem, stepper.state)
             continue
         state = state._replace(u=after.u, closest_points=after.closest_points)
-        without_equilibrium = _moved_far(problem, after.u - start, unsupported)
-        without_equilibrium |= (
-            _bodies_of(problem, np.flatnonzero(_in_contact(problem, state) & ~in_contact_before))
-            & in_flight
-        )
-        if without_equilibrium.any():
-            return None, without_equilibrium, outcome
+        far = _moved_far(problem, after.u - start, unsupported)
+        new = np.flatnonzero(_in_contact(problem, state) & ~before)
+        far |= _bodies_of(problem, new) & in_flight
+        if far.any():
+            return None, far, outcome
         rate, failed = rate if failed else rate * _GROWTH, False
     reason = outcome.reason or "no equilibrium was found"
     return None, unsupported, outcome._replace(trial=None, reason=reason)
@@ -172,7 +166,7 @@ def _unsupported(problem: MovingProblem, t: float) -> Bools:
 
 def _in_flight(problem: MovingProblem, state: State, unsupported: Bools) -> Bools:
     """Return the unsupported bodies that no chain of springs and contacts connects to a support."""
-    springs = [c for c in problem.boundary_conditions.by_number.values() if isinstance(c, Spring)]
+    springs = [c for c in problem.conditions.by_number.values() if isinstance(c, Spring)]
     in_flight = unsupported.copy()
     in_flight[sorted(bodies_named(springs))] = False
     in_contact = np.flatnonzero(_in_contact(problem, state))
@@ -212,12 +206,9 @@ def _bodies_of(problem: MovingProblem, passes: Iterable[int]) -> Bools:
 
 def _moved_far(problem: MovingProblem, displacements: Floats, unsupported: Bools) -> Bools:
     """Return the unsupported bodies that have moved farther than a fraction of their length."""
-    moved_far, displacements = (
-        np.zeros_like(unsupported),
-        problem.unknowns.displacements(displacements),
-    )
+    far, displacements = (np.zeros_like(unsupported), problem.unknowns.displacements(displacements))
     for body in np.flatnonzero(unsupported):
         nodes = problem.nodes_of_body(int(body))
         length = np.ptp(problem.points[nodes], axis=0).max()
-        moved_far[body] = np.abs(displacements[nodes]).max() > _NEARBY * length
-    return moved_far
+        far[body] = np.abs(displacements[nodes]).max() > _NEARBY * length
+    return far

@@ -70,8 +70,8 @@ class TimeStepper(LoadStepper):
         super().__init__(problem, method, request)
         self.moving, self.scheme = problem, method
         self.v, self.a = np.zeros((2, problem.size, problem.dim))
-        self.rejected, self.largest_error = 0, 0.0
-        self.largest_displacement = self.largest_deformation = 0.0
+        self.rejected, self.max_error = 0, 0.0
+        self.max_displacement = self.max_deformation = 0.0
         # unbalanced forces at the start over those in equilibrium
         self.initial_residual = 0.0
         self.total_mass = float(problem.mass.sum()) / problem.dim
@@ -83,7 +83,7 @@ class TimeStepper(LoadStepper):
         super().update_contacts()
         laws = [p.contact.adhesion for p in self.problem.passes]
         self.length_scale = min((float(law.length) for law in laws), default=0.0)
-        self.sample_problem: MovingProblem | None = None
+        self.sampling: MovingProblem | None = None
 
     def _support_velocities(self, t: float) -> Floats:
         """Return the velocities of prescribed unknowns just after a time (nodes, d) [m/s]."""
@@ -118,8 +118,8 @@ class TimeStepper(LoadStepper):
         if self.length_scale > 0.0:
             return factor * self._length(change) / self.length_scale
         smallest = _NO_DISPLACEMENT * self.problem.largest_length
-        displacement = self._length(change) / max(self.largest_displacement, smallest)
-        deformation = self.moving.deformation(change) / max(self.largest_deformation, smallest)
+        displacement = self._length(change) / max(self.max_displacement, smallest)
+        deformation = self.moving.deformation(change) / max(self.max_deformation, smallest)
         return factor * max(displacement, deformation)
 
     # ------------------------------------------------------------ steps
@@ -206,7 +206,7 @@ class TimeStepper(LoadStepper):
                     self.record.reason = f"the local error stays above its tolerance at t = {t:.9g}"
                 return False
         self.missed_samples += self._sample_within(target)
-        self.largest_error = max(self.largest_error, error)
+        self.max_error = max(self.max_error, error)
         self._commit(outcome, solved, target)
         factor = min(_GROWTH, _SAFETY * max(ratio, 1e-6) ** (-1.0 / 3.0))
         longer = dt * (min(factor, 0.6) if outcome.iterations > _MANY_ITERATIONS else factor)
@@ -219,10 +219,8 @@ class TimeStepper(LoadStepper):
         self.energy = self._balance(solved, target)
         self.state = self.problem.accepted(self.state, solved.after, target)
         self.trial, self.v, self.a = solved.after, solved.v, solved.a
-        self.largest_displacement = max(self.largest_displacement, self._length(solved.after.u))
-        self.largest_deformation = max(
-            self.largest_deformation, self.moving.deformation(solved.after.u)
-        )
+        self.max_displacement = max(self.max_displacement, self._length(solved.after.u))
+        self.max_deformation = max(self.max_deformation, self.moving.deformation(solved.after.u))
         if target < self.request.t_end and not self._stage_ends(target):
             self._follow_supports(target)
         self.steps += 1
@@ -250,7 +248,7 @@ class TimeStepper(LoadStepper):
         assert self.trial is not None
         _, matrix = problem.evaluate(self.state, self.state.u, t, None, data=True)
         unseen = self.monitor.unseen
-        now = self.monitor.unstable_modes(problem, t, matrix, None)
+        now = self.monitor.modes(problem, t, matrix, None)
         before = self.monitor.update(now)
         if now is None or not now.counted:
             # the sign of the determinant does not identify the mode
@@ -317,7 +315,7 @@ class TimeStepper(LoadStepper):
         super().enter_stage()
         if self.problem.stage == before:
             return
-        self.sample_problem = None
+        self.sampling = None
         v = self.problem.unknowns.values(unknowns.displacements(self.v))
         self.v = self.moving.after_impulse(v, self._support_velocities(self.state.time))
         self.energy = impulse_energies(self.moving, v, self.v, self.energy)
@@ -325,33 +323,33 @@ class TimeStepper(LoadStepper):
 
     def _follow_supports(self, t: float) -> None:
         """Set velocities of supports to those of their programs; at a kink there is an impulse."""
-        slopes, fixed = self._support_velocities(t), self.problem.fixed
-        change = np.abs(np.where(fixed, slopes - self.v, 0.0)).max(initial=0.0)
-        if t in self.kink_times and change > _VELOCITY_CHANGE * np.abs(slopes).max(
+        rates, fixed = self._support_velocities(t), self.problem.fixed
+        change = np.abs(np.where(fixed, rates - self.v, 0.0)).max(initial=0.0)
+        if t in self.kink_times and change > _VELOCITY_CHANGE * np.abs(rates).max(
             initial=np.abs(self.v).max()
         ):
-            kicked = self.moving.after_impulse(self.v, slopes)
+            kicked = self.moving.after_impulse(self.v, rates)
             self.energy = impulse_energies(self.moving, self.v, kicked, self.energy)
             self.v = kicked
             self._accelerate()
             return
-        self.v = np.where(fixed, slopes, self.v)
+        self.v = np.where(fixed, rates, self.v)
         self.a = np.where(fixed, 0.0, self.a)
 
     def _sample_within(self, target: float) -> int:
         """Save the samples requested within a step, each by a shorter step; count the failures."""
         missed = 0
         for at in self.record.save_times_between(self.state.time, target):
-            if self.sample_problem is None:
-                self.sample_problem = MovingProblem(self.moving.system, self.scheme.lumped)
-                self.sample_problem.add_contacts(self.problem.assembled)
+            if self.sampling is None:
+                self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
+                self.sampling.add_contacts(self.problem.assembled)
                 if self.stages:
-                    self.sample_problem.enter_stage(
+                    self.sampling.enter_stage(
                         self.problem.stage, self.problem.base, self.problem.angles
                     )
             space = self.solver.start()
             try:
-                outcome, moved = self._solve(self.sample_problem, space, at)
+                outcome, moved = self._solve(self.sampling, space, at)
                 self.other_factorisations += space.factorisations
             finally:
                 space.close()
@@ -371,9 +369,9 @@ class TimeStepper(LoadStepper):
             "motion": np.array(
                 [
                     self.rejected,
-                    self.largest_error,
-                    self.largest_displacement,
-                    self.largest_deformation,
+                    self.max_error,
+                    self.max_displacement,
+                    self.max_deformation,
                     self.initial_residual,
                 ]
             ),
@@ -383,12 +381,9 @@ class TimeStepper(LoadStepper):
     def restore_extra(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Restore the arrays of `extra_arrays`."""
         self.rejected = int(arrays["motion"][0])
-        (
-            self.largest_error,
-            self.largest_displacement,
-            self.largest_deformation,
-            self.initial_residual,
-        ) = map(float, arrays["motion"][1:])
+        (self.max_error, self.max_displacement, self.max_deformation, self.initial_residual) = map(
+            float, arrays["motion"][1:]
+        )
         self.v, self.a = arrays["motion_rates"].copy()
 
     def close(self) -> None:
@@ -426,15 +421,13 @@ class TimeStepper(LoadStepper):
             )
         )
         note = "largest local error of a step over the range of adhesion, or over the motion"
-        ok = bool(self.largest_error <= _LOCAL_ERROR)
-        checks.append(Check("motion_resolved", ok, self.largest_error, _LOCAL_ERROR, None, note))
+        ok = bool(self.max_error <= _LOCAL_ERROR)
+        checks.append(Check("motion_resolved", ok, self.max_error, _LOCAL_ERROR, None, note))
         note = (
             "forces out of equilibrium at the start over those in equilibrium, flight left out; "
             "beyond, no equilibrium was found near the given places: let loads grow from zero"
         )
-        limit, residual = self.scheme.newton_tolerance, self.initial_residual
-        when = path[0].time if path and residual > limit else None
-        checks.append(
-            Check("starts_in_equilibrium", residual <= limit, residual, limit, when, note)
-        )
+        limit, value = self.scheme.newton_tolerance, self.initial_residual
+        when = path[0].time if path and value > limit else None
+        checks.append(Check("starts_in_equilibrium", value <= limit, value, limit, when, note))
         return checks

@@ -14,7 +14,7 @@ __all__ = ["locking", "shear_locking", "unfolded"]
 
 # ratio of moduli beyond which linear elements lock: 5 % too stiff in bending with eight over the
 # height (nu = 0.45), 13 % at 25, 24 % at 50
-_LARGEST_RATIO = 10.0
+_MOST_RATIO = 10.0
 
 # largest parasitic fraction of a body's strain energy, and the fraction of the largest energy of a
 # run from which a state counts
@@ -45,9 +45,7 @@ def locking(problem: Problem) -> list[Check]:
         "bodies bend and give way too little"
     )
     worst = max(ratios)
-    return [
-        Check("volume_does_not_lock", worst <= _LARGEST_RATIO, worst, _LARGEST_RATIO, None, note)
-    ]
+    return [Check("volume_does_not_lock", worst <= _MOST_RATIO, worst, _MOST_RATIO, None, note)]
 
 
 def shear_locking(record: Recorder, scale: float) -> list[Check]:
@@ -91,10 +89,8 @@ def unfolded(problem: Problem, record: Recorder) -> list[Check]:
 
     Verified by: tests/audit/test_solids.py::test_a_curved_element_is_folded_between_its_points
     """
-    smallest, at = record.extremes.jacobian
-    if not np.isfinite(smallest) or not any(part.hulls for part in problem.parts):
+    least, at = record.extremes.jacobian
+    if not np.isfinite(least) or not any(part.hulls for part in problem.parts):
         return []
     note = "least over largest Jacobian of any element, deformed; not above 0 it is folded"
-    return [
-        Check("elements_unfolded", smallest > 0.0, smallest, 0.0, at, note, kind=Kind.CONDITION)
-    ]
+    return [Check("elements_unfolded", least > 0.0, least, 0.0, at, note, kind=Kind.CONDITION)]

@@ -57,9 +57,7 @@ def snapshot_variables_3d(
     solid = [isinstance(body, SweptBody) for body in problem.assembled.bodies]
     for is_body, fields in ((True, _BODY_FIELDS), (False, _MEMBRANE_FIELDS)):
         if is_body in solid:
-            values = np.array(
-                [_point_fields(problem, u, is_body, len(fields)) for _, u in snapshots]
-            )
+            values = np.array([_fields(problem, u, is_body, len(fields)) for _, u in snapshots])
             for k, (name, unit, meaning) in enumerate(fields):
                 variables[name] = Variable(values[..., k], dims, units[unit], meaning)
     return variables
@@ -73,7 +71,7 @@ def _drawn_positions(problem: Problem, u: Floats) -> Floats:
     return np.concatenate(positions)
 
 
-def _point_fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
+def _fields(problem: Problem, u: Floats, bodies: bool, size: int) -> Floats:
     """Return the fields of bodies, or of membranes, at drawn points, (drawn, size)."""
     fields = []
     for k, part in enumerate(problem.parts):

@@ -98,14 +98,14 @@ def build_run(
     method: object,
     problem: Problem,
     record: Recorder,
-    extra_checks: Sequence[Check] = (),
+    more: Sequence[Check] = (),
     unit: str = "1",
 ) -> Run:
     """Return the Run of a record.
 
     Parameters
     ----------
-    extra_checks : checks of the method; one of the same name replaces that of all methods
+    more : checks of the method; one of the same name replaces that of all methods
     unit : of time
     """
     dimensionless = problem.assembled.dimensionless
@@ -135,10 +135,7 @@ def build_run(
         losses=record.losses,
         unseen=record.unseen,
         loss_units={name: units[kind] for name, kind in _LOSS_COLUMNS.items()},
-        checks=[
-            *(c for c in checks if c.check not in {m.check for m in extra_checks}),
-            *extra_checks,
-        ],
+        checks=[*(c for c in checks if c.check not in {m.check for m in more}), *more],
         quantities=_quantities(problem, record, path, units),
         stats=dict(record.stats),
         citations=("adhesive_friction",),
@@ -152,23 +149,19 @@ def _begin(problem: Problem, record: Recorder) -> int:
     """Return the first step of the results."""
     start = problem.assembled.readings.start
     times = np.array([sample.time for sample in record.path])
-    return min(int(np.searchsorted(times, start - record.time_tolerance(start))), times.size - 1)
+    return min(int(np.searchsorted(times, start - record.tolerance(start))), times.size - 1)
 
 
 def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[str, Floats]:
     """Return the curves over samples, those that depend on the whole path included."""
     if not samples or not record.path:
         return {}
-    names = dict.fromkeys(name for sample in samples for name in sample.curves)
-    curves = {
-        name: np.array([sample.curves.get(name, np.nan) for sample in samples]) for name in names
-    }
+    names = dict.fromkeys(name for s in samples for name in s.curves)
+    curves = {name: np.array([s.curves.get(name, np.nan) for s in samples]) for name in names}
     if "program_time" in curves:
         # in load steps the time is that of the program
-        in_load_steps = np.isnan(curves["program_time"])
-        curves["program_time"][in_load_steps] = np.array([sample.time for sample in samples])[
-            in_load_steps
-        ]
+        stepped = np.isnan(curves["program_time"])
+        curves["program_time"][stepped] = np.array([s.time for s in samples])[stepped]
     names_of = extents(problem.dim)
     if names_of.nominal in curves:
         initial = record.path[_begin(problem, record)].curves[names_of.nominal]
@@ -176,7 +169,7 @@ def _curves(problem: Problem, record: Recorder, samples: list[Sample]) -> dict[s
         curves[names_of.slid] = initial - curves[names_of.sticking]
         path = record.path
         curves["fracture_energy"] = fracture_energy(path, initial, samples, names_of.nominal)
-    reciprocity = np.array([sample.energy.reciprocity for sample in samples])
+    reciprocity = np.array([s.energy.reciprocity for s in samples])
     if problem.mortar_only:
         curves["unbalanced_work"] = reciprocity
     else:
@@ -212,11 +205,9 @@ def _variables(
         variables[name] = Variable(values, ("time",), units[kind], meaning)
     samples = record.samples
     if samples and samples[0].energy.condition_work:
-        condition_work = np.array([sample.energy.condition_work for sample in samples])
+        works = np.array([sample.energy.condition_work for sample in samples])
         note = "work of each condition since the start"
-        variables["condition_work"] = Variable(
-            condition_work, ("time", "condition"), units["work"], note
-        )
+        variables["condition_work"] = Variable(works, ("time", "condition"), units["work"], note)
     # a run without an equilibrium at the start has no samples, but one time
     iterations = np.array([sample.iterations for sample in samples] or [0])
     variables["step_iterations"] = Variable(iterations, ("time",), "1", "Newton iterations")
@@ -231,11 +222,9 @@ def _variables(
             for p, b in zip(problem.passes, problem.body_of_pass, strict=True)
         ]
         if problem.dim == _PLANE:
-            coordinate = np.concatenate([p.coordinate[0] for p in problem.passes])
+            zeta = np.concatenate([p.coordinate[0] for p in problem.passes])
             note = "reference length along the boundary"
-            variables["surface_coordinate"] = Variable(
-                coordinate, ("point",), units["length"], note
-            )
+            variables["surface_coordinate"] = Variable(zeta, ("point",), units["length"], note)
         variables["body_of_point"] = Variable(np.concatenate(bodies), ("point",), "1", "number")
         if len(problem.assembled.pairs) > 1:
             variables.update(_contacts(problem))
@@ -286,10 +275,10 @@ def _modes(problem: Problem, curves: dict[str, Floats]) -> list[str]:
     contact = problem.assembled.pairs[problem.assembled.readings.contact]
     if isinstance(contact.friction, Frictionless):
         return [_CLOSED if closed else _OPEN for closed in in_contact]
-    states = zip(in_contact, sticking, strict=True)
+    pairs = zip(in_contact, sticking, strict=True)
     return [
         (_PARTLY_STUCK if sticks else _FULLY_SLIDING) if closed else _OPEN
-        for closed, sticks in states
+        for closed, sticks in pairs
     ]
 
 
@@ -335,56 +324,48 @@ def _quantities(
     begin = _begin(problem, record)
     force, u = curves["force_y"], curves["displacement"]
     at_peak = begin + int(np.argmax(np.abs(force[begin:])))
-    length, quantities = units["length"], {}
+    length, made = units["length"], {}
     if problem.assembled.readings.displacement is None:
         length = "1"  # the displacement is the program's time
     # the peak of a prescribed force is no result: its place depends on rounding
-    force_is_given = any(
+    prescribed = any(
         c.component == 1 for c in problem.assembled.all_conditions if isinstance(c, Loaded)
     )
-    peak_is_result = not force_is_given or problem.assembled.readings.support
+    peak_is_result = not prescribed or problem.assembled.readings.support
     peak, at = (float(force[at_peak]), float(u[at_peak])) if peak_is_result else (None, None)
-    quantities["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
-    quantities["peak_force_y_at"] = Quantity(at, length, "where it was met")
+    made["peak_force_y"] = Quantity(peak, units["force"], "largest vertical force")
+    made["peak_force_y_at"] = Quantity(at, length, "where it was met")
     if extents(problem.dim).nominal in curves and problem.dim > _PLANE:
-        return {**quantities, **quantities_in_space(problem, record, curves, units)}
+        return {**made, **quantities_in_space(problem, record, curves, units)}
     unit = "1" if units["length"] == "1" else "m^3/N^2"
-    quantities["xi"] = Quantity(None, unit, "contact length lost per force squared")
-    quantities["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
+    made["xi"] = Quantity(None, unit, "contact length lost per force squared")
+    made["eta"] = Quantity(None, "1", "exponent of the loss over the tangential force")
     if "nominal_contact" in curves:
-        contact, sticking = curves["nominal_contact"], curves["sticking_length"]
-        full_sliding = np.flatnonzero(
-            (sticking[1:] <= 0.0) & (sticking[:-1] > 0.0) & (contact[1:] > 0.0)
-        )
+        contact, stuck = curves["nominal_contact"], curves["sticking_length"]
+        full_sliding = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
         at = float(u[full_sliding[0] + 1]) if full_sliding.size else None
-        quantities["full_sliding_at"] = Quantity(
-            at, length, "displacement from which all of it slides"
-        )
+        made["full_sliding_at"] = Quantity(at, length, "displacement from which all of it slides")
         limit = [loss for loss in record.losses if loss.kind == "limit_point"]
         where = float(str(limit[0].where["displacement"])) if limit else None
-        quantities["limit_point_at"] = Quantity(
-            where, length, "displacement of the first limit point"
-        )
-        quantities["contact_length_initial"] = Quantity(
+        made["limit_point_at"] = Quantity(where, length, "displacement of the first limit point")
+        made["contact_length_initial"] = Quantity(
             float(curves["contact_length"][begin]), length, "contact at the start"
         )
-        quantities["contact_length_final"] = Quantity(
+        made["contact_length_final"] = Quantity(
             float(curves["contact_length"][-1]), length, "contact at the end"
         )
         energy = curves["fracture_energy"]
-        peeled_fraction = curves["peeling_length"] / max(contact[0], 1e-300)
-        plateau = np.isfinite(energy) & (peeled_fraction > 0.3) & (peeled_fraction < 0.7)
-        has_plateau = plateau.sum() > 2 and not force_is_given
+        peeled = curves["peeling_length"] / max(contact[0], 1e-300)
+        plateau = np.isfinite(energy) & (peeled > 0.3) & (peeled < 0.7)
+        has_plateau = plateau.sum() > 2 and not prescribed
         value = float(np.median(energy[plateau])) if has_plateau else None
-        quantities["fracture_energy_plateau"] = Quantity(
-            value, units["energy"], "between 30 and 70 %"
-        )
+        made["fracture_energy_plateau"] = Quantity(value, units["energy"], "between 30 and 70 %")
         adhesion = problem.passes[0].contact.adhesion
         work = float(-np.asarray(adhesion.potential(adhesion.gap_eq)))
         if not peak_is_result:
-            quantities.update(shrinkage(curves, begin, units))
-        quantities["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
-    return quantities
+            made.update(shrinkage(curves, begin, units))
+        made["work_of_adhesion"] = Quantity(work, units["energy"], "of the normal law")
+    return made
 
 
 def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) -> list[Check]:
@@ -395,14 +376,14 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     note = "largest energy imbalance over the largest energy; falls as the load step squared"
     checks = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
-    largest = max(record.extremes.residual, record.failed_residual)
+    worst = max(record.extremes.residual, record.failed_residual)
     ok = record.status.ok or record.status in (Status.INTERRUPTED, Status.WORK_LIMIT)
     note = "largest residual of a load step over the forces in balance, of one given up too"
     checks.append(
         Check(
             "steps_converged",
-            ok and largest <= tolerance,
-            largest,
+            ok and worst <= tolerance,
+            worst,
             tolerance,
             None,
             note,
@@ -410,13 +391,13 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
         )
     )
     checks.append(_residual_above_roundoff(record))
-    largest = record.extremes.backward
+    worst = record.extremes.backward
     note = "largest residual of a linear solve over |A| |x| + |b|, refinement included"
     checks.append(
         Check(
             "linear_solves_accurate",
-            largest <= _ACCURATE,
-            largest,
+            worst <= _ACCURATE,
+            worst,
             _ACCURATE,
             None,
             note,
@@ -438,12 +419,10 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
             note = "work that the two half passes do not share, over the largest energy"
             checks.append(Check("action_reaction_balance", ratio <= 0.05, ratio, 0.05, None, note))
     heat = ledger.total_friction_heat
-    heat_returned = float(np.max(-np.diff(heat), initial=0.0))
+    returned = float(np.max(-np.diff(heat), initial=0.0))
     small = 1e-12 * max(ledger.scale, 1e-300)
     note = f"largest heat that friction gave back between states [{units['work']}]"
-    checks.append(
-        Check("friction_dissipates", heat_returned <= small, heat_returned, small, None, note)
-    )
+    checks.append(Check("friction_dissipates", returned <= small, returned, small, None, note))
     checks.extend(_within_law(problem, record))
     checks.extend(_unpaired(problem, record, units["length"]))
     pairs = problem.assembled.pairs
@@ -496,13 +475,11 @@ def _residual_above_roundoff(record: Recorder) -> Check:
     If forces are smaller than the least scale of residuals, a step counts as converged before it
     is in equilibrium.
     """
-    extremes = record.extremes
+    seen = record.extremes
     if _without_forces(record):
         note = "no force was given, and none of the run is above what rounding and a step leave"
         return Check("residual_above_roundoff", None, None, _LARGEST_UNBALANCED, None, note)
-    ratio = (
-        extremes.unbalanced_force / extremes.largest_force if extremes.largest_force > 0.0 else 0.0
-    )
+    ratio = seen.unbalanced / seen.largest_force if seen.largest_force > 0.0 else 0.0
     note = (
         "largest residual of an accepted load step, as a force, over the largest force of the run"
     )

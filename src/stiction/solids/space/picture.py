@@ -49,21 +49,15 @@ def drawn(swept: Swept, order: int) -> Picture:
     a, b = flat.edge[:, 0], flat.edge[:, 1]
     sides = np.stack([a, b, b + flat_count, a + flat_count], axis=1) + up
     elements = _element_indices(swept, flat)
-    side_elements = elements[_cell_of_edge(flat)]
+    beside = elements[_cell_of_edge(flat)]
     layer = (np.arange(last) // _PER_LAYER)[:, None]
     quads = [sides.reshape(-1, 4), flat.quads[:, ::-1], flat.quads + flat_count * last]
     owners = [
         np.stack(
-            [
-                np.broadcast_to(side_elements[:, 0], (last, a.size)).ravel(),
-                _indices_in_blocks(side_elements, layer),
-            ],
-            1,
+            [np.broadcast_to(beside[:, 0], (last, a.size)).ravel(), _indices(beside, layer)], 1
         ),
-        np.stack(
-            [elements[:, 0], _indices_in_blocks(elements, np.zeros((1, 1), dtype=np.int64))], axis=1
-        ),
-        np.stack([elements[:, 0], _indices_in_blocks(elements, layer[-1:])], axis=1),
+        np.stack([elements[:, 0], _indices(elements, np.zeros((1, 1), dtype=np.int64))], axis=1),
+        np.stack([elements[:, 0], _indices(elements, layer[-1:])], axis=1),
     ]
     corners = np.concatenate(quads)
     used, numbers = np.unique(corners, return_inverse=True)
@@ -101,7 +95,7 @@ def _element_indices(swept: Swept, flat: Picture) -> Ints:
     return elements
 
 
-def _indices_in_blocks(elements: Ints, layer: Ints) -> Ints:
+def _indices(elements: Ints, layer: Ints) -> Ints:
     """Return the indices of elements in their blocks, layer by layer."""
     return np.asarray((elements[:, 1] + layer * elements[:, 2]).ravel())
 

@@ -178,14 +178,12 @@ def test_faces_sum_to_the_length(element):
     force = problem.loads(1.0, u)
     # curves through the nodes are a little longer than the chords
     assert force[:, 0].sum() == pytest.approx(2.0 * 3.0 * np.arcsin(1.0 / 3.0), rel=2e-3)
-    alone = (
-        force - problem.loads(1.0) + problem.boundary_conditions.distributed_forces(1.0, 0.0 * u)
-    )
+    alone = force - problem.loads(1.0) + problem.conditions.distributed_forces(1.0, 0.0 * u)
     total = np.abs(force).sum()
     assert abs(force[:, 1].sum()) < 1e-13 * total
     x = problem.points + u
     around = x[:, 0] * alone[:, 1] - x[:, 1] * (
-        alone[:, 0] - problem.boundary_conditions.dead_loads[0][1][:, 0]
+        alone[:, 0] - problem.conditions.dead_loads[0][1][:, 0]
     )
     assert abs(around.sum()) < 1e-12 * total
 
