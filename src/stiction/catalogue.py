@@ -51,7 +51,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Braid": "stiction.rods.presets",
             "TighteningKnot": "stiction.rods.presets",
             "Solid": "stiction.solids.model",
-            "MovingSolid": "stiction.solids.motion.model",
+            "MovingSolid": "stiction.solids.dynamics.model",
             "StripPeeling": "stiction.solids.presets.plane",
             "TwoCylinders": "stiction.solids.presets.plane",
             "CapSliding": "stiction.solids.presets.plane",
@@ -299,12 +299,12 @@ CATALOGUE: Mapping[str, Kind] = {
         {"Body": "stiction.solids.model"},
         also={
             "Membrane": "stiction.solids.membranes.model",
-            "SweptBody": "stiction.solids.space.model",
+            "SweptBody": "stiction.solids.three_d.model",
         },
     ),
     "Membrane": Kind("a membrane", {"Membrane": "stiction.solids.membranes.model"}),
-    "SweptBody": Kind("a body in space", {"SweptBody": "stiction.solids.space.model"}),
-    "BodyShape": Kind("a shape of a body in space", {"Dome": "stiction.solids.space.shapes"}),
+    "SweptBody": Kind("a body in space", {"SweptBody": "stiction.solids.three_d.model"}),
+    "BodyShape": Kind("a shape of a body in space", {"Dome": "stiction.solids.three_d.shapes"}),
     "Patch": Kind(
         "a patch of splines",
         {
@@ -376,7 +376,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Centreline": "stiction.rods.centreline",
             "Shape": "stiction.rods.strings.shapes",
             "SolidSystem": "stiction.solids.model",
-            "BodyShape": "stiction.solids.space.shapes",
+            "BodyShape": "stiction.solids.three_d.shapes",
             "Friction": "stiction.laws.coulomb",
             "SmoothSign": "stiction.laws.smoothed",
             "TyreLaw": "stiction.laws.tyre",

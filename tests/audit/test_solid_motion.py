@@ -59,7 +59,7 @@ def test_steps_as_long_as_the_motion():
 
 def test_the_ledger_of_a_motion_has_a_limit_of_its_own(monkeypatch):
     """A mass that is not that of the motion leaves it open."""
-    from stiction.solids.motion import balance
+    from stiction.solids.dynamics import balance
 
     check_holds(thrown(1.0, 12), "ledger_closes", beside=("motion_resolved",))
     true = balance.MovingProblem.kinetic

@@ -17,7 +17,7 @@ GENERIC = (
     "src/stiction/solids/equilibria/*.py",
     "src/stiction/solids/loads.py",
     "src/stiction/solids/materials.py",
-    "src/stiction/solids/motion/*.py",
+    "src/stiction/solids/dynamics/*.py",
     "src/stiction/laws/interface_*.py",
 )
 # what is of the plane by its nature, and why
@@ -33,7 +33,7 @@ PLANE = {
     "src/stiction/solids/equilibria/boundary_loads.py": "pressure is written for curves",
     "src/stiction/solids/equilibria/checkpoint.py": "counts and their times are pairs",
     "src/stiction/solids/equilibria/readings.py": "contact on a curve has two edges",
-    "src/stiction/solids/motion/interface.py": "dampers have a normal and one tangent",
+    "src/stiction/solids/dynamics/interface.py": "dampers have a normal and one tangent",
 }
 _MAKERS = {
     "arange",

@@ -24,6 +24,7 @@ from stiction.solids.contact.partners import Boundary as Boundary
 from stiction.solids.contact.partners import RigidCircle as RigidCircle
 from stiction.solids.contact.partners import RigidPlane as RigidPlane
 from stiction.solids.contact.partners import RigidSphere as RigidSphere
+from stiction.solids.dynamics.model import MovingSolid as MovingSolid
 from stiction.solids.elements.kinds import Q1 as Q1
 from stiction.solids.elements.kinds import Q1H as Q1H
 from stiction.solids.elements.kinds import Q1N2 as Q1N2
@@ -59,12 +60,11 @@ from stiction.solids.model import Body as Body
 from stiction.solids.model import Readings as Readings
 from stiction.solids.model import Solid as Solid
 from stiction.solids.model import SolidSystem as SolidSystem
-from stiction.solids.motion.model import MovingSolid as MovingSolid
 from stiction.solids.presets.cap import CapSliding3D as CapSliding3D
 from stiction.solids.presets.plane import CapSliding as CapSliding
 from stiction.solids.presets.plane import StripPeeling as StripPeeling
 from stiction.solids.presets.plane import TwoCylinders as TwoCylinders
 from stiction.solids.presets.tape import TapePeeling as TapePeeling
-from stiction.solids.space.model import SweptBody as SweptBody
-from stiction.solids.space.shapes import BodyShape as BodyShape
-from stiction.solids.space.shapes import Dome as Dome
+from stiction.solids.three_d.model import SweptBody as SweptBody
+from stiction.solids.three_d.shapes import BodyShape as BodyShape
+from stiction.solids.three_d.shapes import Dome as Dome

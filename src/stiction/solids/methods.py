@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from stiction.core.fields import Flag, Limit, NonNegative, Part, Positive
 from stiction.core.method import BranchPolicy, Method
 from stiction.numerics.linear_solvers import LinearSolver
+from stiction.solids.dynamics.model import MovingSolid
+from stiction.solids.dynamics.weights import Weights
 from stiction.solids.model import SolidSystem
-from stiction.solids.motion.model import MovingSolid
-from stiction.solids.motion.weights import Weights
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
@@ -165,7 +165,7 @@ class GeneralisedAlpha(Method):
     solver : the sparse solver; None takes the fastest that is installed
 
     Source: Chung, Hulbert 1993; error of a step: Zienkiewicz, Xie 1991.
-    Verified by: tests/unit/solids/motion/test_motion.py::test_order_in_time
+    Verified by: tests/unit/solids/dynamics/test_motion.py::test_order_in_time
     """
 
     solves: ClassVar[tuple[type, ...]] = (MovingSolid,)

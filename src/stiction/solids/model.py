@@ -23,7 +23,7 @@ from stiction.solids.many.pairs import check_partners, written_out
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["Assembled", "Body", "Readings", "Solid", "SolidSystem"]
 

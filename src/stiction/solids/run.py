@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stiction.errors import Status
+from stiction.solids.dynamics.problem import MovingProblem
+from stiction.solids.dynamics.stepper import TimeStepper
 from stiction.solids.equilibria.arclength import follow_path
 from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import TimeStepper
 from stiction.solids.outcome.run import build_run
 
 if TYPE_CHECKING:
     from stiction.core.run import Request, Run
+    from stiction.solids.dynamics.model import MovingSolid
     from stiction.solids.methods import Continuation, GeneralisedAlpha, Quasistatic
     from stiction.solids.model import SolidSystem
-    from stiction.solids.motion.model import MovingSolid
 
 __all__ = ["run_continuation", "run_motion", "run_quasistatic"]
 

@@ -280,7 +280,7 @@ def values_at(
     rule_of : points in elements of the plane, and their weights
     along : points along the axis of each layer
 
-    Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_dome
+    Verified by: tests/unit/solids/dynamics/test_masses.py::test_mass_of_a_dome
     """
     gauss, share = np.polynomial.legendre.leggauss(along)
     found = []

@@ -40,7 +40,7 @@ from stiction.solids.equilibria.multi_point_constraints import (
 from stiction.solids.equilibria.unknowns import Unknowns, nearest_node
 from stiction.solids.loads import Pressure, Spring, Traction, Turned
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem

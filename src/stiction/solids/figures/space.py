@@ -139,7 +139,7 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     ----------
     times : of the states drawn; default three that are spread over the contact
 
-    Verified by: tests/unit/solids/space/test_space_figures.py::test_footprint
+    Verified by: tests/unit/solids/three_d/test_space_figures.py::test_footprint
     """
     data.require("footprint", "surface_x", "surface_z", "normal_traction", "slides")
     rows = data.rows(times, 3)

@@ -20,7 +20,7 @@ from stiction.solids.contact.sweeps import dot, lengths
 from stiction.solids.dimensions import crossed
 from stiction.solids.many.broad_phase import boxes_of, near_boxes
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.arrays import Discretisation

@@ -1,1 +1,1 @@
-"""What a run of a solid tells: rows, ledger, audit and pictures."""
+"""Results of solids: samples, events, ledger, audit and snapshots."""

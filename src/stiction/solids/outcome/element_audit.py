@@ -8,7 +8,7 @@ from stiction.core.audit import Check, Kind
 from stiction.solids.equilibria.history import Recorder
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.model import Membrane
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["locking", "shear_locking", "unfolded"]
 

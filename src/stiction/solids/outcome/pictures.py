@@ -8,7 +8,7 @@ import numpy.typing as npt
 from stiction.core.run import Variable
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.model import Body
-from stiction.solids.outcome.pictures_in_space import snapshot_variables_3d
+from stiction.solids.outcome.pictures_3d import snapshot_variables_3d
 
 __all__ = ["snapshot_variables"]
 

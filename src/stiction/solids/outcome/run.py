@@ -31,7 +31,7 @@ from stiction.solids.membranes.quantities import resolution as of_membranes
 from stiction.solids.model import Body
 from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
 from stiction.solids.outcome.pictures import snapshot_variables
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem

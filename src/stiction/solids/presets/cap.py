@@ -30,8 +30,8 @@ from stiction.solids.presets.plane import (
     SIZE,
     with_numbers,
 )
-from stiction.solids.space.model import SweptBody
-from stiction.solids.space.shapes import Dome
+from stiction.solids.three_d.model import SweptBody
+from stiction.solids.three_d.shapes import Dome
 
 __all__ = ["CapSliding3D"]
 
@@ -91,7 +91,7 @@ class CapSliding3D(SolidSystem):
 
     Source: Mergel, Scheibert, Sauer 2021, section 5, in space; Lengiewicz et al. 2020 for the
     question.
-    Verified by: tests/unit/solids/space/test_space_cap.py::test_cap_slides
+    Verified by: tests/unit/solids/three_d/test_space_cap.py::test_cap_slides
 
     Examples
     --------

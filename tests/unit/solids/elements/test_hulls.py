@@ -12,7 +12,7 @@ from stiction.solids.elements.kinds import Q1, Q1H, Q1N2, Q2, Q2N2, discretise, 
 from stiction.solids.mesh.model import Mesh, cap, half_disc, rectangle
 from stiction.solids.shape_functions.functions import Group, functions
 from stiction.solids.shape_functions.hulls import bezier_form, hull_of, least_of
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 QUAD = np.array([[0, 0], [2, 0], [2, 2], [0, 2], [1, 0], [2, 1], [1, 2], [0, 1], [1, 1]]) / 2
 TRIANGLE = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0], [0.5, 0.5], [0, 0.5]])

@@ -42,7 +42,7 @@ def lines(ax, colour):
 
 def test_every_figure_is_drawn_inside_its_page(run):
     figures = figures_of(run)
-    # a footprint is one of a surface in space: space/test_space_figures.py
+    # a footprint is one of a surface in space: three_d/test_space_figures.py
     for name in set(figures.NAMES) - {"footprint"}:
         figure = getattr(figures, name)()
         figure.draw_without_rendering()

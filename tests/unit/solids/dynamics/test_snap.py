@@ -24,7 +24,7 @@ from stiction.solids import (
     RigidPlane,
     rectangle,
 )
-from stiction.solids.motion.problem import MovingProblem, Step
+from stiction.solids.dynamics.problem import MovingProblem, Step
 
 LAW = LennardJones.from_strength(0.06, 0.015)
 

@@ -27,7 +27,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.contact.curves import Pieces
-from stiction.solids.space import model as space_model
+from stiction.solids.three_d import model as space_model
 
 FRICTION = {"DI": DI(0.5, 1.0, 20.0), "EA": EA(0.5, 1.0)}
 

@@ -10,7 +10,7 @@ from stiction.solids.arrays import Discretisation
 from stiction.solids.elements.assembly import mean_stresses
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.membranes.kinematics import metric, principal, stretched
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 __all__ = ["snapshot_variables_3d"]
 

@@ -29,9 +29,9 @@ from stiction.solids.loads import Spring
 from stiction.solids.many.continuous_collision import THROUGH
 
 if TYPE_CHECKING:
+    from stiction.solids.dynamics.problem import MovingProblem
+    from stiction.solids.dynamics.stepper import TimeStepper
     from stiction.solids.equilibria.problem import State, Trial
-    from stiction.solids.motion.problem import MovingProblem
-    from stiction.solids.motion.stepper import TimeStepper
 
 __all__ = ["initial_equilibrium"]
 
@@ -72,7 +72,7 @@ def initial_equilibrium(stepper: TimeStepper, v0: Floats | None) -> tuple[Trial 
     unbalanced forces over that of the forces in equilibrium [1].
 
     Source: Kelley, Keyes 1998 (pseudo-transient continuation).
-    Verified by: tests/unit/solids/motion/test_starts.py::test_a_disc_rests_in_every_frame
+    Verified by: tests/unit/solids/dynamics/test_starts.py::test_a_disc_rests_in_every_frame
     """
     problem, state = stepper.moving, stepper.state
     thrown = np.zeros(len(problem.parts), dtype=bool)

@@ -20,9 +20,9 @@ from stiction.solids import (
     half_disc,
     rectangle,
 )
+from stiction.solids.dynamics.masses import body_mass, swept_mass
 from stiction.solids.elements.kinds import kinds_of
 from stiction.solids.mesh.model import Mesh
-from stiction.solids.motion.masses import body_mass, swept_mass
 
 
 def triangles():

@@ -55,7 +55,7 @@ class MovingSolid(SolidSystem):
 
     Source: Mergel, Scheibert, Sauer 2021, section 3.4.1 (viscosity or inertia regularise what
     snaps).
-    Verified by: tests/unit/solids/motion/test_motion.py::test_a_rod_hit_at_its_end
+    Verified by: tests/unit/solids/dynamics/test_motion.py::test_a_rod_hit_at_its_end
     """
 
     solid: Annotated[SolidSystem, _SOLID] = field(default_factory=StripPeeling)

@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.solids.dynamics.interface import Dashpots, dashpots
+from stiction.solids.dynamics.masses import body_mass, membrane_mass, swept_mass
+from stiction.solids.dynamics.model import MovingSolid
+from stiction.solids.dynamics.weights import Weights
 from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.model import Body
-from stiction.solids.motion.interface import Dashpots, dashpots
-from stiction.solids.motion.masses import body_mass, membrane_mass, swept_mass
-from stiction.solids.motion.model import MovingSolid
-from stiction.solids.motion.weights import Weights
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -167,7 +167,7 @@ class MovingProblem(Problem):
     def deformation(self, unknowns: Floats) -> float:
         """Return the norm of displacements less the mean of each body, weighted by mass [m].
 
-        Verified by: tests/unit/solids/motion/test_flight.py::test_flight_changes_no_error
+        Verified by: tests/unit/solids/dynamics/test_flight.py::test_flight_changes_no_error
         """
         u, mass = self.unknowns.displacements(unknowns), self._full_matrices[0]
         momentum, total = (

@@ -27,7 +27,7 @@ from stiction.solids import (
     Turned,
     rectangle,
 )
-from stiction.solids.motion.problem import MovingProblem, Step
+from stiction.solids.dynamics.problem import MovingProblem, Step
 
 LAW = LennardJones.from_strength(0.05, 0.01)
 SIDES = [Fixed(Boundary(0, side), (1,)) for side in ("bottom", "top")]

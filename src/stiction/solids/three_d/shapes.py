@@ -58,7 +58,7 @@ class Dome(BodyShape):
     radius : of the sphere [m]
     base : second coordinate of the face that stays flat [m]
 
-    Verified by: tests/unit/solids/space/test_space_bodies.py::test_faces_go_through_the_sphere
+    Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_faces_go_through_the_sphere
 
     Examples
     --------

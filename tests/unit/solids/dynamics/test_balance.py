@@ -17,9 +17,9 @@ from stiction.solids import (
     RigidPlane,
     rectangle,
 )
+from stiction.solids.dynamics.balance import SolvedStep, impulse_energies, time_step_energies
+from stiction.solids.dynamics.problem import MovingProblem, Step
 from stiction.solids.equilibria.history import energies_at
-from stiction.solids.motion.balance import SolvedStep, impulse_energies, time_step_energies
-from stiction.solids.motion.problem import MovingProblem, Step
 
 LAW = LennardJones.from_strength(0.05, 0.01)
 

@@ -35,7 +35,7 @@ def drawn(swept: Swept, order: int) -> Picture:
     swept : the body
     order : of the Lagrange functions in the plane
 
-    Verified by: tests/unit/solids/space/test_space_bodies.py::test_pictures_close_around_the_body
+    Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_pictures_close_around_the_body
     """
     laid, levels = swept.laid, swept.levels
     flat = picture(laid.mesh, order, laid.layers, laid.numbering, laid.groups)

@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from stiction.solids.dynamics.problem import MovingProblem, Step
 from stiction.solids.equilibria.history import Energies, contact_energies
 from stiction.solids.equilibria.problem import State, Trial
 from stiction.solids.equilibria.work_integrals import (
@@ -35,7 +36,6 @@ from stiction.solids.equilibria.work_integrals import (
     conservative_forces,
     unbalanced_work,
 )
-from stiction.solids.motion.problem import MovingProblem, Step
 
 __all__ = ["SolvedStep", "impulse_energies", "time_step_energies"]
 
@@ -80,7 +80,7 @@ def time_step_energies(
     last : energies there
 
     Source: derived above; docs/theory/solids-in-motion.
-    Verified by: tests/unit/solids/motion/test_balance.py::test_ledger_of_random_steps
+    Verified by: tests/unit/solids/dynamics/test_balance.py::test_ledger_of_random_steps
     """
     w, dt = step.weights, step.dt
     before, after = solved.before, solved.after
@@ -174,7 +174,7 @@ def _quadrature_error(
         previous, excess = excess, ends - (_ENDS * rule + (0.5 - _ENDS) * sum(interior)) / panels
         if not abs(excess - previous) > _TOLERANCE * scale:
             break
-        # a law bends at its gap of equilibrium: half as long pieces
+        # laws have a kink at the equilibrium gap: halve the panels
         middle = 0.5 * (points[1:] + points[:-1])
         between = np.array([along(float(x)) for x in middle])
         order = np.argsort(np.concatenate([points, middle]))

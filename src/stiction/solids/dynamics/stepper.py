@@ -15,15 +15,15 @@ import numpy.typing as npt
 
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
+from stiction.solids.dynamics.balance import SolvedStep, impulse_energies, time_step_energies
+from stiction.solids.dynamics.problem import MovingProblem, Step
+from stiction.solids.dynamics.starts import initial_equilibrium
 from stiction.solids.equilibria.history import Energies, energies_at
 from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
 from stiction.solids.equilibria.stability import unstable_directions
 from stiction.solids.many.continuous_collision import THROUGH
-from stiction.solids.motion.balance import SolvedStep, impulse_energies, time_step_energies
-from stiction.solids.motion.problem import MovingProblem, Step
-from stiction.solids.motion.starts import initial_equilibrium
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -148,7 +148,7 @@ class TimeStepper(LoadStepper):
         return trial._replace(residual=trial.residual + damping + self.moving.mass_times(a))
 
     def _solve(
-        self, problem: MovingProblem, space: Workspace, target: float
+        self, problem: MovingProblem, workspace: Workspace, target: float
     ) -> tuple[Outcome, SolvedStep | None]:
         """Solve a time step from the last state, without committing it.
 
@@ -162,7 +162,7 @@ class TimeStepper(LoadStepper):
             problem.begin_step(step)
             step_trial = None
             try:
-                outcome = solve_step(problem, self.state, target, guess, self.limits, space)
+                outcome = solve_step(problem, self.state, target, guess, self.limits, workspace)
                 step_trial = outcome.trial
             finally:
                 static_trial = problem.end_step(step_trial)
@@ -347,18 +347,18 @@ class TimeStepper(LoadStepper):
                     self.sampling.enter_stage(
                         self.problem.stage, self.problem.base, self.problem.angles
                     )
-            space = self.solver.start()
+            workspace = self.solver.start()
             try:
-                outcome, moved = self._solve(self.sampling, space, at)
-                self.other_factorisations += space.factorisations
+                outcome, moved = self._solve(self.sampling, workspace, at)
+                self.other_factorisations += workspace.factorisations
             finally:
-                space.close()
+                workspace.close()
             if moved is None:
                 missed += 1
                 continue
             energy = self._balance(moved, at)
-            told = self._with_reactions(moved.after, moved.v, moved.a)
-            self.record.add_between(told, at, energy, outcome.iterations)
+            reported = self._with_reactions(moved.after, moved.v, moved.a)
+            self.record.add_between(reported, at, energy, outcome.iterations)
         return missed
 
     # ------------------------------------------------------------ checkpoints

@@ -18,8 +18,8 @@ from stiction.solids import (
     Program,
     rectangle,
 )
-from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import TimeStepper
+from stiction.solids.dynamics.problem import MovingProblem
+from stiction.solids.dynamics.stepper import TimeStepper
 
 
 def bar(cells=8, **more):

@@ -17,8 +17,8 @@ from stiction.solids.elements.kinds import Q1, Element
 from stiction.solids.elements.swept import Swept, sweep
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.mesh.model import Mesh, rectangle
-from stiction.solids.space.picture import drawn, places_of
-from stiction.solids.space.shapes import BodyShape
+from stiction.solids.three_d.picture import drawn, places_of
+from stiction.solids.three_d.shapes import BodyShape
 
 __all__ = ["SweptBody"]
 
@@ -56,7 +56,7 @@ class SweptBody(Declared):
     shape : map of the undeformed points; None for the swept body itself
 
     Source: Corbett and Sauer 2015, for the layers.
-    Verified by: tests/unit/solids/space/test_space_bodies.py::test_a_block_in_tension
+    Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_a_block_in_tension
 
     Examples
     --------

@@ -6,9 +6,9 @@ import pytest
 import stiction as st
 from stiction.laws import Frictionless, LennardJones
 from stiction.solids import Q1N2, Body, Boundary, Contact, Fixed, NeoHookean, RigidPlane, rectangle
-from stiction.solids.motion.interface import dashpots, intensity
-from stiction.solids.motion.model import MovingSolid
-from stiction.solids.motion.problem import MovingProblem
+from stiction.solids.dynamics.interface import dashpots, intensity
+from stiction.solids.dynamics.model import MovingSolid
+from stiction.solids.dynamics.problem import MovingProblem
 
 LAW = LennardJones.from_strength(0.05, 0.01)
 

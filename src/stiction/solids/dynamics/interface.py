@@ -70,7 +70,7 @@ def intensity(p: ContactPass, gap: Floats) -> tuple[Floats, Floats]:
     """Return the intensity of adhesion at gaps (p,) [1] and its derivative [1/m].
 
     Source: after the intensity of adhesion of Raous, Cangemi, Cocou 1999.
-    Verified by: tests/unit/solids/motion/test_interface.py::test_intensity_falls_with_the_gap
+    Verified by: tests/unit/solids/dynamics/test_interface.py::test_intensity_falls_with_the_gap
     """
     law = p.contact.adhesion
     in_contact = gap <= law.gap_eq
@@ -114,7 +114,7 @@ def dashpots(
     x : (nodes, 2) positions [m]
     normal, tangential : coefficients in full contact [Pa s/m]
 
-    Verified by: tests/unit/solids/motion/test_interface.py::test_tangent_against_differences
+    Verified by: tests/unit/solids/dynamics/test_interface.py::test_tangent_against_differences
     """
     pass_weight = 0.5 if p.half else 1.0
     fraction, slope = intensity(p, out[:, k.GAP])

@@ -20,9 +20,9 @@ from stiction.solids import (
     Solid,
     flat_patch,
 )
-from stiction.solids.motion.masses import membrane_mass
-from stiction.solids.motion.problem import MovingProblem
-from stiction.solids.motion.stepper import TimeStepper
+from stiction.solids.dynamics.masses import membrane_mass
+from stiction.solids.dynamics.problem import MovingProblem
+from stiction.solids.dynamics.stepper import TimeStepper
 
 LONG, WIDE, THICK, DENSITY, SHEAR = 2.0, 1.5, 0.1, 2.0, 1.0
 EDGES = ("left", "right", "front", "back")

@@ -18,7 +18,7 @@ from stiction.solids.elements.swept import values_at
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh
 from stiction.solids.shape_functions.functions import Group, Rule, functions, gradients, rules
-from stiction.solids.space.model import SweptBody
+from stiction.solids.three_d.model import SweptBody
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -57,7 +57,7 @@ def body_mass(
         positive and their sum is that of the body
 
     Source: Hughes 2000, section 7.3.2 (lumping by scaling); Hinton, Rock, Zienkiewicz 1976.
-    Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_body
+    Verified by: tests/unit/solids/dynamics/test_masses.py::test_mass_of_a_body
     """
     from scipy.sparse import coo_matrix, csr_matrix
 
@@ -99,7 +99,7 @@ def swept_mass(
     body : swept
     contact, density, lumped : as `body_mass` takes them
 
-    Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_body_in_space
+    Verified by: tests/unit/solids/dynamics/test_masses.py::test_mass_of_a_body_in_space
     """
     from scipy.sparse import coo_matrix, csr_matrix
 
@@ -163,8 +163,8 @@ def _mass_by_elements(
 def membrane_mass(body: Membrane, density: float, lumped: bool) -> csr_matrix:
     """Return the mass (n, n) of the control points of a membrane [kg].
 
-    It is that of the unstretched sheet, density times thickness per unstretched area; volume is
-    kept, so that density is the same at any stretch.
+    It is that of the unstretched sheet, density times thickness per unstretched area. The sheet is
+    incompressible: its density does not depend on the stretch.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def membrane_mass(body: Membrane, density: float, lumped: bool) -> csr_matrix:
         and centre of mass stay what they were
 
     Source: Hughes 2000, section 7.3.2 (row sums); docs/decisions/27.
-    Verified by: tests/unit/solids/motion/test_membranes_move.py::test_mass_of_a_sheet
+    Verified by: tests/unit/solids/dynamics/test_membranes_move.py::test_mass_of_a_sheet
     """
     from scipy.sparse import coo_matrix, csr_matrix
 
