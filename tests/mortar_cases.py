@@ -31,7 +31,7 @@ def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, wei
 def slipped(made, x, seed):
     """Return a history in which some cells stick and others slide."""
     random = np.random.default_rng(seed)
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(made, x, made.project(x, None), made.empty_history())[1][:, k.ORIGIN]
     known = np.isfinite(origin)
     far = random.uniform(-0.3, 0.3, origin.size) * (random.random(origin.size) < 0.5)
     moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)

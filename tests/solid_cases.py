@@ -157,7 +157,14 @@ def evaluate(made, x, found, history, held=None, values=None):
     residual = np.zeros_like(x)
     held = np.full(made.count, -1) if held is None else held
     out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+        x,
+        found,
+        history,
+        held,
+        with_friction=True,
+        attraction=1.0,
+        residual=residual,
+        values=values,
     )
     return residual, out
 

@@ -8,10 +8,10 @@ from solid_cases import curve, evaluate, jacobian
 
 from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.itself import SelfPass
-from stiction.solids.contact.model import Contact, Found
+from stiction.solids.contact.model import ClosestPoints, Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.segmentation import joined
+from stiction.solids.contact.self_contact import SelfPass
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.work_integrals import Rule
 
@@ -38,15 +38,17 @@ def check_jumps(made, found, x, apart):
     jumps, parts = found.jumps, found.segments
     count = jumps.one.size
     assert_allclose(parts.ends[jumps.one, 1], parts.ends[jumps.other, 0], rtol=1e-15)
-    here, there = jumps.met.here[0], jumps.met.there[0]
+    here, there = jumps.pairs.own_places[0], jumps.pairs.partner_places[0]
     far = np.hypot(*(here - there))
     assert_allclose(far[:count], far[count:], rtol=1e-13)
     assert (np.hypot(*(there[:, :count] - there[:, count:])) > apart).all()
     e = np.repeat(np.arange(made.partner.nodes.shape[0]), 400)
     xi = np.tile(np.linspace(-1.0, 1.0, 400), e.size // 400)
     near = made.curve.points(e, xi[None], x)[1][0]
-    least = [np.hypot(*(near - p[:, None])).min() for p in found.met.here[0].T]
-    assert_allclose(np.hypot(*(found.met.here[0] - found.met.there[0])), least, rtol=1e-4)
+    least = [np.hypot(*(near - p[:, None])).min() for p in found.pairs.own_places[0].T]
+    assert_allclose(
+        np.hypot(*(found.pairs.own_places[0] - found.pairs.partner_places[0])), least, rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
@@ -66,11 +68,11 @@ def test_tangents_with_a_jump_inside_a_cell(name, degree, rational):
 
 
 def check_tangents(name, made, x):
-    history = made.fresh() if name == "none" else slipped(made, x, 1)
+    history = made.empty_history() if name == "none" else slipped(made, x, 1)
     found = made.project(x, None)
     jumps = found.jumps
     assert jumps is not None
-    values = np.zeros(made.room(found))
+    values = np.zeros(made.block_shape(found))
     _, out = evaluate(made, x, found, history, values=values)
     state = out[:, k.STATE]
     held = np.where(state == k.STICKS, 0, np.where(state == k.SLIDES, 1, -1)).astype(np.int64)
@@ -95,8 +97,8 @@ def test_forces_come_to_be_the_derivative_of_the_energy(degree, far):
 
         def state(part, made=made, x=x, way=way):
             residual, y = np.zeros_like(x), x + part * way
-            _, found = made.pressed(y, made.project(y, None), 1.0, residual)
-            forms = made._forms(found, None, y, 1.0)
+            _, found = made.add_normal_forces(y, made.project(y, None), 1.0, residual)
+            forms = made._variations(found, None, y, 1.0)
             return np.sum(forms.weight * forms.laws.psi), np.sum(residual * way), found
 
         slope = (state(1e-6)[0] - state(-1e-6)[0]) / 2e-6
@@ -112,8 +114,8 @@ def slid(made, x, way):
     y = x.copy()
     y[:9, 0] += way
     residual = np.zeros_like(x)
-    _, found = made.pressed(y, made.project(y, None), 1.0, residual)
-    forms = made._forms(found, None, y, 1.0)
+    _, found = made.add_normal_forces(y, made.project(y, None), 1.0, residual)
+    forms = made._variations(found, None, y, 1.0)
     energy = float(np.sum(forms.weight * forms.laws.psi))
     return residual[:9, 0].sum(), energy, found
 
@@ -154,7 +156,7 @@ def test_work_of_forces_is_the_change_of_the_energy_over_jumps():
     def force(part):
         pull, _, found = slid(made, x, start + far * part)
         cells.add(cell_of_first_jump(found))
-        return far * pull, made.meets(found)
+        return far * pull, made.pairing(found)
 
     ends = [slid(made, x, place)[1] for place in (start, start + far)]
     rule = Rule(force, lambda part: force(part)[1], 1e-13, 500.0)
@@ -202,18 +204,18 @@ def test_random_pairs():
         e = np.repeat(np.arange(made.partner.nodes.shape[0]), 200)
         xi = np.tile(np.linspace(-1.0, 1.0, 200), e.size // 200)
         near = made.curve.points(e, xi[None], x)[1][0]
-        here = found.met.here[0]
+        here = found.pairs.own_places[0]
         least = np.sqrt(((near[:, None] - here[:, :, None]) ** 2).sum(axis=0)).min(axis=1)
-        assert found.met.meets.all()
-        assert (np.hypot(*(here - found.met.there[0])) < 1.001 * least).all(), seed
+        assert found.pairs.has_closest.all()
+        assert (np.hypot(*(here - found.pairs.partner_places[0])) < 1.001 * least).all(), seed
         if found.jumps is not None or not whole:
             continue
         way = np.random.default_rng(seed).uniform(-1.0, 1.0, x.shape)
 
         def state(part, made=made, x=x, way=way):
             residual, y = np.zeros_like(x), x + part * way
-            _, cut = made.pressed(y, made.project(y, None), 1.0, residual)
-            forms = made._forms(cut, None, y, 1.0)
+            _, cut = made.add_normal_forces(y, made.project(y, None), 1.0, residual)
+            forms = made._variations(cut, None, y, 1.0)
             return np.sum(forms.weight * forms.laws.psi), np.sum(residual * way)
 
         slope = (state(1e-6)[0] - state(-1e-6)[0]) / 2e-6
@@ -230,7 +232,7 @@ def test_cuts_depend_on_neither_units_nor_frame(size, angle):
         made, x = any_pair(seed)
         one, other = (made.project(y, None).segments for y in (x, size * x @ turn.T))
         assert np.array_equal(one.cell, other.cell), seed
-        assert np.array_equal(one.pieces, other.pieces), seed
+        assert np.array_equal(one.partner_elements, other.partner_elements), seed
         assert_allclose(other.ends, one.ends, atol=1e-12)
 
 
@@ -244,9 +246,9 @@ def test_a_boundary_does_not_jump_to_what_it_may_not_meet():
     made = SelfPass(Contact(side, side, LAW, passes="mortar"), curve(fold, 1, points=1), fold)
     mine, s = np.array([3]), np.zeros(1)
     across = made.project(fold, None).at(mine)
-    beside = Found(mine + 1, np.zeros((1, 1)), np.ones(1, dtype=bool))
+    beside = ClosestPoints(mine + 1, np.zeros((1, 1)), np.ones(1, dtype=bool))
     for one, other in ((across, across), (across, beside), (beside, across)):
-        crests = made._crests(mine, s, joined(one, other), np.full(1, 2.0), fold)
+        crests = made._local_minima(mine, s, joined(one, other), np.full(1, 2.0), fold)
         assert crests.valid[0] == (one is other)
 
 
@@ -262,10 +264,10 @@ def test_a_jump_on_the_end_of_a_cell_is_none():
     for shift in (0.0, 1e-13, -1e-13, 1e-12, -1e-12):
         moved = points + [shift, 0.0] * (np.arange(len(points)) < 9)[:, None]
         found = made.project(moved, None)
-        at = np.zeros(0) if found.jumps is None else found.jumps.met.here[0][0]
+        at = np.zeros(0) if found.jumps is None else found.jumps.pairs.own_places[0][0]
         assert not (np.abs(at - 0.5) < 1e-6).any()
         residual = np.zeros_like(points)
-        made.pressed(moved, found, 1.0, residual)
+        made.add_normal_forces(moved, found, 1.0, residual)
         forces.append(residual)
     for one in forces[1:]:
         assert_allclose(one, forces[0], atol=1e-9 * np.abs(forces[0]).max())

@@ -11,17 +11,17 @@ from stiction.errors import ModelError
 from stiction.solids.contact.curve_kernels import (
     basis_kernel,
     bernstein,
-    nearest_kernel,
+    closest_point_kernel,
     place_kernel,
     points_kernel,
 )
 from stiction.solids.contact.curves import (
-    Pieces,
-    along,
+    RationalBoundary,
     bernstein_at,
+    boundary_coordinate,
+    closest_on_rigid,
     locate,
-    rigid_nearest,
-    rigid_places,
+    points_on_rigid,
 )
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 
@@ -85,7 +85,7 @@ def arrays(surface):
 
 def improve(surface, points, element, xi, normal, x):
     """Improve the nearest points of a curve in place."""
-    nearest_kernel(1)(points, element, xi, normal, *arrays(surface), x)
+    closest_point_kernel(1)(points, element, xi, normal, *arrays(surface), x)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
@@ -103,7 +103,7 @@ def test_projection_is_orthogonal(degree, rational):
     element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
     xi, normal = np.zeros((60, 1)), np.zeros(60, dtype=bool)
     improve(surface, points, element, xi, normal, x)
-    found = Pieces(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
+    found = RationalBoundary(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
     one = np.stack([at(surface, e, s[0], x)[1] for e, s in zip(element, xi, strict=True)])
     assert (found == one).all()
     away = found[:, 0] - points
@@ -145,7 +145,7 @@ def test_points_of_a_curve(degree, rational):
     random = np.random.default_rng(4)
     elements = random.integers(0, surface.nodes.shape[0], 50)
     xis = random.uniform(-1.0, 1.0, 50)
-    wanted = Pieces(surface).points(elements, xis[None], x)
+    wanted = RationalBoundary(surface).points(elements, xis[None], x)
     n = surface.nodes.shape[1]
     for points in (points_kernel(1), points_kernel(1).plain):
         found = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
@@ -176,12 +176,12 @@ def test_rigid_shapes(name):
     shape, shift = SHAPES[name].table(), np.array([0.2, -0.1])
     random = np.random.default_rng(2)
     points = random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3])
-    out, coordinates = rigid_nearest((points + shift).T, shape, shift)
+    out, coordinates = closest_on_rigid((points + shift).T, shape, shift)
     out = out.transpose(2, 0, 1)
     step = 1e-3
     for (x, y), s, (place, tangent, change) in zip(points, coordinates[0], out, strict=True):
         near = s + step * np.array([[-2, -1, 1, 2, 0]])
-        back = rigid_places(near, shape, shift).T
+        back = points_on_rigid(near, shape, shift).T
         assert_allclose(back[4], place, atol=1e-14)
         slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
         assert_allclose(tangent, slope, atol=1e-11)
@@ -209,7 +209,7 @@ def test_place_along_a_boundary():
     e, xi = locate(zeta, knots)
     assert (np.abs(xi) <= 1.0).all()
     assert e.tolist() == [0, 0, 1, 1, 2, 2]
-    assert_allclose(along(e, xi, knots)[0], zeta, atol=1e-15)
+    assert_allclose(boundary_coordinate(e, xi, knots)[0], zeta, atol=1e-15)
     e, xi = locate(np.array([[-1.0, 3.0]]), knots)
     assert e.tolist() == [0, 2]
     assert xi.tolist() == [[-1.0, 1.0]]

@@ -55,7 +55,7 @@ def one_pass(friction, partner, degree, seed, **settings):
     x = points + 0.02 * random.standard_normal(points.shape)
     if made.partner.rigid:
         x[-1] = 0.03, 0.01
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(made, x, made.project(x, None), made.empty_history())[1][:, k.ORIGIN]
     known = np.isfinite(origin)
     # some slipped across the border of an element, some a little, some not at all
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solid_cases import curve
 
 from stiction.laws import LennardJones
-from stiction.solids.contact.curves import Pieces, knots_of
+from stiction.solids.contact.curves import RationalBoundary, knots_of
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.contact.segments import celled, smooth_ends
+from stiction.solids.contact.segments import integration_cells, smooth_joints
 from stiction.solids.contact.virtual_work import MortarPass
 
 COUNT = {1: 5, 2: 6, 3: 8}
@@ -37,12 +37,12 @@ def facing(mine, other, degree, own_degree=1):
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 def test_cells_have_the_lengths_of_parts(degree, rational):
     x, own = bent(degree, degree, rational, points=4)
-    made = celled(own, x)
+    made = integration_cells(own, x)
     assert made.areas.shape == (own.nodes.shape[0], 4)
     # against polygons of very many sides
     at = np.linspace(-1.0, 1.0, 4 * 4000 + 1)
     for piece in range(own.nodes.shape[0]):
-        place = Pieces(own).points(np.full(at.size, piece), at[None], x)[1][0]
+        place = RationalBoundary(own).points(np.full(at.size, piece), at[None], x)[1][0]
         length = np.hypot(*np.diff(place)).reshape(4, -1).sum(axis=1)
         assert_allclose(made.areas[piece], length, rtol=1e-7)
     assert_allclose(knots_of(made)[0][-1], made.areas.sum(), rtol=1e-14)
@@ -51,10 +51,10 @@ def test_cells_have_the_lengths_of_parts(degree, rational):
 
 def test_joints_of_splines_are_smooth():
     for degree in (2, 3):
-        smooth = smooth_ends(bent(degree)[1])
+        smooth = smooth_joints(bent(degree)[1])
         assert smooth[1:-1].all()
         assert not smooth[[0, -1]].any()
-    assert not smooth_ends(bent(1)[1]).any()
+    assert not smooth_joints(bent(1)[1]).any()
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -75,7 +75,7 @@ def test_marks_lie_opposite_to_ends(degree):
     assert_allclose(np.unique(np.round(place[0, 0], 12)), wanted, atol=1e-12)
     lengths = parts.ends[:, 1] - parts.ends[:, 0]
     assert_allclose(np.bincount(parts.cell, lengths), 2.0 / 3.0, rtol=1e-14)
-    assert (np.abs(cut.met.xi) <= 1.0 + 1e-12).all()
+    assert (np.abs(cut.pairs.xi) <= 1.0 + 1e-12).all()
 
 
 @pytest.mark.parametrize("height", [0.5, -0.5])
@@ -86,7 +86,7 @@ def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
     made, points = facing(mine, other, 1)
     cut = made.project(points, None)
     parts = cut.segments
-    met = cut.met.corner.reshape(parts.cell.size, -1).all(axis=1)
+    met = cut.pairs.corner.reshape(parts.cell.size, -1).all(axis=1)
     low, high = (
         made.own_curve.points(parts.element, parts.ends[:, end][None], points)[1][0, 0]
         for end in (0, 1)
@@ -106,9 +106,9 @@ def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
     # distances are those of the nearest of many places along both sides
     t = np.linspace(0.0, 1.0, 20001)[:, None]
     sides = np.concatenate([a + t * (b - a) for a, b in itertools.pairwise(other)])
-    here = cut.met.here[0].T
+    here = cut.pairs.own_places[0].T
     near = np.array([np.hypot(*(sides - p).T).min() for p in here])
-    assert_allclose(np.hypot(*(here.T - cut.met.there[0])), near, rtol=1e-6)
+    assert_allclose(np.hypot(*(here.T - cut.pairs.partner_places[0])), near, rtol=1e-6)
 
 
 def test_cells_in_which_the_projection_jumps_are_divided_there():
@@ -120,14 +120,14 @@ def test_cells_in_which_the_projection_jumps_are_divided_there():
     cut = made.project(points, None)
     parts, jumps = cut.segments, cut.jumps
     # at the bottoms of both waves
-    assert_allclose(jumps.met.here[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
+    assert_allclose(jumps.pairs.own_places[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
     assert not (parts.at[:, 0] == parts.at[:, 1]).any()
-    area = (parts.share * (parts.ends[:, 1] - parts.ends[:, 0])[:, None]).sum(axis=1)
+    area = (parts.weights * (parts.ends[:, 1] - parts.ends[:, 0])[:, None]).sum(axis=1)
     assert_allclose(np.bincount(parts.cell, area), 2.0 / 3.0, rtol=1e-13)
     s = np.linspace(0.0, 1.0, 2001)[:, None]
     sides = np.concatenate([a + s * (b - a) for a, b in itertools.pairwise(other)])
-    near = np.array([np.hypot(*(sides - p).T).min() for p in cut.met.here[0].T])
-    far = np.hypot(*(cut.met.here[0] - cut.met.there[0]))
+    near = np.array([np.hypot(*(sides - p).T).min() for p in cut.pairs.own_places[0].T])
+    far = np.hypot(*(cut.pairs.own_places[0] - cut.pairs.partner_places[0]))
     assert_allclose(far, near, rtol=1e-4)
 
 
@@ -137,9 +137,9 @@ def test_segments_do_not_depend_on_where_the_search_began():
     first = made.project(points, None)
     moved = points + 0.3 * np.random.default_rng(1).standard_normal(points.shape)
     again = made.project(points, made.project(moved, None))
-    assert_array_equal(first.segments.pieces, again.segments.pieces)
+    assert_array_equal(first.segments.partner_elements, again.segments.partner_elements)
     assert_allclose(first.segments.ends, again.segments.ends, atol=1e-14)
-    assert_allclose(first.met.xi, again.met.xi, atol=1e-13)
+    assert_allclose(first.pairs.xi, again.pairs.xi, atol=1e-13)
 
 
 def test_rounding_does_not_decide_where_a_mark_lies():
@@ -157,7 +157,7 @@ def test_rounding_does_not_decide_where_a_mark_lies():
         moved = points + [shift, 0.0] * (np.arange(len(points)) < len(mine[0]))[:, None]
         found = made.project(moved, None)
         residual = np.zeros_like(points)
-        made.pressed(moved, found, 1.0, residual)
+        made.add_normal_forces(moved, found, 1.0, residual)
         forces.append(residual)
         cut.append(found.segments.cell.size)
         lengths = np.diff(found.segments.ends, axis=1)[:, 0]

@@ -11,7 +11,7 @@ from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.numerics import jit
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curves import locate, rigid_nearest, rigid_places
+from stiction.solids.contact.curves import closest_on_rigid, locate, points_on_rigid
 from stiction.solids.contact.edges import areas
 from stiction.solids.contact.model import Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane, RigidSphere
@@ -65,7 +65,7 @@ def one_pass(friction, partner, seed, **settings):
     made = ContactPass(contact, own, against, points)
     random = np.random.default_rng(seed + 1)
     x = points + 0.005 * random.standard_normal(points.shape)
-    out = evaluate(made, x, made.project(x, None), made.fresh())[1]
+    out = evaluate(made, x, made.project(x, None), made.empty_history())[1]
     origin = out[:, k.ORIGIN : k.ORIGIN_2 + 1]
     known = np.isfinite(origin).all(axis=1)
     # some slipped across the border of a patch, some a little, some not at all
@@ -161,7 +161,7 @@ def test_nearest_points_have_the_same_bits():
     for mode in ("compiled", "plain"):
         with jit.running(mode):
             start = made._search(points, x)
-            found.append(made.nearest(points, start, x))
+            found.append(made.closest_from(points, start, x))
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other)
     near = found[0]
@@ -184,15 +184,15 @@ def test_rigid_ball():
     """Nearest points, tangents and their changes along the normal, and the way back."""
     ball, shift = RigidSphere((0.1, -0.2, 0.3), 1.4), np.array([0.2, 0.1, -0.3])
     points = np.random.default_rng(1).uniform(-2.0, 2.0, (3, 40)) + 0.1
-    out, s = rigid_nearest(points, ball.table(), shift)
-    assert_allclose(rigid_places(s, ball.table(), shift), out[0], atol=1e-14)
+    out, s = closest_on_rigid(points, ball.table(), shift)
+    assert_allclose(points_on_rigid(s, ball.table(), shift), out[0], atol=1e-14)
     centre = (np.asarray(ball.centre) + shift)[:, None]
     normal = (out[0] - centre) / ball.radius
     assert_allclose(np.linalg.norm(normal, axis=0), 1.0, rtol=1e-14)
     step = 1e-3
     for a in range(2):
         way = step * np.eye(2)[a][:, None]
-        near = [rigid_places(s + j * way, ball.table(), shift) for j in (-2, -1, 1, 2)]
+        near = [points_on_rigid(s + j * way, ball.table(), shift) for j in (-2, -1, 1, 2)]
         slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
         assert_allclose(out[1 + a], slope, atol=1e-9)
         bend = (near[1] + near[2] - 2.0 * out[0]) / step**2
@@ -242,7 +242,7 @@ def test_a_swept_problem_is_the_plane_one(name, partner):
         x, y = points[:, 0], points[:, 1]
         field[:, 0], field[:, 1] = 0.02 * np.sin(2.0 * y), 0.01 * np.sin(3.0 * x)
         # the field of a control point is that of its plane one: heights do not matter
-        history = made.fresh()
+        history = made.empty_history()
         for shift in (0.0, 0.05, 0.4):
             moved = points + field
             moved[:first, 0] += shift
@@ -314,7 +314,7 @@ def test_area_between_two_bodies():
 
 def solved(bulk, pattern, made, points, driven, d):
     """Return displacements in balance after two steps; `driven` gives what is prescribed."""
-    history, u = made.fresh(), np.zeros_like(points)
+    history, u = made.empty_history(), np.zeros_like(points)
     found = made.project(points, None)
     for step in range(2):
         held, values = driven(step)
@@ -330,7 +330,7 @@ def solved(bulk, pattern, made, points, driven, d):
                 found,
                 history,
                 np.full(made.count, -1),
-                rubs=True,
+                with_friction=True,
                 attraction=1.0,
                 residual=residual,
                 values=blocks,

@@ -9,7 +9,7 @@ from solid_cases import ELEMENTS, curve, evaluate, held_at, jacobian
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curves import Pieces, locate
+from stiction.solids.contact.curves import RationalBoundary, locate
 from stiction.solids.contact.model import Contact, History
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.contact.virtual_work import MortarPass
@@ -42,7 +42,7 @@ def one_pass(friction, degree, rational, seed, bend=0.0, **settings):
     )
     made = MortarPass(contact, *pair, points)
     x = points + 0.02 * random.standard_normal(points.shape)
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(made, x, made.project(x, None), made.empty_history())[1][:, k.ORIGIN]
     known = np.isfinite(origin)
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
@@ -56,7 +56,7 @@ def test_tangents_against_differences(name, degree, rational):
     for seed, settings in ((11, {}), (21, {"stick_ratio": 1.3})):
         made, x, history = one_pass(FRICTION[name], degree, rational, seed, 0.05, **settings)
         found = made.project(x, None)
-        values = np.zeros(made.room(found))
+        values = np.zeros(made.block_shape(found))
         _, out = evaluate(made, x, found, history, values=values)
         held = held_at(out)
         rows, columns = made.blocks(found, history)
@@ -120,7 +120,7 @@ def test_third_derivatives():
         surface = curve(
             x, degree, weights=1.0 + 0.3 * random.random(count) if degree == 2 else None
         )
-        pieces, e, step = Pieces(surface), np.array([1]), 1e-3
+        pieces, e, step = RationalBoundary(surface), np.array([1]), 1e-3
         near = [pieces.points(e, np.array([[0.2 + s * step]]), x)[1][2] for s in (-2, -1, 1, 2)]
         slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
         assert_allclose(pieces.third(e, np.array([[0.2]]), x), slope, atol=1e-8)
@@ -255,24 +255,26 @@ def test_corners_and_ends_are_met_as_points(other):
     contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
     made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
     found = made.project(points, None)
-    values = np.zeros(made.room(found))
-    residual, out = evaluate(made, points, found, made.fresh(), values=values)
-    before = made._corners(found)
+    values = np.zeros(made.block_shape(found))
+    residual, out = evaluate(made, points, found, made.empty_history(), values=values)
+    before = made._at_corners(found)
     assert 1 <= before.sum() < made.count
-    corner = found.met.corner
+    corner = found.pairs.corner
     assert 3 <= corner.sum() < corner.size
-    assert_allclose(found.met.there[0][:, corner], np.tile(met[:, None], (1, corner.sum())))
+    assert_allclose(
+        found.pairs.partner_places[0][:, corner], np.tile(met[:, None], (1, corner.sum()))
+    )
     away = out[:, [k.X, k.Y]] - met
-    assert made.missed(points, found) == 0
+    assert made.without_projection(points, found) == 0
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
-    rows, _ = made.blocks(found, made.fresh())
+    rows, _ = made.blocks(found, made.empty_history())
     dense = np.zeros((points.size, points.size))
     for q in range(values.shape[0]):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
         np.add.at(dense, (r[:, None], r[None, :]), values[q])
 
     def forces(y):
-        return evaluate(made, y, made.project(y, found), made.fresh())[0]
+        return evaluate(made, y, made.project(y, found), made.empty_history())[0]
 
     assert np.abs(jacobian(forces, points, 1e-6) - dense).max() < 1e-7 * np.abs(dense).max()
     assert_allclose(residual.sum(axis=0), 0.0, atol=1e-14)
@@ -282,7 +284,7 @@ def test_energy_closes_over_stick_and_slip():
     """Work of all forces on a path in small steps is what energies and heat account for."""
     made, x, history = one_pass(FRICTION["EA"], 2, False, 41, 0.1)
     found = made.project(x, None)
-    history = made.fresh()
+    history = made.empty_history()
     random = np.random.default_rng(4)
     way = 0.1 * random.standard_normal(x.shape)
     way[:, 0] += np.where(np.arange(x.shape[0]) < 6, 0.4, 0.0)
@@ -295,7 +297,13 @@ def test_energy_closes_over_stick_and_slip():
             if past is not None:
                 work += 0.5 * ((residual + past[0]) * way / steps).sum()
                 heat += out[:, k.HEAT].sum()
-                lag += 0.5 * ((past[1][:, k.RUB] - out[:, k.RUB]) * out[:, k.SLID]).sum()
+                lag += (
+                    0.5
+                    * (
+                        (past[1][:, k.FRICTION_FORCE] - out[:, k.FRICTION_FORCE])
+                        * out[:, k.SLIP_STEP]
+                    ).sum()
+                )
             else:
                 first = out
             known, past = made.committed(out, known), (residual, out)

@@ -24,7 +24,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.continuous_collision import Ways, thickness
+from stiction.solids.many.continuous_collision import CollisionDetection, thickness
 
 LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
 # places count, not displacements
@@ -78,13 +78,13 @@ def test_bodies_that_pass_are_seen(sides, shift, way, seen):
     u[problem.first[0] : problem.first[1], 0] = shift
     after = u.copy()
     after[problem.first[0] : problem.first[1], 1] -= way
-    ways = Ways(problem)
-    assert ways.through(u, after) is seen
+    ways = CollisionDetection(problem)
+    assert ways.tunnels(u, after) is seen
     # the frame may move, and turn, as far as it likes
-    assert ways.through(u, after + np.array([30.0, 20.0])) is seen
+    assert ways.tunnels(u, after + np.array([30.0, 20.0])) is seen
     if sides != "circle":
         turned = problem.points[:, ::-1] * [1.0, -1.0] - problem.points
-        assert not ways.through(np.zeros_like(u), turned)
+        assert not ways.tunnels(np.zeros_like(u), turned)
 
 
 def pushed(sides, end=1.0):
@@ -112,7 +112,7 @@ def test_no_step_passes_through_a_body(sides):
 
 @pytest.mark.parametrize("sides", ["named", "among", "circle"])
 def test_without_a_look_they_would_pass_unseen(sides, monkeypatch):
-    monkeypatch.setattr(Ways, "through", lambda *_: False)
+    monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: False)
     run = st.solve(pushed(sides), st.solids.Quasistatic(steps=1))
     assert run.stats["steps"] == 1
     assert not run.determinism.losses
@@ -122,7 +122,7 @@ def test_without_a_look_they_would_pass_unseen(sides, monkeypatch):
 @pytest.mark.parametrize("looks", [True, False])
 def test_no_step_of_a_motion_passes_through_a_body(looks, monkeypatch):
     if not looks:
-        monkeypatch.setattr(Ways, "through", lambda *_: False)
+        monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: False)
     moving = MovingSolid(pushed("named", 300.0), density=1.0)
     method = GeneralisedAlpha(steps=1, tolerance=None, max_steps=3)
     run = st.solve(moving, method, t_span=(0.0, 300.0), throw=False)
@@ -135,7 +135,7 @@ def test_no_step_of_a_motion_passes_through_a_body(looks, monkeypatch):
 
 
 def test_a_run_ends_where_every_step_would_pass_through(monkeypatch):
-    monkeypatch.setattr(Ways, "through", lambda *_: True)
+    monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: True)
     run = st.solve(pushed("named"), st.solids.Quasistatic(steps=30, max_cuts=2), throw=False)
     assert run.status.name == "UNCONVERGED"
     assert "bodies pass through each other at t = 0.00833" in run.reason

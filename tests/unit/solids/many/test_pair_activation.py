@@ -25,7 +25,7 @@ from stiction.solids import (
 from stiction.solids.conditions import Rigid
 from stiction.solids.equilibria.history import energies_at
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.pair_activation import carried_over, joined
+from stiction.solids.many.pair_activation import with_activated_pairs, with_new_passes
 from stiction.solids.model import Readings
 
 LAW = LennardJones.from_strength(0.01, 5e-4, adhesive=False)
@@ -110,14 +110,14 @@ def test_pairs_found_on_the_way(passes):
 
 
 def test_a_run_goes_on_with_the_pairs_that_it_found():
-    """From a checkpoint before, between and after pairs joined: the same bits."""
+    """From a checkpoint before, between and after pairs with_activated_pairs: the same bits."""
     solid, method = row("mortar", **SYSTEMS["mortar"]), st.solids.Quasistatic(steps=10)
     kept = Memory()
     whole = st.solve(solid, method, checkpoint=kept)
-    joined = [len(page["joined"]) for page in kept.pages]
-    assert joined[0] == 0
-    assert joined[-1] == 2
-    places = [joined.index(n) for n in (0, 1, 2)]
+    with_activated_pairs = [len(page["with_activated_pairs"]) for page in kept.pages]
+    assert with_activated_pairs[0] == 0
+    assert with_activated_pairs[-1] == 2
+    places = [with_activated_pairs.index(n) for n in (0, 1, 2)]
     for at in places:
         again = st.solve(solid, method, checkpoint=Memory(kept.pages[at], turn=0))
         for name in whole.data:
@@ -127,8 +127,8 @@ def test_a_run_goes_on_with_the_pairs_that_it_found():
             np.testing.assert_array_equal(again.energy.columns()[name], values)
     page = dict(kept.pages[places[1]])
     for wrong in ([[0, 1, 1]], [[1, 0, 2]], [[0, 0, 1]], [[0, 2, 9]]):
-        page["joined"] = np.array(wrong)
-        with pytest.raises(StoreError, match="joined"):
+        page["with_activated_pairs"] = np.array(wrong)
+        with pytest.raises(StoreError, match="with_activated_pairs"):
             st.solve(solid, method, checkpoint=Memory(page, turn=0))
 
 
@@ -139,9 +139,9 @@ def test_a_law_with_a_tail_joins_with_its_energy():
     state = problem.start(0.0)
     trial, _ = problem.evaluate(state, state.u, 0.0, None, False)
     energy, known = energies_at(problem, trial, 0.0), len(problem.passes)
-    problem.widen(joined(problem.assembled, [(0, 1, 2)]))
+    problem.widen(with_activated_pairs(problem.assembled, [(0, 1, 2)]))
     assert len(problem.passes) == known + 1
-    state, more, after = carried_over(problem, state, trial, energy)
+    state, more, after = with_new_passes(problem, state, trial, energy)
     assert len(state.histories) == len(state.founds) == len(more.outs) == known + 1
     assert after.heat == (*energy.heat, 0.0)
     stored = after.adhesive - energy.adhesive
