@@ -18,7 +18,12 @@ from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.arrays import Surface
 from stiction.solids.contact.curves import RationalBoundary, derivative_layout
-from stiction.solids.dimensions import bends, bends_kernel, solve, solve_kernel
+from stiction.solids.dimensions import (
+    positive_definite,
+    positive_definite_kernel,
+    solve,
+    solve_kernel,
+)
 
 __all__ = ["basis_kernel", "bernstein", "closest_point_kernel", "place_kernel", "points_kernel"]
 
@@ -208,7 +213,7 @@ def _newton_step_kernel(m: int) -> Any:
     points back inside. It returns the largest component of the step.
     """
     d, pairs = m + 1, derivative_layout(m).pairs
-    solve_system, is_positive = solve_kernel(m), bends_kernel(m)
+    solve_system, is_positive = solve_kernel(m), positive_definite_kernel(m)
 
     @kernel
     def newton_step(
@@ -402,7 +407,9 @@ def _newton_step_plain(
         curvature[a, b] = curvature[b, a] = _dot(away, out[r])
     for a in range(m):
         increment[a] = -_dot(away, out[1 + a])
-    h = np.where(bends(curvature + metric_fraction * metric), metric + curvature, metric)
+    h = np.where(
+        positive_definite(curvature + metric_fraction * metric), metric + curvature, metric
+    )
     constraint[(constraint != _FREE) & (increment * xi < 0.0)] = _FREE
     for a in range(m):
         constrained = constraint[a] != _FREE

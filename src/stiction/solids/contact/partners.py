@@ -21,13 +21,13 @@ Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
 _WHY_SIDE = "the body lies on this side."
-_POINT = Components("m", "the plane goes through it.", counts=(2, 3))
+_POINT = Components("m", "it lies on the plane.", counts=(2, 3))
 _NORMAL = Components(
     "1", _WHY_SIDE, "give (0, 1) for a plane below the body.", counts=(2, 3), direction=True
 )
 _AXIS = Components("m", "it is the axis of the cylinder.", counts=(2,))
-_CENTRE = Components("m", "it is the middle of the ball.")
-_RADIUS = Positive("m", "bodies touch it from outside.", "use RigidPlane for a flat partner.")
+_CENTRE = Components("m", "it is the centre of the sphere.")
+_RADIUS = Positive("m", "bodies are in contact with its outside.", "use RigidPlane for a flat partner.")
 BODY = Count(0, "bodies are counted from 0.", "give the place of the body in the list.")
 
 
@@ -100,7 +100,7 @@ class RigidPlane(RigidShape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidCircle(RigidShape):
-    """A rigid cylinder, touched from outside.
+    """A rigid cylinder, with contact on its outside.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class RigidCircle(RigidShape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidSphere(RigidShape):
-    """A rigid ball in space, touched from outside.
+    """A rigid sphere, with contact on its outside.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class RigidSphere(RigidShape):
     Notes
     -----
     Slip is measured by lengths of great circles from the pole on the first axis. The coordinates
-    are singular at the opposite pole: no body may touch the sphere there.
+    are singular at the opposite pole: there must be no contact.
 
     Verified by: tests/unit/solids/contact/test_space.py::test_rigid_ball
 

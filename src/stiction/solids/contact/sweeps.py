@@ -51,7 +51,7 @@ from stiction.laws.interface_tractions import (
     slide_threshold,
 )
 from stiction.solids.contact.curves import derivative_layout
-from stiction.solids.dimensions import bends, crossed, rests, solve
+from stiction.solids.dimensions import area_derivatives, crossed, positive_definite, solve
 
 __all__ = [
     "OUT",
@@ -205,7 +205,7 @@ def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: F
     normal = crossed(tangents)
     size = lengths(normal)
     out[OWN_STRETCH] = size / length
-    return rests(tangents, normal / size)
+    return area_derivatives(tangents, normal / size)
 
 
 def _surface_at(
@@ -371,7 +371,10 @@ def tractions(
     )
     out[NORMAL_X : NORMAL_X + d] = s[NORMAL]
     # the inverse from `projected_surface` is positive definite up to the centres of curvature
-    has_closest, frictional = normal & bends(s[INVERSE : INVERSE + m, :m]), requested != FREE
+    has_closest, frictional = (
+        normal & positive_definite(s[INVERSE : INVERSE + m, :m]),
+        requested != FREE,
+    )
     slips = np.ones(count, dtype=bool)
     if frictional.any():
         slips = _return_map(requested, threshold, settings, kinematics, slide)

@@ -35,7 +35,7 @@ _CURVE_MARGIN = 0.25
 
 _WHY_SIDES = "it is a contact among several bodies."
 _SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
-_REACH = NonNegative("m", "boxes farther apart at the start are no pair.", "leave it out.")
+_REACH = NonNegative("m", "pairs of boxes within this distance at the start are active.", "leave it out.")
 
 
 class PairSearch(NamedTuple):
@@ -123,7 +123,7 @@ class Among(Declared):
         count = len(self.boundaries)
         if count < 2:
             got = f"{count} boundaries" if count != 1 else "one boundary"
-            more = "name more; one that touches itself is Contact(side, side, passes='mortar')."
+            more = "name more; self-contact is Contact(side, side, passes='mortar')."
             raise ModelError("Among.boundaries", got, "two or more", _WHY_SIDES, more)
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
@@ -228,11 +228,11 @@ class BroadPhase:
 def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
     if other == boundary.name:
         got = f"boundary {boundary.name!r} of body {boundary.body} twice"
-        why, try_ = "each pair of bodies touches once.", "leave one out."
+        why, try_ = "each pair of bodies has one contact.", "leave one out."
     else:
         got = f"boundaries {other!r} and {boundary.name!r} of body {boundary.body}"
-        why = "where they meet, another body would be loaded by both."
-        try_ = "name one that goes around the body: Mesh.outlined."
+        why = "near their common end both would load another body."
+        try_ = "name the whole outline of the body: Mesh.outlined."
     raise ModelError("Among.boundaries", got, "one boundary of each body", why, try_)
 
 

@@ -152,11 +152,11 @@ def over_outline(mesh, element, contact, d, u, exact=False):
     edges = mesh.edges
     outer = edges.uses[edges.number] == 1
     for layer in layers:
-        outer &= ~np.isin(edges.cell * 4 + edges.side, layer.pieces @ np.array([4, 1]))
+        outer &= ~np.isin(edges.cell * 4 + edges.side, layer.facets @ np.array([4, 1]))
     nodes = edges.ends[outer]
     if order == 2:
         nodes = np.stack([nodes[:, 0], edges.middle[outer], nodes[:, 1]], axis=1)
-    shares, numbers = numbering.shares[nodes], numbering.numbers[nodes]
+    shares, numbers = numbering.fractions[nodes], numbering.numbers[nodes]
     x = (shares[..., None] * d.points[numbers]).sum(axis=2)
     value = (shares * u[numbers]).sum(axis=2)
     f, df = ef.lagrange(order, gauss[0])

@@ -8,7 +8,7 @@ from solid_cases import MATERIALS, distorted
 from stiction.solids import Q1, QM6, Mesh, SweptBody, rectangle
 from stiction.solids.elements.assembly import Bulk
 from stiction.solids.elements.kinds import Q1N2, Q2, discretise
-from stiction.solids.elements.parasitic import Excess, excess, modes_in
+from stiction.solids.elements.parasitic import Excess, excess, incompatible_modes
 from stiction.solids.materials import LinearElastic, NeoHookean
 
 
@@ -121,7 +121,10 @@ def test_excess_does_not_depend_on_frame_and_units(kind):
 def test_elements_that_bend_are_not_asked(element):
     parts = discretise(rectangle(6.0, 1.0, (6, 1)), element)
     table = NeoHookean(1.0, 0.3).table()
-    kinds = [modes_in(b.elements, b.table) for b in Bulk([(k, table) for k in parts.blocks]).blocks]
+    kinds = [
+        incompatible_modes(b.elements, b.table)
+        for b in Bulk([(k, table) for k in parts.blocks]).blocks
+    ]
     assert kinds == [None] * len(kinds)
     assert excess([], parts.points) == 0.0
 

@@ -110,14 +110,14 @@ def test_pairs_found_on_the_way(passes):
 
 
 def test_a_run_goes_on_with_the_pairs_that_it_found():
-    """From a checkpoint before, between and after pairs with_activated_pairs: the same bits."""
+    """From a checkpoint before, between and after pairs are activated: the same bits."""
     solid, method = row("mortar", **SYSTEMS["mortar"]), st.solids.Quasistatic(steps=10)
     kept = Memory()
     whole = st.solve(solid, method, checkpoint=kept)
-    with_activated_pairs = [len(page["with_activated_pairs"]) for page in kept.pages]
-    assert with_activated_pairs[0] == 0
-    assert with_activated_pairs[-1] == 2
-    places = [with_activated_pairs.index(n) for n in (0, 1, 2)]
+    activated = [len(page["joined"]) for page in kept.pages]
+    assert activated[0] == 0
+    assert activated[-1] == 2
+    places = [activated.index(n) for n in (0, 1, 2)]
     for at in places:
         again = st.solve(solid, method, checkpoint=Memory(kept.pages[at], turn=0))
         for name in whole.data:
@@ -127,8 +127,8 @@ def test_a_run_goes_on_with_the_pairs_that_it_found():
             np.testing.assert_array_equal(again.energy.columns()[name], values)
     page = dict(kept.pages[places[1]])
     for wrong in ([[0, 1, 1]], [[1, 0, 2]], [[0, 0, 1]], [[0, 2, 9]]):
-        page["with_activated_pairs"] = np.array(wrong)
-        with pytest.raises(StoreError, match="with_activated_pairs"):
+        page["joined"] = np.array(wrong)
+        with pytest.raises(StoreError, match="joined"):
             st.solve(solid, method, checkpoint=Memory(page, turn=0))
 
 
