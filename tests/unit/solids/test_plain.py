@@ -53,7 +53,7 @@ def test_bodies_have_the_same_bits(element, name, reduced):
 
 
 @pytest.mark.parametrize(("degree", "count"), [(1, 7), (2, 8), (3, 14)])
-def test_nearest_points_have_the_same_bits(degree, count):
+def test_closest_points_have_the_same_bits(degree, count):
     """Points inside, beyond the ends, and so far away that they are nearest to corners."""
     random = np.random.default_rng(degree)
     x = np.stack([np.linspace(0.0, 6.0, count), 0.25 * random.standard_normal(count)], axis=1)

@@ -85,7 +85,7 @@ def knots_of(surface: Surface) -> Knots:
 def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
     """Return elements (p,) and their xi (m, p) for coordinates (m, p), clamped to the boundary.
 
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_place_along_a_boundary
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
     element, stride = np.zeros(zeta.shape[1], dtype=np.int64), 1
     xis = []
@@ -102,7 +102,7 @@ def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
 def boundary_coordinate(elements: Ints, xis: Floats, knots: Knots) -> tuple[Floats, Floats]:
     """Return coordinates along the boundary and their derivatives by xi, (m, p) each.
 
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_place_along_a_boundary
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
     coordinates, spans, remaining = [], [], elements
     for xi, ends in zip(xis, knots, strict=True):

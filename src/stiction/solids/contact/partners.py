@@ -27,7 +27,9 @@ _NORMAL = Components(
 )
 _AXIS = Components("m", "it is the axis of the cylinder.", counts=(2,))
 _CENTRE = Components("m", "it is the centre of the sphere.")
-_RADIUS = Positive("m", "bodies are in contact with its outside.", "use RigidPlane for a flat partner.")
+_RADIUS = Positive(
+    "m", "bodies are in contact with its outside.", "use RigidPlane for a flat partner."
+)
 BODY = Count(0, "bodies are counted from 0.", "give the place of the body in the list.")
 
 
@@ -147,7 +149,7 @@ class RigidSphere(RigidShape):
     Slip is measured by lengths of great circles from the pole on the first axis. The coordinates
     are singular at the opposite pole: there must be no contact.
 
-    Verified by: tests/unit/solids/contact/test_space.py::test_rigid_ball
+    Verified by: tests/unit/solids/contact/test_space.py::test_rigid_sphere
 
     Examples
     --------

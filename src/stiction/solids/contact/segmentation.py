@@ -134,7 +134,7 @@ class SegmentedPass(ContactPass):
     own, partner : the boundaries, in the global numbering
     points : (nodes, d) reference places of all nodes
 
-    Verified by: tests/unit/solids/contact/test_segments.py::test_marks_lie_opposite_to_ends
+    Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """
 
     # weight of this pass in the energy: 1/2 if both sides of a pair are integrated over
@@ -348,7 +348,7 @@ class SegmentedPass(ContactPass):
         The part behind a jump comes next. A jump at the end of a cell leaves one part. The root s
         of G is found by Newton's method with bisection as a safeguard.
 
-        Verified by: tests/unit/solids/contact/test_jumps.py::test_both_crests_are_as_near_at_jumps
+        Verified by: tests/unit/solids/contact/test_jumps.py::test_both_minima_are_equal_at_jumps
         """
         e, a, b, minima = parts.element, parts.low, parts.high, joined(parts.one, parts.other)
         width, s, closest_places = b - a, 0.5 * (a + b), self._closest_places(minima, x)

@@ -237,7 +237,7 @@ def feature_sequence(
     ends : of the elements of the partner
     x : (nodes, d) places [m]
 
-    Verified by: tests/unit/solids/contact/test_segments.py::test_marks_lie_opposite_to_ends
+    Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """
     first, last = end_features
     # one segment for each feature from that of the first end to that of the last, in either order

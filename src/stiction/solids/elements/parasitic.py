@@ -84,7 +84,7 @@ def excess(kinds: list[IncompatibleModes], u: Floats) -> float:
     ----------
     u : (nodes, d) displacements [m]
 
-    Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_the_beam
+    Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_a_beam
     """
     total = 0.0
     triangles = []
@@ -161,7 +161,7 @@ class Excess:
     def at(self, u: Floats) -> Floats:
         """Return energy and excess (bodies, 2) [J/m]; zeros if a body has no modes or no strain.
 
-        Verified by: tests/unit/solids/elements/test_parasitic.py::test_bodies_that_fly_say_nothing
+        Verified by: tests/unit/solids/elements/test_parasitic.py::test_rigid_motions_have_no_excess
         """
         result = np.zeros((len(self._bodies), 2))
         for row, (kinds, bulk, size) in zip(result, self._bodies, strict=True):

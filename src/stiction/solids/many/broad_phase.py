@@ -35,7 +35,9 @@ _CURVE_MARGIN = 0.25
 
 _WHY_SIDES = "it is a contact among several bodies."
 _SIDES = Parts(_WHY_SIDES, "give a list of Boundary, one of each body.")
-_REACH = NonNegative("m", "pairs of boxes within this distance at the start are active.", "leave it out.")
+_REACH = NonNegative(
+    "m", "pairs of boxes within this distance at the start are active.", "leave it out."
+)
 
 
 class PairSearch(NamedTuple):
@@ -91,7 +93,7 @@ class Among(Declared):
     Boxes are sorted along one axis, and those that overlap there are compared.
 
     Verified by: tests/unit/solids/many/test_broad_phase.py::test_pairs_as_if_named,
-    tests/unit/solids/many/test_pair_activation.py::test_pairs_found_on_the_way
+    tests/unit/solids/many/test_pair_activation.py::test_pairs_are_activated_in_a_run
 
     Examples
     --------
@@ -239,7 +241,7 @@ def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
 def reach_of_law(law: Adhesion) -> float:
     """Return the gap at which the traction of a law has decreased to 1e-4 of its maximum [m].
 
-    Verified by: tests/unit/solids/many/test_broad_phase.py::test_how_far_a_law_reaches
+    Verified by: tests/unit/solids/many/test_broad_phase.py::test_reach_of_a_law
     """
     faint = _NEGLIGIBLE * law.max_tension
 

@@ -97,7 +97,7 @@ class CollisionDetection:
         ----------
         before, after : (nodes, d) unknowns at both ends [m]
 
-        Verified by: tests/unit/solids/many/test_collision.py::test_bodies_that_pass_are_seen
+        Verified by: tests/unit/solids/many/test_collision.py::test_tunnelling_is_detected
         """
         if not self._sides:
             return False
@@ -152,7 +152,7 @@ def thickness(places: Floats, volume: float) -> float:
     places : (n, d) of its nodes [m]
     volume : in the plane per unit thickness [m^d]
 
-    Verified by: tests/unit/solids/many/test_collision.py::test_how_thick_bodies_are
+    Verified by: tests/unit/solids/many/test_collision.py::test_thickness_of_bodies
     """
     away = places - places.mean(axis=0)
     axes = np.linalg.svd(away, full_matrices=False)[2]

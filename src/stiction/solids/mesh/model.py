@@ -480,7 +480,7 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
     ------
     ModelError : if some have cells with corners only and others not, or if cells overlap.
 
-    Verified by: tests/unit/solids/mesh/test_model.py::test_merging_joins_nodes
+    Verified by: tests/unit/solids/mesh/test_model.py::test_merging_unites_nodes
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Curves, nearest points and rigid shapes under contact."""
+"""Kernels of contact boundaries: curves, closest-point projections and rigid shapes."""
 
 import math
 
@@ -84,41 +84,41 @@ def arrays(surface):
 
 
 def improve(surface, points, element, xi, normal, x):
-    """Improve the nearest points of a curve in place."""
+    """Project points on a curve, in place."""
     closest_point_kernel(1)(points, element, xi, normal, *arrays(surface), x)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 def test_projection_is_orthogonal(degree, rational):
     surface, x = wavy(degree, rational)
-    pieces = surface.nodes.shape[0]
+    n_element = surface.nodes.shape[0]
     fine = np.concatenate(
-        [[at(surface, e, xi, x)[1][0] for xi in np.linspace(-1, 1, 201)] for e in range(pieces)]
+        [[at(surface, e, xi, x)[1][0] for xi in np.linspace(-1, 1, 201)] for e in range(n_element)]
     )
     random = np.random.default_rng(9)
     points = np.stack([random.uniform(0.3, 5.7, 60), random.uniform(-0.5, 0.4, 60)], axis=1)
     far = np.linalg.norm(points[:, None] - fine, axis=2)
     first = np.argmin(far, axis=1)
-    # begin in the neighbour of the right element, at its middle
-    element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
+    # start in the middle of an adjacent element
+    element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, n_element - 1)
     xi, normal = np.zeros((60, 1)), np.zeros(60, dtype=bool)
     improve(surface, points, element, xi, normal, x)
-    found = RationalBoundary(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
+    result = RationalBoundary(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
     one = np.stack([at(surface, e, s[0], x)[1] for e, s in zip(element, xi, strict=True)])
-    assert (found == one).all()
-    away = found[:, 0] - points
-    slope = np.einsum("qd,qd->q", away, found[:, 1])
+    assert (result == one).all()
+    away = result[:, 0] - points
+    slope = np.einsum("qd,qd->q", away, result[:, 1])
     assert normal.sum() >= (20 if degree == 1 else 55)
     assert np.abs(slope[normal]).max() < 1e-12
-    # a corner is nearest from both sides; elsewhere the line is normal and none is nearer
+    # closest points are corners, or have a normal line and are global minima
     best = np.linalg.norm(away, axis=1)
     near = best < far.min(axis=1) + 1e-9
     assert near[normal].mean() > 0.9
 
 
 @pytest.mark.parametrize(("degree", "count"), [(2, 12), (2, 24), (3, 12), (3, 24)])
-def test_walks_come_to_an_end(degree, count):
-    """No point stays on its way but one at a centre of curvature, of 5,000.
+def test_projections_end(degree, count):
+    """Of 5,000 projections all converge but one, at a centre of curvature.
 
     There were 10 to 39: whole steps went there and back for ever where curvature changes much, and
     were too short by far beyond half of its radius.
@@ -148,9 +148,9 @@ def test_points_of_a_curve(degree, rational):
     wanted = RationalBoundary(surface).points(elements, xis[None], x)
     n = surface.nodes.shape[1]
     for points in (points_kernel(1), points_kernel(1).plain):
-        found = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
-        points(elements, xis[:, None], *arrays(surface), x, *found)
-        assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
+        result = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
+        points(elements, xis[:, None], *arrays(surface), x, *result)
+        assert all((a == b).all() for a, b in zip(result, wanted, strict=True))
 
 
 def test_beyond_the_end_nothing_is_normal():
@@ -172,7 +172,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_rigid_shapes(name):
-    """Nearest point, unit tangent, change of the tangent, outward normal, and the way back."""
+    """Closest point, unit tangent, its derivative, outward normal, and the inverse mapping."""
     shape, shift = SHAPES[name].table(), np.array([0.2, -0.1])
     random = np.random.default_rng(2)
     points = random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3])
@@ -203,7 +203,7 @@ def test_outlines_lie_on_the_shapes():
     assert_allclose(np.linalg.norm(ring, axis=1), circle.radius, rtol=1e-14)
 
 
-def test_place_along_a_boundary():
+def test_coordinate_along_a_boundary():
     knots = (np.array([0.0, 0.5, 2.0, 2.25]),)
     zeta = np.array([[0.0, 0.2, 0.5, 1.9, 2.1, 2.25]])
     e, xi = locate(zeta, knots)
