@@ -70,8 +70,8 @@ class Breakpoints(NamedTuple):
     which : (k,) segments
     end : 0 or 1
     first : (k, slots d) ds
-    slope, bent : (k,) derivatives of h by s
-    by_away, by_v : (k, slots d, d) variations of X - c and of v
+    slope, second_slope : (k,) derivatives of h by s
+    by_offset, by_v : (k, slots d, d) variations of X - c and of v
     slide : (k, slots d) variation of h by s and nodes
     bend : (k, slots d, slots d) second variation of v times X - c, where there are two tangents
     """
@@ -80,20 +80,20 @@ class Breakpoints(NamedTuple):
     end: int
     first: Floats
     slope: Floats
-    bent: Floats
-    by_away: Floats
+    second_slope: Floats
+    by_offset: Floats
     by_v: Floats
     slide: Floats
     bend: Floats | None
 
     def second(self) -> Floats:
         """Return dds, (k, slots d, slots d)."""
-        cross = np.matmul(self.by_away, self.by_v.transpose(0, 2, 1))
-        twice = cross + cross.transpose(0, 2, 1) + symmetric_product(self.slide, self.first)
-        twice += self.bent[:, None, None] * outer(self.first, self.first)
+        cross = np.matmul(self.by_offset, self.by_v.transpose(0, 2, 1))
+        numerator = cross + cross.transpose(0, 2, 1) + symmetric_product(self.slide, self.first)
+        numerator += self.second_slope[:, None, None] * outer(self.first, self.first)
         if self.bend is not None:
-            twice += self.bend
-        return np.asarray(-twice / self.slope[:, None, None])
+            numerator += self.bend
+        return np.asarray(-numerator / self.slope[:, None, None])
 
 
 def segment_breakpoints(variations: SegmentVariations) -> list[Breakpoints]:
@@ -112,7 +112,7 @@ def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
     functions, here = curves.own(segments.element[which], segments.ends[which, end], x)
     both = (slots >= 0).all(axis=1)
     number = np.where(slots[:, 0] >= 0, 0, 1)
-    row, wide = np.arange(which.size), n_total // 2
+    row, n_nodes = np.arange(which.size), n_total // 2
     at = slots[row, number], high[row, number]
     place, by_place, v, by_v, tangent = _element_end(variations, which, *at)
     bend = None
@@ -121,30 +121,28 @@ def _breakpoints_at(variations: SegmentVariations, end: int) -> Breakpoints:
         pair = [(place[on], by_v[on], tangent[on])]
         other = _element_end(variations, which[on], slots[on, 1], high[on, 1])
         pair.append((place[on], other[3], other[4]))
-        v[on], by_v[on], part = _tangent_sum(here[0].T[on] - place[on], pair)
+        v[on], by_v[on], second_term = _tangent_sum(here[0].T[on] - place[on], pair)
         bend = np.zeros((which.size, n_total, n_total))
-        bend[on] = part
-    own = np.zeros((2, which.size, wide))
+        bend[on] = second_term
+    own = np.zeros((2, which.size, n_nodes))
     own[0, :, : n_own // 2], own[1, :, : n_own // 2] = functions[0].T, functions[1].T
-    away = here[0].T - place
-    by_away = ((own[0] - by_place)[:, :, None, None] * np.eye(2)).reshape(-1, n_total, 2)
-    first = np.matmul(by_away, v[:, :, None]) + np.matmul(by_v, away[:, :, None])
+    offset = here[0].T - place
+    by_offset = ((own[0] - by_place)[:, :, None, None] * np.eye(2)).reshape(-1, n_total, 2)
+    first = np.matmul(by_offset, v[:, :, None]) + np.matmul(by_v, offset[:, :, None])
     rate, turn = here[1].T, here[2].T
     slide = functional(own[1], v) + np.matmul(by_v, rate[:, :, None])[:, :, 0]
-    slope, bent = (rate * v).sum(axis=1), (turn * v).sum(axis=1)
+    slope, second_slope = (rate * v).sum(axis=1), (turn * v).sum(axis=1)
     ds = -first[:, :, 0] / slope[:, None]
-    return Breakpoints(which, end, ds, slope, bent, by_away, by_v, slide, bend)
+    return Breakpoints(which, end, ds, slope, second_slope, by_offset, by_v, slide, bend)
 
 
 def _element_end(
     variations: SegmentVariations, which: Ints, slot: Ints, high: Ints
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return an element end in a slot, its variation, its tangent v, and the variation of v."""
-    segments, x, (n_own, n_element, n_total) = (
-        variations.segments,
-        variations.states[0],
-        variations.slots(),
-    )
+    segments = variations.segments
+    x = variations.states[0]
+    n_own, n_element, n_total = variations.slots()
     at = segments.partner_elements[which, slot]
     f = variations.curves.ends[high, :, :, at]
     nodes = x[variations.curves.partner.nodes[at]]
@@ -158,16 +156,16 @@ def _element_end(
 
 
 def _tangent_sum(
-    away: Floats, pair: list[tuple[Floats, Floats, Floats]]
+    offset: Floats, pair: list[tuple[Floats, Floats, Floats]]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return v, dv and ddv . `away` for the sum v of two unit tangents.
+    """Return v, dv and ddv . `offset` for the sum v of two unit tangents.
 
     Parameters
     ----------
-    away : (k, d)
+    offset : (k, d)
     pair : of both tangents the place, the variation and the value
     """
-    v, by_v, bend = np.zeros_like(away), np.zeros_like(pair[0][1]), 0.0
+    v, by_v, bend = np.zeros_like(offset), np.zeros_like(pair[0][1]), 0.0
     for _, by, tangent in pair:
         size = np.sqrt((tangent * tangent).sum(axis=1))[:, None]
         along, across = tangent / size, np.stack([-tangent[:, 1], tangent[:, 0]], axis=1) / size
@@ -176,7 +174,7 @@ def _tangent_sum(
         grows = np.matmul(by, along[:, :, None])[:, :, 0] / size
         v += along
         by_v += turns[:, :, None] * across[:, None, :]
-        out, up = (away * across).sum(axis=1), (away * along).sum(axis=1)
+        out, up = (offset * across).sum(axis=1), (offset * along).sum(axis=1)
         bend = bend - out[:, None, None] * symmetric_product(grows, turns)
         bend = bend - up[:, None, None] * outer(turns, turns)
     return v, by_v, np.asarray(bend)
@@ -242,7 +240,7 @@ class JumpVariations:
         """
         ends = np.repeat([-1, -2], self.one.size)
         by_end = np.take_along_axis(second, ends[:, None, None], axis=2)[:, :, 0]
-        pulls = np.split(np.einsum("km,kmz->kz", by_end, chain), 2)
-        hessian[self.one] += outer(pulls[0], self.first[0])
-        hessian[self.other] += outer(pulls[1], self.first[1])
-        return outer(pulls[0], self.first[1]), outer(pulls[1], self.first[0])
+        by_jump = np.split(np.einsum("km,kmz->kz", by_end, chain), 2)
+        hessian[self.one] += outer(by_jump[0], self.first[0])
+        hessian[self.other] += outer(by_jump[1], self.first[1])
+        return outer(by_jump[0], self.first[1]), outer(by_jump[1], self.first[0])

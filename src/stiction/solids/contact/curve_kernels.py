@@ -368,10 +368,8 @@ def _closest_point_plain(
             crosses &= np.where(up, xi[a] >= 1.0, xi[a] <= -1.0)
             leaves |= crosses
             after = neighbours[e, 2 * a + up]
-            end, at_edge = (
-                crosses & (after < 0),
-                crosses & (after >= 0) & (after == previous[active]),
-            )
+            end = crosses & (after < 0)
+            at_edge = crosses & (after >= 0) & (after == previous[active])
             free[a, end], free[a, at_edge] = _END, _EDGE
             last[active[at_edge]] = np.abs(increment[a, at_edge])
             entered = crosses & ~end & ~at_edge
@@ -397,11 +395,9 @@ def _newton_step_plain(
     """Return one step (m, p) of each point, and release constraints as the kernel does."""
     m = xi.shape[0]
     away = out[0] - points
-    metric, curvature, increment = (
-        np.empty((m, m, xi.shape[1])),
-        np.empty((m, m, xi.shape[1])),
-        xi * 0.0,
-    )
+    metric = np.empty((m, m, xi.shape[1]))
+    curvature = np.empty((m, m, xi.shape[1]))
+    increment = xi * 0.0
     for r, a, b in derivative_layout(m).pairs:
         metric[a, b] = metric[b, a] = _dot(out[1 + a], out[1 + b])
         curvature[a, b] = curvature[b, a] = _dot(away, out[r])

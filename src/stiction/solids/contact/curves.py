@@ -254,12 +254,12 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
     """
     d = points.shape[0]
     m, centre = d - 1, shape[CENTRE : CENTRE + d]
-    away = np.stack([points[k] - shift[k] - centre[k] for k in range(d)])
+    offset = np.stack([points[k] - shift[k] - centre[k] for k in range(d)])
     layout = derivative_layout(m)
     closest = np.zeros((len(layout.orders), d, points.shape[1]))
     if shape[KIND] == PLANE:
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
-        s = np.stack([_sum(away * axis[:, None]) for axis in axes])
+        s = np.stack([_sum(offset * axis[:, None]) for axis in axes])
         for k in range(d):
             closest[0, k] = centre[k]
             for a in range(m):
@@ -267,9 +267,9 @@ def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floa
         closest[1 : 1 + m] = axes[:, :, None]
     else:
         radius = shape[CENTRE + d]
-        r = np.sqrt(_sum(away * away))
-        out = away / r
-        s, tangents, metric = _on_sphere(away, out, radius)
+        r = np.sqrt(_sum(offset * offset))
+        out = offset / r
+        s, tangents, metric = _on_sphere(offset, out, radius)
         closest[0] = centre[:, None] + radius * out
         closest[1 : 1 + m] = tangents
         for row, a, b in layout.pairs:
@@ -286,19 +286,19 @@ def _sum(terms: Floats) -> Any:
     return total
 
 
-def _on_sphere(away: Floats, out: Floats, radius: float) -> tuple[Floats, Floats, Floats]:
+def _on_sphere(offset: Floats, out: Floats, radius: float) -> tuple[Floats, Floats, Floats]:
     """Return coordinates (m, p), tangents (m, d, p) and metric (m, m, p) on a sphere.
 
     With the angle from the pole: s = radius angle e for a unit direction e, so that the metric is
     e (x) e + (sin angle / angle)^2 (1 - e (x) e).
     """
     m = out.shape[0] - 1
-    off_axis = np.sqrt(_sum(away[1:] * away[1:])) if m > 1 else np.abs(away[1])
+    off_axis = np.sqrt(_sum(offset[1:] * offset[1:])) if m > 1 else np.abs(offset[1])
     at_pole = off_axis == 0.0
     size = np.where(at_pole, 1.0, off_axis)
     # direction from the pole; at the pole itself any direction
-    direction = np.where(at_pole, np.eye(m)[0][:, None], away[1:] / size)
-    angle = arctan2(off_axis, away[0])
+    direction = np.where(at_pole, np.eye(m)[0][:, None], offset[1:] / size)
+    angle = arctan2(off_axis, offset[0])
     s = radius * angle * direction
     small = ~(angle > 1e-8)
     # ratio of lengths along circles around the pole to differences of coordinates

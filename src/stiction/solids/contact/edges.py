@@ -83,7 +83,7 @@ def _roots(
     f: Callable[[Floats, Ints], Floats],
     left: tuple[Floats, Floats],
     right: tuple[Floats, Floats],
-    near: float,
+    tolerance: float,
 ) -> Floats:
     """Return one root between each pair of ends, whose values have different signs.
 
@@ -95,7 +95,7 @@ def _roots(
     ----------
     f : values at coordinates (k,) for roots (k,) by number
     left, right : coordinates and values at the ends (c,)
-    near : width of a bracket at convergence
+    tolerance : width of a bracket at convergence
     """
     root = np.empty(left[0].size)
     active = np.arange(root.size)
@@ -110,7 +110,7 @@ def _roots(
         x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)
         x1, f1 = x, value
         root[active] = np.where(np.abs(f1) < np.abs(f2), x1, x2)
-        least = 0.5 * near / np.maximum(np.abs(x2 - x1), 1e-300)
+        least = 0.5 * tolerance / np.maximum(np.abs(x2 - x1), 1e-300)
         with np.errstate(all="ignore"):
             xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
             curved = f1 / (f2 - f1) * f3 / (f2 - f3)

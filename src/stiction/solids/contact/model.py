@@ -282,12 +282,12 @@ class ContactPass:
         if guess is None:
             guess = self._search(place, x)
         closest = self.closest_from(place, guess, x)
-        lost = ~closest.normal
-        if lost.any():
+        unprojected = ~closest.normal
+        if unprojected.any():
             # iterations that ended without a normal start again from a search
-            second = self.closest_from(place[lost], self._search(place[lost], x), x)
+            second = self.closest_from(place[unprojected], self._search(place[unprojected], x), x)
             for values, refined in zip(closest, second, strict=True):
-                values[lost] = refined
+                values[unprojected] = refined
         return closest
 
     def closest_from(self, place: Floats, guess: ClosestPoints, x: Floats) -> ClosestPoints:
@@ -341,13 +341,15 @@ class ContactPass:
 
     def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
         """Return how many points are near their partner but have no normal to it."""
-        lost = np.flatnonzero(~closest.normal)
-        if self.partner.rigid or not lost.size:
+        unprojected = np.flatnonzero(~closest.normal)
+        if self.partner.rigid or not unprojected.size:
             return 0
         place = self.places(x)
-        _, closest_places = self.curve.points(closest.element[lost], closest.xi[lost].T, x)
-        away = closest_places[0] - place[lost].T
-        return int(np.sum(k.lengths(away) < self.contact.adhesion.gap_max))
+        _, closest_places = self.curve.points(
+            closest.element[unprojected], closest.xi[unprojected].T, x
+        )
+        offset = closest_places[0] - place[unprojected].T
+        return int(np.sum(k.lengths(offset) < self.contact.adhesion.gap_max))
 
     def _search(self, place: Floats, x: Floats) -> ClosestPoints:
         """Return the nearest of three samples per coordinate and element of the partner."""

@@ -155,8 +155,8 @@ class SegmentVariations:
         self.each = segments.at.shape[1]
         r, a = pairs.own_places[0] - pairs.partner_places[0], pairs.partner_places[1]
         self.tangent_length = lengths(a)
-        far = lengths(r)
-        normal = np.where(pairs.corner, r / far, np.stack([a[1], -a[0]]) / self.tangent_length)
+        distance = lengths(r)
+        normal = np.where(pairs.corner, r / distance, np.stack([a[1], -a[0]]) / self.tangent_length)
         self.gap = dot(r, normal)
         # at a corner the tangent is normal to r
         tangent = np.where(pairs.corner, np.stack([-normal[1], normal[0]]), a)
@@ -170,15 +170,15 @@ class SegmentVariations:
         self.q = np.stack([1.0 - t, t], axis=1)
         size = lengths(base[1])
         rate = dot(base[1], base[2]) / size
-        real = weights * pairs.has_closest
-        self.weight = real * length * size
+        gauss_weight = weights * pairs.has_closest
+        self.weight = gauss_weight * length * size
         ends = np.array([-1.0, 1.0])
-        self.by_ends = real[:, None] * (size[:, None] * ends + (length * rate)[:, None] * self.q)
-        self._weight_terms = real, length, size, rate, base
-        own_functions, partner_functions = (
-            pairs.own_functions.transpose(0, 2, 1),
-            pairs.partner_functions.transpose(0, 2, 1),
+        self.by_ends = gauss_weight[:, None] * (
+            size[:, None] * ends + (length * rate)[:, None] * self.q
         )
+        self._weight_terms = gauss_weight, length, size, rate, base
+        own_functions = pairs.own_functions.transpose(0, 2, 1)
+        partner_functions = pairs.partner_functions.transpose(0, 2, 1)
         none = np.zeros_like(own_functions[0])
         smooth = ~pairs.corner[:, None]
         self.by_r = np.concatenate([own_functions[0], -partner_functions[0]], axis=1)
@@ -287,10 +287,8 @@ class SegmentVariations:
 
     def slots(self) -> tuple[int, int, int]:
         """Return how many components own nodes have, those of one partner element, and all."""
-        n_own, n_element = (
-            2 * self.pairs.own_functions.shape[1],
-            2 * self.pairs.partner_functions.shape[1],
-        )
+        n_own = 2 * self.pairs.own_functions.shape[1]
+        n_element = 2 * self.pairs.partner_functions.shape[1]
         return n_own, n_element, n_own + n_element * self.segments.partner_elements.shape[1]
 
     def _by_nodes(self, vector: Floats) -> Floats:
@@ -328,32 +326,30 @@ class SegmentVariations:
         weight = np.where(self.pairs.has_closest, self.weight, 0.0)
         gap, of_xi, tangential = self.of_gap, self.of_xi, self.tangential
         bend = (self.normal * self.b).sum(axis=1)
-        leans = self._of_partner(self.by_a, self.normal)
-        rotates = (leans + bend[:, None] * of_xi) / self.size[:, None]
+        of_slope = self._of_partner(self.by_a, self.normal)
+        rotates = (of_slope + bend[:, None] * of_xi) / self.size[:, None]
         if (corner := self.pairs.corner).any():
             rotates[corner] = -tangential[corner] / (self.size * self.gap)[corner, None]
-        left, right = (
-            [gap, tangential, leans],
-            [-law.slope[:, None] * gap, law.normal_traction[:, None] * rotates],
-        )
+        left = [gap, tangential, of_slope]
+        right = [-law.slope[:, None] * gap, law.normal_traction[:, None] * rotates]
         right.append(law.normal_traction[:, None] * of_xi)
         if tau.any():
             f = (tau * law.span / self.metric)[:, None]
             bends = self._relative(self.b) + self._of_partner(self.by_b, self.r)
             bends -= 2.0 * self._of_partner(self.by_a, self.a)
             third = self.curves.third(self.pairs.element, self.pairs.xi[None], self.states[0]).T
-            twice = -3.0 * (self.a * self.b).sum(axis=1) + (self.r * third).sum(axis=1)
+            second_of_xi = -3.0 * (self.a * self.b).sum(axis=1) + (self.r * third).sum(axis=1)
             for axis in np.eye(2):
                 unit = np.broadcast_to(axis, self.r.shape)
                 one, other = self._relative(unit), self._of_partner(self.by_a, unit)
                 left += [one, other]
                 right += [f * other, f * one]
-            twice = np.where(corner, 0.0, twice)
+            second_of_xi = np.where(corner, 0.0, second_of_xi)
             left += [bends, of_xi]
-            right += [f * of_xi, f * (bends + twice[:, None] * of_xi)]
+            right += [f * of_xi, f * (bends + second_of_xi[:, None] * of_xi)]
         u, v = np.stack(left, axis=1), np.stack(right, axis=1) * weight[:, None, None]
-        wide = u.shape[2]
-        u, v = (factor.reshape(-1, each * factor.shape[1], wide) for factor in (u, v))
+        n_variables = u.shape[2]
+        u, v = (factor.reshape(-1, each * factor.shape[1], n_variables) for factor in (u, v))
         return np.asarray(np.matmul(u.transpose(0, 2, 1), v))
 
     def _hessian_by_nodes(
@@ -406,7 +402,7 @@ class SegmentVariations:
         vector = -law.normal_traction[at, None] * self.of_gap[at]
         vector += (tau * law.span)[at, None] * self.of_xi[at]
         value = law.psi[at] + tau[at] * law.slip[at]
-        real, length, size, rate, base = (
+        gauss_weight, length, size, rate, base = (
             values[..., at] for values in (*self._weight_terms[:4], self._weight_terms[4])
         )
         q, weight = self.q[at], self.weight[at]
@@ -415,13 +411,13 @@ class SegmentVariations:
         )
         change = (dot(base[2], base[2]) + dot(base[1], third) - rate * rate) / size
         ends = np.broadcast_to(np.array([-1.0, 1.0]), q.shape)
-        twice = rate[:, None, None] * symmetric_product(ends, q) + (length * change)[
+        second_weight = rate[:, None, None] * symmetric_product(ends, q) + (length * change)[
             :, None, None
         ] * outer(q, q)
         grown = np.zeros_like(vector)
         grown[:, -2:] = self.by_ends[at]
         more = symmetric_product(grown, vector)
-        more[:, -2:, -2:] += (value * real)[:, None, None] * twice
+        more[:, -2:, -2:] += (value * gauss_weight)[:, None, None] * second_weight
         # dd X(s_q) by nodes and ends, and by ends twice: X' varies with nodes, and with s
         force = weight[:, None] * (
             -law.normal_traction[at, None] * self.normal[at]
@@ -432,11 +428,11 @@ class SegmentVariations:
         n_own = by_node.shape[1]
         more[:, :n_own, -2:] += cross
         more[:, -2:, :n_own] += cross.transpose(0, 2, 1)
-        bent = (force * self.pairs.own_places[2].T[at]).sum(axis=1)
-        more[:, -2:, -2:] += bent[:, None, None] * outer(q, q)
+        curvature_term = (force * self.pairs.own_places[2].T[at]).sum(axis=1)
+        more[:, -2:, -2:] += curvature_term[:, None, None] * outer(q, q)
         more[~self.pairs.has_closest[at]] = 0.0
-        wide = more.shape[1]
-        second = by_variables[which] + more.reshape(-1, each, wide, wide).sum(axis=1)
+        n_variables = more.shape[1]
+        second = by_variables[which] + more.reshape(-1, each, n_variables, n_variables).sum(axis=1)
         total = self.of_energy[which] + tau[which * each, None] * self._of_slip[which]
         return second, total[:, -2:]
 

@@ -100,7 +100,7 @@ class CellParts(NamedTuple):
         return CellParts._make([*arrays, *ends, self.places[:, :, which]])
 
 
-def joined(one: ClosestPoints, other: ClosestPoints) -> ClosestPoints:
+def concatenated(one: ClosestPoints, other: ClosestPoints) -> ClosestPoints:
     """Return closest points of some places and of others, one after another."""
     return ClosestPoints._make(np.concatenate(pair) for pair in zip(one, other, strict=True))
 
@@ -146,8 +146,10 @@ class SegmentedPass(ContactPass):
         self.period = float(self.partner.knots[0][-1]) if is_closed(partner) else 0.0
         self.is_half_pass, self.energy_fraction, self.mortar = False, 1.0, True
         self._partner_surface, self._smooth_joints = partner, smooth_joints(partner)
-        every = np.arange(partner.nodes.shape[0])
-        sides = [self.curve.functions(every, np.full((1, every.size), xi)) for xi in (-1.0, 1.0)]
+        numbers = np.arange(partner.nodes.shape[0])
+        sides = [
+            self.curve.functions(numbers, np.full((1, numbers.size), xi)) for xi in (-1.0, 1.0)
+        ]
         self._end_functions = np.stack(sides)
         self._slots = 1 if self._smooth_joints[1:-1].all() else 3
         degrees = np.array(self.own_curve.degrees, dtype=np.int64)
@@ -223,17 +225,17 @@ class SegmentedPass(ContactPass):
         cloud = self.curve.places(elements, functions, x)[0]
         starts = np.empty((2, place.shape[0]), dtype=np.int64)
         for begin in range(0, place.shape[0], _CHUNK):
-            here = place[begin : begin + _CHUNK]
-            distance = (cloud[0] - here[:, :1]) ** 2 + (cloud[1] - here[:, 1:]) ** 2
+            chunk = place[begin : begin + _CHUNK]
+            distance = (cloud[0] - chunk[:, :1]) ** 2 + (cloud[1] - chunk[:, 1:]) ** 2
             rises, low = distance[:, 1:] > distance[:, :-1], np.ones(distance.shape, dtype=bool)
-            low[:, 1:], row = ~rises, np.arange(here.shape[0])
+            low[:, 1:], row = ~rises, np.arange(chunk.shape[0])
             low[:, :-1] &= rises
             distance = np.where(low, distance, np.inf)
             first = np.argmin(distance, axis=1)
             distance[row, first] = np.inf
             second = np.argmin(distance, axis=1)
             second = np.where(np.isfinite(distance[row, second]), second, first)
-            starts[:, begin : begin + here.shape[0]] = first, second
+            starts[:, begin : begin + chunk.shape[0]] = first, second
         normal, each = np.ones(place.shape[0], dtype=bool), xis.shape[1]
         return [
             ClosestPoints(elements[i], xis[0][i % each][:, None].copy(), normal) for i in starts
@@ -265,20 +267,18 @@ class SegmentedPass(ContactPass):
         self, x: Floats, place: Floats, closest: ClosestPoints
     ) -> tuple[Segments, ContactPairs, Jumps | None]:
         """Return the segments of a state, their contact pairs, and the segments at jumps."""
-        ends, (a, b) = (
-            ElementEnds(self._partner_surface, self._end_functions, self._smooth_joints, x),
-            self._cell_ends,
-        )
+        ends = ElementEnds(self._partner_surface, self._end_functions, self._smooth_joints, x)
+        a, b = self._cell_ends
         sides = closest.at(a), closest.at(b), np.stack([place[:, a], place[:, b]])
         whole = CellParts(self._all_cells, *self._cells, *sides)
-        segments, pairs, bad = self._split_at_breakpoints(whole, ends, x)
+        segments, pairs, invalid = self._split_at_breakpoints(whole, ends, x)
         jumps: Jumps | None = None
-        if bad.any():
-            parts, before = self._split_at_jumps(whole.at(np.flatnonzero(bad)), x)
-            part_segments, part_pairs, lost = self._split_at_breakpoints(parts, ends, x)
+        if invalid.any():
+            parts, before = self._split_at_jumps(whole.at(np.flatnonzero(invalid)), x)
+            part_segments, part_pairs, missing = self._split_at_breakpoints(parts, ends, x)
             # either all parts of a cell are divided, or none
-            failed = np.isin(parts.cell, parts.cell[lost])
-            segments, pairs = _selected(segments, pairs, ~bad[segments.cell])
+            failed = np.isin(parts.cell, parts.cell[missing])
+            segments, pairs = _selected(segments, pairs, ~invalid[segments.cell])
             part_segments, part_pairs = _selected(
                 part_segments, part_pairs, ~failed[part_segments.cell]
             )
@@ -286,9 +286,11 @@ class SegmentedPass(ContactPass):
             if before.size:
                 jumps = self._jumps(part_segments, parts, before, x, segments.cell.size)
             part_segments = part_segments._replace(cell=parts.cell[part_segments.cell])
-            bad[parts.cell[~failed]] = False
-            segments, pairs = _joined_segments(
-                (segments, pairs), (part_segments, part_pairs), self._unsegmented(bad, closest, x)
+            invalid[parts.cell[~failed]] = False
+            segments, pairs = _concatenated_segments(
+                (segments, pairs),
+                (part_segments, part_pairs),
+                self._unsegmented(invalid, closest, x),
             )
         return segments._replace(weights=self.weight_factor * segments.weights), pairs, jumps
 
@@ -296,24 +298,22 @@ class SegmentedPass(ContactPass):
         self, parts: CellParts, ends: ElementEnds, x: Floats
     ) -> tuple[Segments, ContactPairs, Bools]:
         """Return segments of parts of cells, numbered by part, and which parts fail."""
-        (one, lost), (other, gone) = (
+        (one, missing), (other, other_missing) = (
             closest_features(f.element, f.xi[:, 0], f.normal, self._smooth_joints)
             for f in (parts.one, parts.other)
         )
         cells = parts.element, parts.low, parts.high
         sequence = feature_sequence(self._own_at, cells, (one, other), parts.places, ends, x)
         xis = np.concatenate([parts.one.xi, parts.other.xi], axis=1)
-        segments, bad = (
-            segments_of_cells(sequence, parts.element, xis, ends, _POINTS),
-            sequence.bad | lost | gone,
-        )
+        segments = segments_of_cells(sequence, parts.element, xis, ends, _POINTS)
+        invalid = sequence.invalid | missing | other_missing
         pairs = self._on_elements(segments, x)
         fails = ~pairs.has_closest | ((np.abs(pairs.xi) > 1.0 + _OVERHANG) & ~pairs.corner)
         fails = np.asarray(fails.reshape(-1, _POINTS).any(axis=1))
         fails |= self._closer_elsewhere(pairs, x).reshape(-1, _POINTS).any(axis=1)
         fails &= segments.ends[:, 1] - segments.ends[:, 0] > _SLIVER
-        bad[segments.cell[fails]] = True
-        return segments, pairs, bad
+        invalid[segments.cell[fails]] = True
+        return segments, pairs, invalid
 
     def _closer_elsewhere(self, pairs: ContactPairs, x: Floats) -> Bools:
         """Return for which pairs a sample of the partner is nearer than the closest point."""
@@ -350,7 +350,7 @@ class SegmentedPass(ContactPass):
 
         Verified by: tests/unit/solids/contact/test_jumps.py::test_both_minima_are_equal_at_jumps
         """
-        e, a, b, minima = parts.element, parts.low, parts.high, joined(parts.one, parts.other)
+        e, a, b, minima = parts.element, parts.low, parts.high, concatenated(parts.one, parts.other)
         width, s, closest_places = b - a, 0.5 * (a + b), self._closest_places(minima, x)
         for _ in range(_JUMP_STEPS):
             now = self._local_minima(e, s, minima, width, x)
@@ -388,8 +388,8 @@ class SegmentedPass(ContactPass):
             np.tile(whole.element, 2),
             np.concatenate([whole.low, np.where(short[:, 0], whole.low, s)]),
             np.concatenate([np.where(short[:, 1], whole.high, s), whole.high]),
-            joined(whole.one, other),
-            joined(one, whole.other),
+            concatenated(whole.one, other),
+            concatenated(one, whole.other),
             np.concatenate(
                 [np.stack([whole.places[0], place]), np.stack([place, whole.places[1]])], axis=2
             ),
@@ -402,10 +402,8 @@ class SegmentedPass(ContactPass):
     def _points_of(self, segments: Segments, x: Floats) -> tuple[Ints, Floats, Floats, Floats]:
         """Return own elements and xi of all integration points, and functions and places there."""
         low, high = segments.ends[:, :1], segments.ends[:, 1:]
-        e, s = (
-            np.repeat(segments.element, segments.at.shape[1]),
-            (low + (high - low) * segments.at).ravel(),
-        )
+        e = np.repeat(segments.element, segments.at.shape[1])
+        s = (low + (high - low) * segments.at).ravel()
         return e, s, *self._own_at(e, s, x)
 
     def _on_elements(self, segments: Segments, x: Floats, xi: Floats | None = None) -> ContactPairs:
@@ -469,11 +467,9 @@ class SegmentedPass(ContactPass):
         """
         before = np.searchsorted(segments.cell, at, side="right") - 1
         both = np.concatenate([before, before + 1])
-        closest = joined(parts.other.at(at), parts.one.at(at + 1))
-        element, corner = (
-            segments.partner_elements[both, segments.slot[both]],
-            segments.corner[both],
-        )
+        closest = concatenated(parts.other.at(at), parts.one.at(at + 1))
+        element = segments.partner_elements[both, segments.slot[both]]
+        corner = segments.corner[both]
         # the closest point lies on the element of its segment, unless a sliver was omitted
         edge = np.concatenate([segments.xi_guess[before, 1], segments.xi_guess[before + 1, 0]])
         xi = np.where(closest.element == element, closest.xi[:, 0], edge)
@@ -482,10 +478,10 @@ class SegmentedPass(ContactPass):
         return Jumps(before + shift, before + 1 + shift, pairs)
 
     def _unsegmented(
-        self, bad: Bools, closest: ClosestPoints, x: Floats
+        self, invalid: Bools, closest: ClosestPoints, x: Floats
     ) -> tuple[Segments, ContactPairs]:
         """Return the segments of cells without a segmentation: one for each integration point."""
-        cell = np.flatnonzero(bad)
+        cell = np.flatnonzero(invalid)
         e, low, high = self._cells[0][cell], self._cells[1][cell], self._cells[2][cell]
         at = low[:, None] + (high - low)[:, None] * gauss_rule(_POINTS)[0]
         own = np.repeat(e, _POINTS), at.ravel()
@@ -511,7 +507,7 @@ def _selected(
     return segments.selected(which), ContactPairs._make(values[..., points] for values in pairs)
 
 
-def _joined_segments(*rows: tuple[Segments, ContactPairs]) -> tuple[Segments, ContactPairs]:
+def _concatenated_segments(*rows: tuple[Segments, ContactPairs]) -> tuple[Segments, ContactPairs]:
     """Return segments and their points, one after another."""
     segments, pairs = zip(*rows, strict=True)
     one = Segments._make(np.concatenate(values) for values in zip(*segments, strict=True))

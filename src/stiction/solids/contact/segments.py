@@ -207,14 +207,14 @@ class FeatureSequence(NamedTuple):
     ----------
     cell, feature : (c,) of each segment
     ends : (2, c) xi at which a segment begins and ends
-    bad : (cells,) cells without a valid segmentation
+    invalid : (cells,) cells without a valid segmentation
     end_features : (cells,) features of both cell ends; a sliver that was omitted may have held one
     """
 
     cell: Ints
     feature: Ints
     ends: Floats
-    bad: Bools
+    invalid: Bools
     end_features: tuple[Ints, Ints]
 
 
@@ -251,27 +251,27 @@ def feature_sequence(
     cell, feature = cell[~skipped], feature[~skipped]
     low, high = cells[1][cell], cells[2][cell]
     xi = np.stack([low, high])
-    bad = np.zeros(first.size, dtype=np.bool_)
+    invalid = np.zeros(first.size, dtype=np.bool_)
     breaks = np.flatnonzero(cell[1:] == cell[:-1])
     if breaks.size:
         s, missing = _breakpoints(
             own_curve, cells, cell[breaks], feature[breaks], feature[breaks + 1], places, ends, x
         )
         xi[1, breaks], xi[0, breaks + 1] = s, s
-        bad[cell[breaks[missing]]] = True
+        invalid[cell[breaks[missing]]] = True
         # breakpoints follow each other but for rounding; else the cell has no valid segmentation
         width = (high - low) * _ROUNDING
-        bad[cell[xi[1] < xi[0] - width]] = True
+        invalid[cell[xi[1] < xi[0] - width]] = True
         xi[1] = np.maximum(xi[0], xi[1])
-        again = np.flatnonzero(xi[0, 1:] != xi[1, :-1])
-        again = again[cell[again + 1] == cell[again]]
-        xi[0, again + 1] = xi[1, again]
-        cell, feature, xi = _without_slivers(cell, feature, xi, high - low, bad)
-    return FeatureSequence(cell, feature, xi, bad, end_features)
+        overlaps = np.flatnonzero(xi[0, 1:] != xi[1, :-1])
+        overlaps = overlaps[cell[overlaps + 1] == cell[overlaps]]
+        xi[0, overlaps + 1] = xi[1, overlaps]
+        cell, feature, xi = _without_slivers(cell, feature, xi, high - low, invalid)
+    return FeatureSequence(cell, feature, xi, invalid, end_features)
 
 
 def _without_slivers(
-    cell: Ints, feature: Ints, xi: Floats, width: Floats, bad: Bools
+    cell: Ints, feature: Ints, xi: Floats, width: Floats, invalid: Bools
 ) -> tuple[Ints, Ints, Floats]:
     """Return features without those at the ends of cells whose segment has no length but rounding.
 
@@ -279,7 +279,7 @@ def _without_slivers(
     breakpoint lies. The integral is the same, but its derivative by the breakpoint is not.
     """
     keep = np.ones(cell.size, dtype=np.bool_)
-    short = (xi[1] - xi[0] <= width * _OPPOSITE_ENDS) & ~bad[cell]
+    short = (xi[1] - xi[0] <= width * _OPPOSITE_ENDS) & ~invalid[cell]
     for direction in (1, -1):
         c, s = cell[::direction], short[::direction]
         begins = np.append(True, c[1:] != c[:-1])
@@ -289,7 +289,7 @@ def _without_slivers(
             before = np.append(False, removed[:-1]) & ~begins
         keep[::direction] &= ~removed
     # a cell of slivers alone keeps them
-    whole = np.bincount(cell[keep], minlength=bad.size) > 0
+    whole = np.bincount(cell[keep], minlength=invalid.size) > 0
     keep |= ~whole[cell]
     low, high = xi[0].copy(), xi[1].copy()
     first = np.append(True, cell[1:] != cell[:-1])
@@ -357,7 +357,7 @@ def _breakpoints(
 
 
 def segments_of_cells(
-    sequence: FeatureSequence, cells: Ints, reached: Floats, ends: ElementEnds, points: int
+    sequence: FeatureSequence, cells: Ints, end_xi: Floats, ends: ElementEnds, points: int
 ) -> Segments:
     """Return the mortar segments of cells.
 
@@ -365,12 +365,12 @@ def segments_of_cells(
     ----------
     sequence : features of the partner onto which the cells project
     cells : (n,) elements of the own boundary in which they lie
-    reached : (n, 2) xi of the closest points of both ends of the cells
+    end_xi : (n, 2) xi of the closest points of both ends of the cells
     ends : of the elements of the partner
     points : integration points of each segment
     """
-    good = ~sequence.bad[sequence.cell]
-    cell, feature = sequence.cell[good], sequence.feature[good]
+    valid = ~sequence.invalid[sequence.cell]
+    cell, feature = sequence.cell[valid], sequence.feature[valid]
     count, slots = cell.size, 1 if ends.smooth[1:-1].all() else 3
     last = ends.smooth.size - 2
     odd = feature % 2 == 1
@@ -382,7 +382,7 @@ def segments_of_cells(
     partner_elements = np.clip(base[:, None] + np.arange(slots), 0, last)
     tangents = np.full((count, 2, 2), -1)
     sides = np.zeros((count, 2, 2))
-    xi_guess = reached[cell].copy()
+    xi_guess = end_xi[cell].copy()
     inner = np.append(cell[1:] == cell[:-1], False)
     for end, step in ((0, -1), (1, 1)):
         beyond = sequence.end_features[end][cell] - feature
@@ -405,7 +405,7 @@ def segments_of_cells(
     return Segments(
         cells[cell],
         cell,
-        np.ascontiguousarray(sequence.ends[:, good].T),
+        np.ascontiguousarray(sequence.ends[:, valid].T),
         partner_elements,
         closest_element - base,
         corner,

@@ -71,10 +71,10 @@ class SelfPass(MortarPass):
         other : elements, places and normals of their partners
         """
         elements, places, normals = other
-        away = place - places
+        offset = place - places
         adjacent = (self._adjacent[e] == elements[..., None]).any(axis=-1)
         admitted = ~adjacent & (_dot(normal, normals) < 0.0)
-        admitted &= (_dot(away, normals) > -self._depth) & (_dot(away, normal) < self._depth)
+        admitted &= (_dot(offset, normals) > -self._depth) & (_dot(offset, normal) < self._depth)
         return np.asarray(admitted)
 
     def _initial_guesses(
@@ -94,19 +94,19 @@ class SelfPass(MortarPass):
         while remaining.size:
             unmatched = []
             for i in range(0, remaining.size, _CHUNK):
-                here = remaining[i : i + _CHUNK]
-                _, near = tree.query(place[here], k=count)
-                near = np.asarray(near, dtype=np.int64).reshape(here.size, count)
+                chunk = remaining[i : i + _CHUNK]
+                _, nearest = tree.query(place[chunk], k=count)
+                nearest = np.asarray(nearest, dtype=np.int64).reshape(chunk.size, count)
                 admitted = self._admits(
-                    place[here].T[:, :, None],
-                    normal[:, here, None],
-                    at[0][here, None],
-                    (elements[near], places[:, near], normals[:, near]),
+                    place[chunk].T[:, :, None],
+                    normal[:, chunk, None],
+                    at[0][chunk, None],
+                    (elements[nearest], places[:, nearest], normals[:, nearest]),
                 )
                 found = admitted.any(axis=1)
-                chosen = near[found, np.argmax(admitted[found], axis=1)]
-                e[here[found]], xi[here[found]] = elements[chosen], sample_xi[chosen]
-                unmatched.append(here[~found])
+                chosen = nearest[found, np.argmax(admitted[found], axis=1)]
+                e[chunk[found]], xi[chunk[found]] = elements[chosen], sample_xi[chosen]
+                unmatched.append(chunk[~found])
             remaining = np.concatenate(unmatched)
             if count == size:
                 break

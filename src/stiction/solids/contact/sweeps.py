@@ -364,17 +364,12 @@ def tractions(
     traction = np.where(tensile, settings[ATTRACTION] * traction, traction)
     slope = np.where(tensile, settings[ATTRACTION] * slope, slope)
     per_area = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
-    out[STRETCH], out[THRESHOLD], out[ORIGIN : ORIGIN + m] = (
-        stretch,
-        threshold,
-        kinematics.coordinate,
-    )
+    out[STRETCH], out[THRESHOLD] = stretch, threshold
+    out[ORIGIN : ORIGIN + m] = kinematics.coordinate
     out[NORMAL_X : NORMAL_X + d] = s[NORMAL]
     # the inverse from `projected_surface` is positive definite up to the centres of curvature
-    has_closest, frictional = (
-        normal & positive_definite(s[INVERSE : INVERSE + m, :m]),
-        requested != FREE,
-    )
+    has_closest = normal & positive_definite(s[INVERSE : INVERSE + m, :m])
+    frictional = requested != FREE
     slips = np.ones(count, dtype=bool)
     if frictional.any():
         slips = _return_map(requested, threshold, settings, kinematics, slide)

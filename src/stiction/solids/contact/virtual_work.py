@@ -327,10 +327,8 @@ class MortarPass(SegmentedPass):
     ) -> None:
         """Fill in the records of cells, without friction."""
         area = out[k.WEIGHT]
-        out[k.PRESSURE], out[k.THRESHOLD] = (
-            integrals.normal_traction / area,
-            integrals.threshold / area,
-        )
+        out[k.PRESSURE] = integrals.normal_traction / area
+        out[k.THRESHOLD] = integrals.threshold / area
         out[k.POTENTIAL], out[k.BY_ATTRACTION] = integrals.psi, integrals.well
         out[k.ORIGIN] = np.where(integrals.weight > 0.0, integrals.zeta / integrals.weight, np.nan)
         out[k.ORIGIN_2] = np.nan

@@ -420,10 +420,8 @@ def _second(f: Floats, g: Floats, ga: Floats, same: Floats, by: Floats) -> Float
     d = g.shape[0]
     low, high = _pairs(g.shape[1])
     fa = np.stack([dot(row, g) for row in f])
-    square, left_cauchy_green = (
-        dot(f.reshape(d * d, 1, -1), f.reshape(d * d, 1, -1)),
-        products(f, f),
-    )
+    square = dot(f.reshape(d * d, 1, -1), f.reshape(d * d, 1, -1))
+    left_cauchy_green = products(f, f)
     ha = square * fa - np.stack([dot(row, fa) for row in left_cauchy_green])
     (fi, hi, ci), (fm, hm, cm) = ([x.take(w, axis=1) for x in (fa, ha, ga)] for w in (low, high))
     both = dot(fi, fm)

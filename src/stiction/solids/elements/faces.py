@@ -96,8 +96,6 @@ def _faces(
 ) -> Faces:
     f, df = curve_functions(extraction, weights, xi)
     size = np.linalg.norm(np.matmul(df, points[nodes]), axis=2)
-    f, df = (
-        np.broadcast_to(f, (*size.shape, nodes.shape[1])),
-        np.broadcast_to(df, (*size.shape, nodes.shape[1])),
-    )
+    f = np.broadcast_to(f, (*size.shape, nodes.shape[1]))
+    df = np.broadcast_to(df, (*size.shape, nodes.shape[1]))
     return Faces(nodes, f, df, rule * size, rule)

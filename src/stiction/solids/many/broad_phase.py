@@ -174,12 +174,12 @@ class BroadPhase:
 
     Parameters
     ----------
-    near : boundaries, active pairs and distances
+    search : boundaries, active pairs and distances
     surfaces : of the boundaries, in the global numbering
     """
 
-    def __init__(self, near: PairSearch, surfaces: Sequence[Surface]) -> None:
-        self.near = near
+    def __init__(self, search: PairSearch, surfaces: Sequence[Surface]) -> None:
+        self.search = search
         self._nodes = [np.unique(s.nodes) for s in surfaces]
         # control points are no farther from their curve than the length of an element
         self._element_length = max(float(s.areas.sum(axis=1).max()) for s in surfaces)
@@ -196,11 +196,11 @@ class BroadPhase:
         if not np.isfinite(after).all():
             return []
         swept = [np.concatenate([before[n], after[n]]) for n in self._nodes]
-        near = near_boxes(
-            boxes_of(swept), self.near.activation_distance + _CURVE_MARGIN * self._element_length
+        near_pairs = near_boxes(
+            boxes_of(swept), self.search.activation_distance + _CURVE_MARGIN * self._element_length
         )
-        pairs = sorted((int(i), int(j)) for i, j in near)
-        return [pair for pair in pairs if pair not in self.near.pairs]
+        pairs = sorted((int(i), int(j)) for i, j in near_pairs)
+        return [pair for pair in pairs if pair not in self.search.pairs]
 
     def nearest(self, x: Floats) -> tuple[float, int, int]:
         """Return the least distance of inactive pairs beyond the cut-off [m], and their numbers.
@@ -218,11 +218,11 @@ class BroadPhase:
         if not np.isfinite(x).all():
             return np.inf, -1, -1
         best = (np.inf, -1, -1)
-        for i, j in near_boxes(boxes_of(places), self.near.cutoff):
-            if (int(i), int(j)) in self.near.pairs:
+        for i, j in near_boxes(boxes_of(places), self.search.cutoff):
+            if (int(i), int(j)) in self.search.pairs:
                 continue
-            away, _ = cKDTree(places[i]).query(places[j])
-            clear = float(np.min(away)) - 2.0 * self._element_length - self.near.cutoff
+            distances, _ = cKDTree(places[i]).query(places[j])
+            clear = float(np.min(distances)) - 2.0 * self._element_length - self.search.cutoff
             best = min(best, (clear, int(i), int(j)))
         return best
 

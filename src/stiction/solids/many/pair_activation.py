@@ -63,12 +63,12 @@ def with_activated_pairs(assembled: Assembled, pairs: Sequence[ActivatedPair]) -
     watched, contacts = list(assembled.watched), list(assembled.pairs)
     own = {_key(c.boundary, c.partner) for c in contacts if isinstance(c.partner, Boundary)}
     for g, i, j in pairs:
-        near = watched[g]
-        sides = near.boundaries[i], near.boundaries[j]
+        search = watched[g]
+        sides = search.boundaries[i], search.boundaries[j]
         if _key(*sides) not in own:
-            contact = dataclasses.replace(near.template, boundary=sides[0], partner=sides[1])
+            contact = dataclasses.replace(search.template, boundary=sides[0], partner=sides[1])
             contacts.append(contact)
-        watched[g] = near._replace(pairs=near.pairs | {(i, j)})
+        watched[g] = search._replace(pairs=search.pairs | {(i, j)})
     return dataclasses.replace(assembled, contacts=contacts, watched=tuple(watched))
 
 
@@ -193,7 +193,7 @@ def saved_pairs(
     check_arrays({"joined": numbers}, {"joined": Form(("pairs", 3), "i8", least=0)})
     pairs = [(int(g), int(i), int(j)) for g, i, j in numbers]
     watched = assembled.watched
-    known = [len(near.boundaries) for near in watched]
+    known = [len(search.boundaries) for search in watched]
     for n, (g, i, j) in enumerate(pairs):
         exists = g < len(known) and i < j < known[g]
         if not exists or (i, j) in watched[g].pairs or (g, i, j) in pairs[:n]:

@@ -42,9 +42,9 @@ def expanded_contacts(
                 why, try_ = "boxes are those of outlines.", "name each pair by a Contact."
                 raise ModelError("Among.boundaries", got, "bodies of the plane", why, try_)
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
-        pairs, near = group.found(places)
+        pairs, search = group.found(places)
         named += pairs
-        searches.append(near)
+        searches.append(search)
     return tuple(named), tuple(searches)
 
 

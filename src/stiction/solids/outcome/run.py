@@ -433,7 +433,7 @@ def _strays(problem: Problem, record: Recorder, unit: str) -> list[Check]:
     found = []
     for i, strays in enumerate(problem.strays):
         at = record.strays.get(i)
-        near, value = strays.near, 0.0 if at is None else max(0.0, -at.beyond)
+        near, value = strays.search, 0.0 if at is None else max(0.0, -at.beyond)
         note = f"how far bodies that are no pair came within reach of each other [{unit}]"
         if at is not None and value > 0.0:
             one, other = (near.boundaries[n].body for n in (at.first, at.second))

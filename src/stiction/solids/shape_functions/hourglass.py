@@ -185,11 +185,9 @@ def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
         projected.transpose(0, 2, 1), projected
     )
     count = rates.shape[2] * rates.shape[3]
-    stiff, couple, inside = (
-        stiffness_of_all[:, :count, :count],
-        stiffness_of_all[:, count:, :count],
-        stiffness_of_all[:, count:, count:],
-    )
+    stiff = stiffness_of_all[:, :count, :count]
+    couple = stiffness_of_all[:, count:, :count]
+    inside = stiffness_of_all[:, count:, count:]
     stiff = stiff - np.matmul(couple.transpose(0, 2, 1), np.linalg.solve(inside, couple))
     stiff = 0.5 * (stiff + stiff.transpose(0, 2, 1))
     return Hourglass(elements.nodes, mean, gamma, stiff, bool(table[KIND] == LINEAR))

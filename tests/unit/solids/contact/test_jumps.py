@@ -10,7 +10,7 @@ from stiction.laws import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.model import ClosestPoints, Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.contact.segmentation import joined
+from stiction.solids.contact.segmentation import concatenated
 from stiction.solids.contact.self_contact import SelfPass
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.equilibria.work_integrals import Rule
@@ -258,7 +258,9 @@ def test_self_contact_ignores_inadmissible_minima():
     across = contact_pass.project(fold, None).at(mine)
     adjacent = ClosestPoints(mine + 1, np.zeros((1, 1)), np.ones(1, dtype=bool))
     for one, other in ((across, across), (across, adjacent), (adjacent, across)):
-        minima = contact_pass._local_minima(mine, s, joined(one, other), np.full(1, 2.0), fold)
+        minima = contact_pass._local_minima(
+            mine, s, concatenated(one, other), np.full(1, 2.0), fold
+        )
         assert minima.valid[0] == (one is other)
 
 
