@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.model import ClosestPoints, ContactPass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -84,7 +84,7 @@ def intensity(p: ContactPass, gap: Floats) -> tuple[Floats, Floats]:
     return np.where(in_contact, 1.0, fraction * finite), np.where(in_contact, 0.0, slope * finite)
 
 
-def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
+def _map(p: ContactPass, found: ClosestPoints, x: Floats) -> csr_matrix:
     """Return the map from velocities of all nodes to relative velocities of points."""
     from scipy.sparse import coo_matrix, csr_matrix, identity, kron
 
@@ -104,7 +104,7 @@ def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
 
 
 def dashpots(
-    p: ContactPass, out: Floats, closest: Found, x: Floats, normal: float, tangential: float
+    p: ContactPass, out: Floats, closest: ClosestPoints, x: Floats, normal: float, tangential: float
 ) -> Dashpots:
     """Return the dashpots of a pass at a state; each of two half passes has half of them.
 
@@ -116,7 +116,7 @@ def dashpots(
 
     Verified by: tests/unit/solids/dynamics/test_interface.py::test_tangent_against_differences
     """
-    pass_weight = 0.5 if p.half else 1.0
+    pass_weight = 0.5 if p.is_half_pass else 1.0
     fraction, slope = intensity(p, out[:, k.GAP])
     n = out[:, [k.NORMAL_X, k.NORMAL_Y]]
     normal_projector = np.einsum("pi,pj->pij", n, n)

@@ -118,7 +118,9 @@ def swept_mass(
     functions_at = [axis.matrix(points) for axis in levels.axes]
     for kind, f in enumerate(functions_at):
         for other, g in enumerate(functions_at):
-            pairs = (levels.bent[flat.row] == bool(kind)) & (levels.bent[flat.col] == bool(other))
+            pairs = (levels.on_spline[flat.row] == bool(kind)) & (
+                levels.on_spline[flat.col] == bool(other)
+            )
             axial = f.T @ (weights[:, None] * g)
             if lumped:
                 axial = np.diag(weights @ f) if kind == other else np.zeros_like(axial)

@@ -26,7 +26,7 @@ from stiction.solids.conditions import bodies_named
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.loads import Spring
-from stiction.solids.many.continuous_collision import THROUGH
+from stiction.solids.many.continuous_collision import TUNNELLING
 
 if TYPE_CHECKING:
     from stiction.solids.dynamics.problem import MovingProblem
@@ -123,8 +123,8 @@ def _flow(
             problem.flow = None
         stepper.iterations += outcome.iterations
         after = outcome.trial
-        if after is not None and stepper.collision.through(state.u, after.u):
-            after, outcome = None, Outcome(None, outcome.iterations, (), THROUGH)
+        if after is not None and stepper.collision.tunnels(state.u, after.u):
+            after, outcome = None, Outcome(None, outcome.iterations, (), TUNNELLING)
         if after is None or problem.distance(after.u - state.u) * rate > _CONVEX * speed:
             rate, failed = rate * _REDUCTION, True
             continue

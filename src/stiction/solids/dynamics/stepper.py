@@ -23,7 +23,7 @@ from stiction.solids.equilibria.load_steps import LoadStepper
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
 from stiction.solids.equilibria.stability import unstable_directions
-from stiction.solids.many.continuous_collision import THROUGH
+from stiction.solids.many.continuous_collision import TUNNELLING
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -186,8 +186,8 @@ class TimeStepper(LoadStepper):
             target = self._target(t, min(self.dt, self.max_step))
             dt = target - t
             outcome, solved = self._solve(self.moving, self.workspace, target)  # type: ignore[arg-type]
-            if solved is not None and self.collision.through(self.state.u, solved.after.u):
-                outcome, solved = Outcome(None, outcome.iterations, (), THROUGH), None
+            if solved is not None and self.collision.tunnels(self.state.u, solved.after.u):
+                outcome, solved = Outcome(None, outcome.iterations, (), TUNNELLING), None
             if solved is None:
                 self.cuts += 1
                 self.dt, ratio = 0.5 * dt, np.inf

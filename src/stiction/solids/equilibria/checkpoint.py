@@ -16,7 +16,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Form, check_arrays, check_count, refused, unpacking
 from stiction.core.determinism import Loss
 from stiction.numerics.checks import MOST_WORK
-from stiction.solids.contact.model import Found, History
+from stiction.solids.contact.model import ClosestPoints, History
 from stiction.solids.contact.sweeps import OUT
 from stiction.solids.equilibria.history import Energies, Extremes, NearestUnpaired, Recorder, Sample
 from stiction.solids.equilibria.problem import State, Trial
@@ -117,7 +117,7 @@ def pack(stepper: LoadStepper) -> Arrays:
         arrays[f"out{i}"] = out
         for name, value in zip(History._fields, history, strict=True):
             arrays[f"history{i}_{name}"] = value
-        for name, value in zip(Found._fields, points, strict=True):
+        for name, value in zip(ClosestPoints._fields, points, strict=True):
             arrays[f"found{i}_{name}"] = value
     for i, (row_nodes, column_nodes) in enumerate(stepper.problem.coupled):
         arrays[f"coupled{i}_rows"], arrays[f"coupled{i}_columns"] = row_nodes, column_nodes
@@ -347,7 +347,10 @@ def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
     histories = tuple(
         History(*(saved[f"history{i}_{name}"] for name in History._fields)) for i in passes
     )
-    points = tuple(Found(*(saved[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
+    points = tuple(
+        ClosestPoints(*(saved[f"found{i}_{name}"] for name in ClosestPoints._fields))
+        for i in passes
+    )
     if "stage_base" in saved:
         rotations = (float(a) for a in saved["stage_angles"])
         angles = dict(zip(problem.rigid_node, rotations, strict=True))

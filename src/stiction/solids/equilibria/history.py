@@ -186,7 +186,7 @@ def contact_energies(
     algorithmic = reciprocity = 0.0
     for i, p in enumerate(problem.passes):
         a, b = before.point_values[i], after.point_values[i]
-        weight = p.share
+        weight = p.energy_fraction
         change = ramp.at(times[1]) - ramp.at(times[0])
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
@@ -198,7 +198,9 @@ def contact_energies(
                 np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)])
             )
         else:
-            excess = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
+            excess = 0.5 * float(
+                np.sum((a[:, k.FRICTION_FORCE] - b[:, k.FRICTION_FORCE]) * b[:, k.SLIP_STEP])
+            )
         if p.contact.friction.per_current_area:
             excess -= _stick_spring_gain(p, a, b)
         algorithmic += weight * excess
@@ -212,7 +214,7 @@ def contact_energies(
             friction += parts[motor[0]] if motor is not None and parts else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += friction - springs - float(h.sum()) - excess
-    if any(p.half for p in problem.passes):
+    if any(p.is_half_pass for p in problem.passes):
         # work of the tractions of both passes less energy, heat and algorithmic terms
         change = now.adhesive - last.adhesive + problem.stick_energy(after)
         change -= problem.stick_energy(before)
@@ -251,7 +253,7 @@ def _stick_spring_gain(p: ContactPass, a: Floats, b: Floats) -> float:
     """
     stretches = a[:, k.OWN_STRETCH], b[:, k.OWN_STRETCH]
     if p.mortar:
-        products = a[:, k.RUB] * b[:, k.RUB]
+        products = a[:, k.FRICTION_FORCE] * b[:, k.FRICTION_FORCE]
     else:
         products = np.sum(_friction(a, p.dim) * _friction(b, p.dim), axis=1)
     stiffness = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT] * stretches[0] * stretches[1]
@@ -398,7 +400,8 @@ class Recorder:
         self.parasitic.append(np.append(t, self.problem.bending_excess.at(displacements)))
         x = self.problem.positions(trial.u)
         lost = sum(
-            p.missed(x, f) for p, f in zip(self.problem.passes, trial.closest_points, strict=True)
+            p.without_projection(x, f)
+            for p, f in zip(self.problem.passes, trial.closest_points, strict=True)
         )
         self.without_partner.append((lost, t))
         for i, near in enumerate(self.problem.unpaired):

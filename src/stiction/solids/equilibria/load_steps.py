@@ -35,8 +35,14 @@ from stiction.solids.equilibria.history import (
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import StabilityMonitor, find_snap
-from stiction.solids.many.continuous_collision import THROUGH, Ways
-from stiction.solids.many.pair_activation import carried_over, joined, kept_pairs, met, told_before
+from stiction.solids.many.continuous_collision import TUNNELLING, CollisionDetection
+from stiction.solids.many.pair_activation import (
+    activated_pairs,
+    extend_records,
+    saved_pairs,
+    with_activated_pairs,
+    with_new_passes,
+)
 
 if TYPE_CHECKING:
     from stiction.core.run import Request
@@ -115,17 +121,17 @@ class LoadStepper:
         # by the mortar method alone, energies close in short steps
         self.mortar_only = problem.mortar_only
         # two deformable bodies in half passes do not conserve energy, even without a jump
-        self.half_passes = self.mortar_only or any(p.half for p in problem.passes)
+        self.half_passes = self.mortar_only or any(p.is_half_pass for p in problem.passes)
         # without adhesion and friction, a smooth path conserves one potential energy
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.energy_conserved = smooth and problem.largest_adhesion_work == 0.0
         self.monitor.rigid_partners = all(p.partner.rigid for p in problem.passes)
-        self.collision = Ways(problem)
+        self.collision = CollisionDetection(problem)
 
     def add_pairs(self, pairs: list[tuple[int, int, int]]) -> None:
         """Activate pairs of contacts among many; they have no history."""
         self.active_pairs += pairs
-        self.problem.add_contacts(joined(self.problem.assembled, pairs))
+        self.problem.add_contacts(with_activated_pairs(self.problem.assembled, pairs))
         self.workspace.workspace.describe(self.problem.layout())
         self.update_contacts()
 
@@ -138,17 +144,17 @@ class LoadStepper:
         ----------
         u : (nodes, d) unknowns at the end of the step
         """
-        pairs, known = met(self.problem, self.state.u, u), len(self.problem.passes)
+        pairs, known = activated_pairs(self.problem, self.state.u, u), len(self.problem.passes)
         if not pairs:
             return False
         self.add_pairs(pairs)
         if self.trial is None:
             self.state = self.problem.start(self.state.time)
             return True
-        self.state, self.trial, self.energy = carried_over(
+        self.state, self.trial, self.energy = with_new_passes(
             self.problem, self.state, self.trial, self.energy
         )
-        told_before(self.record, known)
+        extend_records(self.record, known)
         return True
 
     def set_stage_steps(self) -> None:
@@ -219,7 +225,7 @@ class LoadStepper:
         saved = None if checkpoint is None else checkpoint.load()
         self.checkpoint = saved
         if saved is not None:
-            self.add_pairs(kept_pairs(saved, self.problem.assembled))
+            self.add_pairs(saved_pairs(saved, self.problem.assembled))
             unpack(saved, self)
             self.restore_extra(saved)
             self._restore_analysis()
@@ -309,8 +315,8 @@ class LoadStepper:
                 if self.activate_pairs(outcome.trial.u):
                     continue
                 half_step, iterations = 0.5 * (target - t), self.iterations - iterations_before
-                if self.collision.through(self.state.u, outcome.trial.u):
-                    outcome = Outcome(None, outcome.iterations, (), THROUGH)
+                if self.collision.tunnels(self.state.u, outcome.trial.u):
+                    outcome = Outcome(None, outcome.iterations, (), TUNNELLING)
                 elif (
                     inverted == _MOST_INVERTED
                     or half_step < self.min_step
@@ -597,7 +603,7 @@ class LoadStepper:
             )
         elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
-        elif outcome.reason == THROUGH:
+        elif outcome.reason == TUNNELLING:
             advice = "One body would pass through another in every step: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"

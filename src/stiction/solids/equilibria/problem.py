@@ -16,15 +16,15 @@ from stiction.errors import ModelError
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
-from stiction.solids.contact.itself import SelfPass
-from stiction.solids.contact.model import Contact, ContactPass, Found, History
+from stiction.solids.contact.model import ClosestPoints, Contact, ContactPass, History
 from stiction.solids.contact.partners import Boundary, RigidShape
+from stiction.solids.contact.self_contact import SelfPass
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.parasitic import Excess
 from stiction.solids.equilibria.boundary_conditions import BoundaryConditions
 from stiction.solids.equilibria.work_integrals import Released, condition_forces, release
-from stiction.solids.many.broad_phase import Strays
+from stiction.solids.many.broad_phase import BroadPhase
 from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
@@ -55,7 +55,7 @@ class State(NamedTuple):
     time: float
     u: Floats
     histories: tuple[History, ...]
-    closest_points: tuple[Found, ...]
+    closest_points: tuple[ClosestPoints, ...]
 
 
 class Trial(NamedTuple):
@@ -68,7 +68,7 @@ class Trial(NamedTuple):
     residual: Floats
     internal: Floats
     point_values: tuple[Floats, ...]
-    closest_points: tuple[Found, ...]
+    closest_points: tuple[ClosestPoints, ...]
     inverted: int
 
 
@@ -129,7 +129,8 @@ class Problem:
         for i, contact in list(enumerate(assembled.pairs))[known:]:
             self._add_contact(i, contact)
         self.unpaired = [
-            Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
+            BroadPhase(near, [self._surface(b) for b in near.boundaries])
+            for near in assembled.watched
         ]
         # cached properties of all passes
         for name in (
@@ -285,7 +286,7 @@ class Problem:
         check_start(self, x, closest_points)
         projected = zip(self.passes, closest_points, strict=True)
         histories = tuple(
-            p.attached(x, points) if t > p.contact.friction_from else p.fresh()
+            p.sticking(x, points) if t > p.contact.friction_from else p.empty_history()
             for p, points in projected
         )
         return State(t, u, histories, closest_points)
@@ -312,13 +313,15 @@ class Problem:
     def mortar_only(self) -> bool:
         """Whether all deformable pairs and all friction use the mortar method."""
         rigid = [p for p in self.passes if not p.mortar]
-        smooth = all(isinstance(p.contact.friction, Frictionless) and not p.half for p in rigid)
+        smooth = all(
+            isinstance(p.contact.friction, Frictionless) and not p.is_half_pass for p in rigid
+        )
         return smooth and len(rigid) < len(self.passes)
 
     @functools.cached_property
     def largest_adhesion_work(self) -> float:
         """The largest work of adhesion of a whole boundary [J/m]."""
-        return max((p.deepest for p in self.passes), default=0.0)
+        return max((p.adhesion_energy for p in self.passes), default=0.0)
 
     @functools.cached_property
     def max_tensions(self) -> Floats:
@@ -441,17 +444,17 @@ class Problem:
         point_values = []
         for k, p in enumerate(self.passes):
             fixed = fixed_states[k] if fixed_states is not None else np.full(p.count, -1)
-            block_values = np.empty(p.room(closest[k])) if data else None
+            block_values = np.empty(p.block_shape(closest[k])) if data else None
             out = p.evaluate(
                 x,
                 closest[k],
                 state.histories[k],
                 fixed,
-                rubs=t > p.contact.friction_from,
+                with_friction=t > p.contact.friction_from,
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
                 values=block_values,
-                turned=self.rotation(self.contact_of_pass[k], t),
+                rotation=self.rotation(self.contact_of_pass[k], t),
             )
             point_values.append(out)
             if block_values is not None and values is not None:
@@ -469,7 +472,7 @@ class Problem:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
 
-    def _pattern_for(self, closest: tuple[Found, ...], state: State) -> Pattern:
+    def _pattern_for(self, closest: tuple[ClosestPoints, ...], state: State) -> Pattern:
         """Return the sparsity pattern of the tangent at these closest points, new if needed."""
         blocks = [
             p.blocks(f, h) for p, f, h in zip(self.passes, closest, state.histories, strict=True)
@@ -578,7 +581,7 @@ class Problem:
 
         adhesive = 0.0
         for p, values in zip(self.passes, trial.point_values, strict=True):
-            adhesive += p.share * float(values[:, k.POTENTIAL].sum())
+            adhesive += p.energy_fraction * float(values[:, k.POTENTIAL].sum())
         displacements = self.unknowns.displacements(trial.u)
         return self.bulk.energy(displacements) + self.stick_energy(trial), adhesive
 
@@ -593,5 +596,5 @@ class Problem:
 
         total = 0.0
         for p, values in zip(self.passes, trial.point_values, strict=True):
-            total += p.share * float(values[:, k.SPRING].sum())
+            total += p.energy_fraction * float(values[:, k.SPRING].sum())
         return total

@@ -16,9 +16,9 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import areas, crossings, gaps_at
-from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.model import ClosestPoints, ContactPass
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.contact.segmentation import Cut
+from stiction.solids.contact.segmentation import Segmentation
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths", "shrinkage"]
@@ -47,7 +47,7 @@ def _intervals_inside(edges: Floats, starts_inside: bool, end: float) -> Floats:
     return ends.reshape(-1, 2)
 
 
-def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
+def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> Lengths:
     """Return the lengths of contact of one pass; its edges are located on the gap itself.
 
     Parameters
@@ -67,7 +67,7 @@ def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
     gap = np.concatenate([gaps[:1], values[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
     samples = np.concatenate([end_positions[:1], values[:, [k.X, k.Y]], end_positions[1:]])
-    if isinstance(found, Cut):
+    if isinstance(found, Segmentation):
         zeta, gap, sampled, samples = _add_isolated(p, found, x, (zeta, gap, sampled, samples))
     edges, edge_positions = crossings(p, limit, zeta, gap, sampled, x)
     inside = _intervals_inside(edges, bool(gap[0] < limit), float(knots[-1]))
@@ -86,19 +86,22 @@ def lengths(p: ContactPass, values: Floats, found: Found, x: Floats) -> Lengths:
 
 
 def _add_isolated(
-    p: ContactPass, found: Cut, x: Floats, known: tuple[Floats, Floats, Found, Floats]
-) -> tuple[Floats, Floats, Found, Floats]:
+    p: ContactPass,
+    found: Segmentation,
+    x: Floats,
+    known: tuple[Floats, Floats, ClosestPoints, Floats],
+) -> tuple[Floats, Floats, ClosestPoints, Floats]:
     """Return samples with points of mortar segments in contact between two that are not.
 
     Parameters
     ----------
     known : coordinates, gaps, closest points and positions of the samples, in order
     """
-    (knots,), segments = knots_of(p.own), found.met
+    (knots,), segments = knots_of(p.own), found.pairs
     limit, (zeta, gap, sampled, samples) = float(p.contact.adhesion.gap_max), known
     xi = 0.5 * (1.0 + segments.s)
-    coordinate = (1.0 - xi) * knots[segments.own_piece] + xi * knots[segments.own_piece + 1]
-    guess = Found(segments.element, segments.xi[:, None], segments.meets)
+    coordinate = (1.0 - xi) * knots[segments.own_element] + xi * knots[segments.own_element + 1]
+    guess = ClosestPoints(segments.element, segments.xi[:, None], segments.has_closest)
     gaps, positions = gaps_at(p, coordinate[None], guess, x)
     after = np.clip(np.searchsorted(zeta, coordinate), 1, zeta.size - 1)
     isolated = (gaps < limit) & (gap[after - 1] >= limit) & (gap[after] >= limit)
@@ -109,7 +112,7 @@ def _add_isolated(
         return known
     order = np.argsort(np.concatenate([zeta, coordinate[deepest]]), kind="stable")
     added = guess.at(deepest)
-    all_points = Found(*(np.concatenate(rows) for rows in zip(sampled, added, strict=True)))
+    all_points = ClosestPoints(*(np.concatenate(rows) for rows in zip(sampled, added, strict=True)))
     return (
         np.concatenate([zeta, coordinate[deepest]])[order],
         np.concatenate([gap, gaps[deepest]])[order],
@@ -192,7 +195,7 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
         partner = p.contact.partner
         if owner == body:
             total += values[:, forces].sum(axis=0)
-        elif isinstance(partner, Boundary) and not p.half and partner.body == body:
+        elif isinstance(partner, Boundary) and not p.is_half_pass and partner.body == body:
             # one pass loads both
             total -= values[:, forces].sum(axis=0)
     return total

@@ -34,7 +34,7 @@ def nearest_node(points: Floats, places: Places, point: Floats) -> tuple[Ints, F
     Verified by: tests/unit/solids/equilibria/test_unknowns.py::test_places_are_those_of_the_mesh
     """
     nodes = np.flatnonzero(places.numbers[:, 0] >= 0)
-    numbers, weights = places.numbers[nodes], places.shares[nodes]
+    numbers, weights = places.numbers[nodes], places.fractions[nodes]
     positions = np.einsum("nk,nkd->nd", np.where(numbers < 0, 0.0, weights), points[numbers])
     nearest = int(np.argmin(np.linalg.norm(positions - point, axis=1)))
     contributes = (numbers[nearest] >= 0) & (weights[nearest] != 0.0)

@@ -32,7 +32,7 @@ from stiction.solids.equilibria.boundary_loads import apply_matrices
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
-    from stiction.solids.contact.model import ContactPass, Found
+    from stiction.solids.contact.model import ClosestPoints, ContactPass
     from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = [
@@ -280,21 +280,23 @@ def unbalanced_work(
         value = float(np.sum(d * forces)) + (last - first) * by_strength
         return value, signature
 
-    def met(fraction: float) -> object:
+    def pairing(fraction: float) -> object:
         x = problem.positions(before.u + fraction * d)
         pairs = zip(problem.passes, before.closest_points, strict=True)
-        return tuple(p.meets(p.project(x, points)) for p, points in pairs)
+        return tuple(p.pairing(p.project(x, points)) for p, points in pairs)
 
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
     digits = max(0.0, math.log10(_DEFAULT_TOLERANCE / error))
     most = _MOST_EVALUATIONS * _MORE_PER_DIGIT**digits
     tolerance = error * (_OF_ENERGY * scale + exchanged)
-    line = AdaptiveLobatto(along, met, tolerance, most).integral(*ends)
+    line = AdaptiveLobatto(along, pairing, tolerance, most).integral(*ends)
     slip_work = 0.0
     for p, a, b in zip(problem.passes, before.point_values, after.point_values, strict=True):
         if p.mortar:
-            slip_work += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slip_increment(p, a, b)))
+            slip_work += 0.5 * float(
+                np.sum((a[:, k.FRICTION_FORCE] + b[:, k.FRICTION_FORCE]) * _slip_increment(p, a, b))
+            )
     excess = 0.5 * (ends[0][0] + ends[1][0] + sum(friction)) - line - slip_work
     return excess if np.isfinite(excess) else 0.0
 
@@ -328,12 +330,14 @@ def _slip_increment(p: ContactPass, a: Floats, b: Floats) -> Floats:
     ratios = (
         out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
     )
-    before, after = (out[:, k.RUB] / (stiffness * j) for out, j in zip((a, b), ratios, strict=True))
-    return np.asarray(after - before + b[:, k.SLID])
+    before, after = (
+        out[:, k.FRICTION_FORCE] / (stiffness * j) for out, j in zip((a, b), ratios, strict=True)
+    )
+    return np.asarray(after - before + b[:, k.SLIP_STEP])
 
 
 def conservative_forces(
-    problem: Problem, closest: tuple[Found, ...], u: Floats, strength: float | None
+    problem: Problem, closest: tuple[ClosestPoints, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
     """Return internal forces [N/m], energy derivative by attraction [J/m], and the signature.
 
@@ -351,9 +355,9 @@ def conservative_forces(
         return problem.unknowns.forces(total), by_strength, ()
     signatures = []
     for p, points in zip(problem.passes, closest, strict=True):
-        derivative, projected = p.pressed(x, points, strength, total)
+        derivative, projected = p.add_normal_forces(x, points, strength, total)
         by_strength += derivative
-        signatures.append(p.meets(projected))
+        signatures.append(p.pairing(projected))
     return problem.unknowns.forces(total), by_strength, tuple(signatures)
 
 

@@ -22,7 +22,7 @@ from stiction.solids.equilibria.history import Recorder, Sample, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.loads import Pressure, Traction
-from stiction.solids.many.pairs import told_apart
+from stiction.solids.many.pairs import contact_label
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.quantities import CURVES as SPACE_CURVES
 from stiction.solids.membranes.quantities import extents, tension_check, units_of
@@ -431,7 +431,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
         if not isinstance(contact.partner, RigidShape):
             contact_checks.append(_half_pass_balance(problem, record, i))
         # with several contacts, each check names its own
-        prefix = f"{told_apart(contact, i + 1)}: " if len(pairs) > 1 else ""
+        prefix = f"{contact_label(contact, i + 1)}: " if len(pairs) > 1 else ""
         checks.extend(dataclasses.replace(c, note=prefix + c.note) for c in contact_checks)
     return checks
 
@@ -441,7 +441,7 @@ def _unpaired(problem: Problem, record: Recorder, unit: str) -> list[Check]:
     checks = []
     for i, boundaries in enumerate(problem.unpaired):
         approach = record.unpaired.get(i)
-        contact = boundaries.near
+        contact = boundaries.search
         depth = 0.0 if approach is None else max(0.0, -approach.excess_gap)
         note = f"how far bodies that are no pair came within reach of each other [{unit}]"
         if approach is not None and depth > 0.0:

@@ -37,7 +37,7 @@ def drawn(swept: Swept, order: int) -> Picture:
 
     Verified by: tests/unit/solids/three_d/test_space_bodies.py::test_pictures_close_around_the_body
     """
-    laid, levels = swept.laid, swept.levels
+    laid, levels = swept.layout, swept.levels
     flat = picture(laid.mesh, order, laid.layers, laid.numbering, laid.groups)
     breaks = np.unique(levels.axes[0].knots)
     steps = np.arange(_PER_LAYER) / _PER_LAYER
@@ -89,7 +89,7 @@ def _interpolation(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
 def _element_indices(swept: Swept, flat: Picture) -> Ints:
     """Return block, index in its layer, and size of a layer of the elements of drawn cells."""
     elements = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
-    for number, table in enumerate(swept.homes):
+    for number, table in enumerate(swept.element_index):
         of_block = flat.owner[:, 0] == number
         elements[of_block] = table[flat.owner[of_block, 1]]
     return elements
@@ -113,11 +113,11 @@ def _cell_of_edge(flat: Picture) -> Ints:
 
 def places_of(swept: Swept) -> Places:
     """Return the points that interpolate positions: nodes, and control points at face corners."""
-    laid, levels = swept.laid, swept.levels
+    laid, levels = swept.layout, swept.levels
     single = laid.numbering.numbers[:, 1] < 0
     nodes = laid.numbering.numbers[single & (laid.numbering.numbers[:, 0] >= 0), 0]
     first, last = levels.ends()
-    interior = nodes[~levels.bent[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
+    interior = nodes[~levels.on_spline[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
     straight = levels.numbers[interior, : levels.axes[0].heights.size].ravel()
     numbers_of_places = np.unique(np.concatenate([first[nodes], last[nodes], straight]))
     numbers = np.stack([numbers_of_places, np.full_like(numbers_of_places, -1)], axis=1)
