@@ -363,7 +363,7 @@ class MovingProblem(Problem):
 
         solution = np.zeros(right.size)
         if free.size and right.ravel()[free].any():
-            with SuperLU().start() as space:
+            with SuperLU().start() as workspace:
                 reduced = matrix[free][:, free].tocsr()
-                solution[free] = space.factorise(reduced).solve(right.ravel()[free])
+                solution[free] = workspace.factorise(reduced).solve(right.ravel()[free])
         return solution.reshape(right.shape)

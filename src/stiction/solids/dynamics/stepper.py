@@ -325,9 +325,8 @@ class TimeStepper(LoadStepper):
         """Set velocities of supports to those of their programs; at a kink there is an impulse."""
         rates, fixed = self._support_velocities(t), self.problem.fixed
         change = np.abs(np.where(fixed, rates - self.v, 0.0)).max(initial=0.0)
-        if t in self.kink_times and change > _VELOCITY_CHANGE * np.abs(rates).max(
-            initial=np.abs(self.v).max()
-        ):
+        largest = np.abs(rates).max(initial=np.abs(self.v).max())
+        if t in self.kink_times and change > _VELOCITY_CHANGE * largest:
             kicked = self.moving.after_impulse(self.v, rates)
             self.energy = impulse_energies(self.moving, self.v, kicked, self.energy)
             self.v = kicked
@@ -344,9 +343,8 @@ class TimeStepper(LoadStepper):
                 self.sampling = MovingProblem(self.moving.system, self.scheme.lumped)
                 self.sampling.add_contacts(self.problem.assembled)
                 if self.stages:
-                    self.sampling.enter_stage(
-                        self.problem.stage, self.problem.base, self.problem.angles
-                    )
+                    current = self.problem
+                    self.sampling.enter_stage(current.stage, current.base, current.angles)
             workspace = self.solver.start()
             try:
                 outcome, moved = self._solve(self.sampling, workspace, at)
@@ -365,25 +363,18 @@ class TimeStepper(LoadStepper):
 
     def extra_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that time stepping adds to a checkpoint."""
+        largest = self.max_displacement, self.max_deformation
         return {
-            "motion": np.array(
-                [
-                    self.rejected,
-                    self.max_error,
-                    self.max_displacement,
-                    self.max_deformation,
-                    self.initial_residual,
-                ]
-            ),
+            "motion": np.array([self.rejected, self.max_error, *largest, self.initial_residual]),
             "motion_rates": np.stack([self.v, self.a]),
         }
 
     def restore_extra(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Restore the arrays of `extra_arrays`."""
         self.rejected = int(arrays["motion"][0])
-        (self.max_error, self.max_displacement, self.max_deformation, self.initial_residual) = map(
-            float, arrays["motion"][1:]
-        )
+        numbers = [float(v) for v in arrays["motion"]]
+        self.max_error, self.max_displacement, self.max_deformation = numbers[1:4]
+        self.initial_residual = numbers[4]
         self.v, self.a = arrays["motion_rates"].copy()
 
     def close(self) -> None:
@@ -410,22 +401,14 @@ class TimeStepper(LoadStepper):
         note = "largest energy imbalance over the largest energy"
         checks = [Check("ledger_closes", bool(closed <= _LEDGER), closed, _LEDGER, None, note)]
         note = "energy that the time scheme took out or put in, over the largest energy"
-        checks.append(
-            Check(
-                "numerical_dissipation_small",
-                bool(ratio <= _DISSIPATED),
-                ratio,
-                _DISSIPATED,
-                None,
-                note,
-            )
-        )
+        small = bool(ratio <= _DISSIPATED)
+        checks.append(Check("numerical_dissipation_small", small, ratio, _DISSIPATED, None, note))
         note = "largest local error of a step over the range of adhesion, or over the motion"
         ok = bool(self.max_error <= _LOCAL_ERROR)
         checks.append(Check("motion_resolved", ok, self.max_error, _LOCAL_ERROR, None, note))
         note = (
             "forces out of equilibrium at the start over those in equilibrium, flight left out; "
-            "beyond, no equilibrium was found near the given places: let loads grow from zero"
+            "beyond, no equilibrium was found near the given positions: let loads grow from zero"
         )
         limit, value = self.scheme.newton_tolerance, self.initial_residual
         when = path[0].time if path and value > limit else None

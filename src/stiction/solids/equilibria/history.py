@@ -399,10 +399,8 @@ class Recorder:
         displacements = self.problem.unknowns.displacements(trial.u)
         self.parasitic.append(np.append(t, self.problem.bending_excess.at(displacements)))
         x = self.problem.positions(trial.u)
-        lost = sum(
-            p.without_projection(x, f)
-            for p, f in zip(self.problem.passes, trial.closest_points, strict=True)
-        )
+        projected = zip(self.problem.passes, trial.closest_points, strict=True)
+        lost = sum(p.without_projection(x, found) for p, found in projected)
         self.without_partner.append((lost, t))
         for i, near in enumerate(self.problem.unpaired):
             nearest = NearestUnpaired(t, *near.nearest(x))
@@ -437,9 +435,8 @@ class Recorder:
 
     def add_between(self, trial: Trial, t: float, energy: Energies, iterations: int) -> None:
         """Save a sample between two accepted steps; path and extremes do not contain it."""
-        self.samples.append(
-            Sample(t, self._curves(trial, t), self._points(trial), energy, iterations)
-        )
+        sample = Sample(t, self._curves(trial, t), self._points(trial), energy, iterations)
+        self.samples.append(sample)
 
     def _see(self, t: float, trial: Trial, residual: float) -> None:
         assert self.last is not None

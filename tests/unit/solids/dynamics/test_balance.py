@@ -44,10 +44,10 @@ def random_step(made, method, seed, size):
     step = Step(dt, u, v, a, force, method.weights())
     to = u + size * rng.standard_normal(u.shape)
     made.begin_step(step)
-    told, _ = made.evaluate(state, to, dt, None, data=False)
-    after = made.end_step(told)
+    result, _ = made.evaluate(state, to, dt, None, data=False)
+    after = made.end_step(result)
     v1, a1 = step.rates(to)
-    return state, step, SolvedStep(before, after, told.residual, v1, a1), (0.0, dt)
+    return state, step, SolvedStep(before, after, result.residual, v1, a1), (0.0, dt)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.3, 0.8, 1.0])
@@ -97,9 +97,9 @@ def test_ledger_of_steps_with_friction(friction):
             continue
         step = Step(1.0, u0, rest, rest, before.residual, method.weights())
         made.begin_step(step)
-        told, _ = made.evaluate(state, u, float(number), None, data=False)
-        after = made.end_step(told)
-        moved = SolvedStep(before, after, told.residual, *step.rates(u))
+        result, _ = made.evaluate(state, u, float(number), None, data=False)
+        after = made.end_step(result)
+        moved = SolvedStep(before, after, result.residual, *step.rates(u))
         last = time_step_energies(made, state, step, moved, (number - 1.0, float(number)), first)
         change = last.kinetic + last.stored + last.adhesive - first.stored - first.adhesive
         spent = last.algorithmic - first.algorithmic + sum(last.heat) - sum(first.heat)
@@ -135,8 +135,8 @@ def test_a_kick_does_the_work_of_its_impulse():
     after = made.after_impulse(v, driven)
     start = energies_at(made, made.evaluate(made.start(0.0), 0 * v, 0.0, None, data=False)[0], 0.0)
     start = start._replace(kinetic=made.kinetic(v))
-    told = impulse_energies(made, v, after, start)
-    assert told.kinetic - start.kinetic == pytest.approx(told.work, rel=1e-10)
+    result = impulse_energies(made, v, after, start)
+    assert result.kinetic - start.kinetic == pytest.approx(result.work, rel=1e-10)
     assert np.array_equal(after[made.fixed], driven[made.fixed])
     impulse = made.mass_times(after - v)
     heavy = made.has_mass.reshape(v.shape) & ~made.fixed

@@ -97,8 +97,8 @@ def test_what_nothing_holds_begins_where_it_is():
         cells = cells[run.data["body_of_drawn"].values[cells[:, 0]] == 1]
         centre = run.data["drawn_position"].values[-1][cells].mean(axis=(0, 1))
         force, mass = 5e-4 * 0.5, 0.5
-        way = 0.5 * force / mass * 4.0**2
-        np.testing.assert_allclose(centre, [0.5 + way, 0.25], rtol=0.0, atol=1e-9)
+        direction = 0.5 * force / mass * 4.0**2
+        np.testing.assert_allclose(centre, [0.5 + direction, 0.25], rtol=0.0, atol=1e-9)
 
 
 def test_what_is_thrown_and_pressed_begins_in_balance():

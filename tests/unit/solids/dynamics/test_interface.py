@@ -84,6 +84,6 @@ def test_tangent_against_differences():
 
         p, out, found = made.passes[0], trial.point_values[0], trial.closest_points[0]
         pot = dashpots(p, out, found, made.positions(u), 2.0, 0.7)
-        told = (pot.tangent(v, by_rate) @ along.ravel()).reshape(v.shape)
+        result = (pot.tangent(v, by_rate) @ along.ravel()).reshape(v.shape)
         measured = (force(h) - force(-h)) / (2.0 * h)
-        assert np.abs(told - measured).max() <= 1e-7 * np.abs(told).max()
+        assert np.abs(result - measured).max() <= 1e-7 * np.abs(result).max()

@@ -42,9 +42,9 @@ def told(run):
     """Return the work of all conditions at the end, and the ledger's."""
     assert run.status.ok, run.reason
     assert run.energy.imbalance_rel <= 1e-6
-    works = run.variables["condition_work"].values
-    assert math.fsum(works[-1]) == pytest.approx(run.energy.external_work[-1], rel=1e-9, abs=1e-15)
-    return works
+    work = run.variables["condition_work"].values
+    assert math.fsum(work[-1]) == pytest.approx(run.energy.external_work[-1], rel=1e-9, abs=1e-15)
+    return work
 
 
 @pytest.mark.parametrize("radius", [0.5, 1.0])
@@ -56,10 +56,10 @@ def test_a_stiff_bar_on_a_spring_swings(radius):
     method = GeneralisedAlpha(radius, steps=150, tolerance=None)
     end = 2.5 * math.sqrt(mass / k)
     run = st.solve(MovingSolid(bar(spring)), method, (0.0, end))
-    works = told(run)
+    work = told(run)
     total = run.energy.kinetic + run.energy.stored + run.energy.algorithmic
     # the spring's end has done its work before the bar moves
-    assert works[-1, -1] == pytest.approx(0.5 * k * 0.01**2, rel=1e-3)
+    assert work[-1, -1] == pytest.approx(0.5 * k * 0.01**2, rel=1e-3)
     assert total[-1] == pytest.approx(0.5 * k * 0.01**2, rel=1e-3)
     kinetic = 0.5 * k * 0.01**2 * np.sin(run.energy.time * math.sqrt(k / mass)) ** 2
     assert np.abs(run.energy.kinetic - kinetic).max() <= 0.01 * kinetic.max()
@@ -74,11 +74,11 @@ def test_pressures_that_follow_close_the_ledger(radius):
     solid = st.Solid([Body(mesh, Q1(), NeoHookean(1.0, 0.3))], [], held, dimensionless=True)
     method = GeneralisedAlpha(radius, steps=40, tolerance=None)
     run = st.solve(MovingSolid(solid, 1e-3), method, (0.0, 1.0))
-    works = told(run)
+    work = told(run)
     # the clamp does no work, and what is bent and moves came from the pressure
-    assert np.all(works[:, 0] == 0.0)
+    assert np.all(work[:, 0] == 0.0)
     gained = run.energy.kinetic + run.energy.stored + run.energy.algorithmic
-    assert gained[-1] == pytest.approx(works[-1, 1], rel=1e-8)
+    assert gained[-1] == pytest.approx(work[-1, 1], rel=1e-8)
     assert run.energy.kinetic.max() > 1e-2 * run.energy.stored.max()
 
 
@@ -95,10 +95,10 @@ def test_a_drum_that_starts_turning_drags_a_heavy_block():
     solid = st.Solid([body], [contact], drives, dimensionless=True)
     method = GeneralisedAlpha(steps=40, tolerance=None)
     run = st.solve(MovingSolid(solid, 1e-2, drag=5.0), method, (0.0, 2.0))
-    works = told(run)
-    assert works[-1, 2] > 0.0
+    work = told(run)
+    assert work[-1, 2] > 0.0
     assert run.variables["force_x"].values[-1] > 0.0
-    assert works[-1, 2] >= run.energy.total_friction_heat[-1] > 0.0
+    assert work[-1, 2] >= run.energy.total_friction_heat[-1] > 0.0
 
 
 def test_a_bar_that_is_let_go_swings_at_its_frequency():
@@ -109,7 +109,7 @@ def test_a_bar_that_is_let_go_swings_at_its_frequency():
     solid = bar(Fixed(Boundary(0, "left"), (0,)), stages=stages)
     method = GeneralisedAlpha(1.0, steps=400, tolerance=None)
     run = st.solve(MovingSolid(solid), method, (0.0, 24.4))
-    works = told(run)
+    work = told(run)
     time, kinetic = run.energy.time, run.energy.kinetic
     free = (time >= 20.0) & (time <= 24.0)
     energy = (kinetic + run.energy.stored + run.energy.algorithmic)[free]
@@ -121,7 +121,7 @@ def test_a_bar_that_is_let_go_swings_at_its_frequency():
     # four elements let the front of the wave run apart
     assert kinetic[near].min() <= 0.1 * energy[0]
     # what catches it takes its momentum at once, and energy with that
-    assert works[-1, -1] <= 0.0
+    assert work[-1, -1] <= 0.0
     assert kinetic[-1] < kinetic[free][-1]
 
 
@@ -136,11 +136,13 @@ def test_tangent_of_a_step_under_loads(radius):
     body = Body(rectangle(1.0, 0.5, (3, 2)), Q1(), NeoHookean(1.0, 0.3))
     solid = st.Solid([body], [], [Fixed(Boundary(0, "left")), *loads], dimensionless=True)
     made = MovingProblem(MovingSolid(solid, 0.3, drag=0.2, retardation=0.1), lumped=False)
-    u, v, a, to, way = 0.02 * rng.standard_normal((5, made.size, 2))
+    u, v, a, to, direction = 0.02 * rng.standard_normal((5, made.size, 2))
     state = made.start(0.5)._replace(u=u)
     made.begin_step(Step(0.1, u, v, a, np.zeros_like(u), GeneralisedAlpha(radius).weights()))
     _, matrix = made.evaluate(state, to, 0.6, None, data=True)
     h = 1e-4
-    ends = [made.evaluate(state, to + s * h * way, 0.6, None, data=False)[0] for s in (1.0, -1.0)]
+    ends = [
+        made.evaluate(state, to + s * h * direction, 0.6, None, data=False)[0] for s in (1.0, -1.0)
+    ]
     slope = (ends[0].residual - ends[1].residual).ravel() / (2.0 * h)
-    assert np.abs(matrix @ way.ravel() - slope).max() <= 1e-7 * np.abs(slope).max()
+    assert np.abs(matrix @ direction.ravel() - slope).max() <= 1e-7 * np.abs(slope).max()

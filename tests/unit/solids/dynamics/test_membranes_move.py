@@ -152,9 +152,9 @@ def test_a_drum_in_time():
         method = GeneralisedAlpha(1.0, steps=steps, tolerance=None, newton_tolerance=1e-11)
         stepper, mode = beaten(method, end)
         # at five quarters of a period it stands still, at its largest
-        told = stepper.moving.mass_times(stepper.state.u)[:, 1] @ mode
+        result = stepper.moving.mass_times(stepper.state.u)[:, 1] @ mode
         moved = stepper.moving.mass_times(stepper.v)[:, 1] @ mode
-        off.append(abs(np.arctan2(moved / w, told)))
+        off.append(abs(np.arctan2(moved / w, result)))
         first, now = stepper.record.path[0].energy, stepper.energy
         change = now.kinetic + now.stored + now.algorithmic - first.kinetic - first.stored
         assert abs(change) < 1e-8 * first.kinetic
@@ -197,10 +197,10 @@ def test_momentum_of_a_free_sheet():
     found = [spun(steps) for steps in (20, 40)]
     for stepper, pushed, _ in found:
         assert pushed < 1e-10
-        told = [row.energy for row in stepper.record.path]
-        lost = told[-1].kinetic + told[-1].stored + told[-1].algorithmic - told[0].kinetic
-        assert abs(lost) < 1e-9 * told[0].kinetic
-        assert told[-1].stored > 0.0
+        result = [row.energy for row in stepper.record.path]
+        lost = result[-1].kinetic + result[-1].stored + result[-1].algorithmic - result[0].kinetic
+        assert abs(lost) < 1e-9 * result[0].kinetic
+        assert result[-1].stored > 0.0
     drifts = [drift for *_, drift in found]
     assert drifts[0] > 1e-9
     assert 1.7 < np.log2(drifts[0] / drifts[1]) < 2.3, drifts

@@ -35,23 +35,23 @@ def bar(cells=8, **more):
 def vibrating(method, end, **more):
     """A bar in its first mode of vibration, after a time."""
     problem = MovingProblem(bar(**more), method.lumped)
-    march = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
-    assert march._begin()
+    stepper = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
+    assert stepper._begin()
     x = problem.points[:, 0]
-    march.v[:, 0] = 1e-3 * 0.5 * np.pi * np.sin(0.5 * np.pi * x)
-    march._accelerate()
-    march.energy = march.energy._replace(kinetic=problem.kinetic(march.v))
-    march.record.path[0] = march.record.path[0]._replace(energy=march.energy)
-    assert march.advance_on()
-    return march, x
+    stepper.v[:, 0] = 1e-3 * 0.5 * np.pi * np.sin(0.5 * np.pi * x)
+    stepper._accelerate()
+    stepper.energy = stepper.energy._replace(kinetic=problem.kinetic(stepper.v))
+    stepper.record.path[0] = stepper.record.path[0]._replace(energy=stepper.energy)
+    assert stepper.advance_on()
+    return stepper, x
 
 
 def error(method, end=3.3, **more):
     """The error of displacements and of velocities together."""
-    march, x = vibrating(method, end, **more)
+    stepper, x = vibrating(method, end, **more)
     mode, w = np.sin(0.5 * np.pi * x), 0.5 * np.pi
-    off_u = march.state.u[:, 0] - 1e-3 * np.sin(w * end) * mode
-    off_v = march.v[:, 0] / w - 1e-3 * np.cos(w * end) * mode
+    off_u = stepper.state.u[:, 0] - 1e-3 * np.sin(w * end) * mode
+    off_v = stepper.v[:, 0] / w - 1e-3 * np.cos(w * end) * mode
     return float(np.hypot(off_u, off_v).max()) / 1e-3
 
 
@@ -70,34 +70,34 @@ def test_a_lumped_bar_vibrates_too():
 
 
 def test_the_trapezoidal_rule_takes_nothing_in_linear_motion():
-    march, _ = vibrating(GeneralisedAlpha(1.0, steps=40, tolerance=None), 3.3)
-    start = march.record.path[0].energy.kinetic
-    assert abs(march.energy.algorithmic) <= 1e-12 * start
-    assert march.energy.kinetic + march.energy.stored == pytest.approx(start, rel=1e-11)
+    stepper, _ = vibrating(GeneralisedAlpha(1.0, steps=40, tolerance=None), 3.3)
+    start = stepper.record.path[0].energy.kinetic
+    assert abs(stepper.energy.algorithmic) <= 1e-12 * start
+    assert stepper.energy.kinetic + stepper.energy.stored == pytest.approx(start, rel=1e-11)
 
 
 def test_drag_takes_what_the_closed_form_says():
     """u'' + c u' + w^2 u = 0 from u' at the start, c < 2 w."""
     drag, end = 0.4, 3.3
-    march, x = vibrating(GeneralisedAlpha(1.0, steps=120, tolerance=None), end, drag=drag)
+    stepper, x = vibrating(GeneralisedAlpha(1.0, steps=120, tolerance=None), end, drag=drag)
     w = 0.5 * np.pi
     fast = np.sqrt(w * w - 0.25 * drag * drag)
     u = 1e-3 * w / fast * np.exp(-0.5 * drag * end) * np.sin(fast * end) * np.sin(w * x)
-    assert np.abs(march.state.u[:, 0] - u).max() <= 1e-6
-    lost = march.record.path[0].energy.kinetic - march.energy.kinetic - march.energy.stored
-    assert march.energy.viscous == pytest.approx(lost, rel=1e-10)
+    assert np.abs(stepper.state.u[:, 0] - u).max() <= 1e-6
+    lost = stepper.record.path[0].energy.kinetic - stepper.energy.kinetic - stepper.energy.stored
+    assert stepper.energy.viscous == pytest.approx(lost, rel=1e-10)
 
 
 def test_retardation_is_that_of_kelvin_and_voigt():
     """The first mode is damped at the rate c w^2."""
     late, end = 0.05, 3.3
     method = GeneralisedAlpha(1.0, steps=300, tolerance=None)
-    march, x = vibrating(method, end, retardation=late)
+    stepper, x = vibrating(method, end, retardation=late)
     w = 0.5 * np.pi
     rate = late * w * w
     fast = np.sqrt(w * w - 0.25 * rate * rate)
     u = 1e-3 * w / fast * np.exp(-0.5 * rate * end) * np.sin(fast * end) * np.sin(w * x)
-    assert np.abs(march.state.u[:, 0] - u).max() <= 1e-6
+    assert np.abs(stepper.state.u[:, 0] - u).max() <= 1e-6
 
 
 @pytest.mark.parametrize("end", [0.8, 1.6])
@@ -108,8 +108,8 @@ def test_a_rod_hit_at_its_end(end):
     load = Loaded(Nearest(0, (1.0, 0.05)), 0, Program(t, most * np.sin(np.pi * t / length) ** 2))
     method = GeneralisedAlpha(0.8, steps=160, tolerance=None)
     problem = MovingProblem(bar(20, also=[load]), False)
-    march = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
-    march.run()
+    stepper = TimeStepper(problem, method, Request(0.0, end, np.array([0.0, end])))
+    stepper.run()
 
     def pushed(s):
         s = np.clip(s, 0.0, length)
@@ -118,13 +118,13 @@ def test_a_rod_hit_at_its_end(end):
     x = problem.points[:, 0]
     # the wall sends the pulse back with the other sign, the free end with the same
     exact = pushed(end - 1.0 + x) - pushed(end - 1.0 - x)
-    off = np.abs(march.state.u[:, 0] - exact)[x < 0.9].max()
+    off = np.abs(stepper.state.u[:, 0] - exact)[x < 0.9].max()
     assert off <= 1e-2 * pushed(length)  # reason: the force acts at one node of the end
-    energy = march.energy
+    energy = stepper.energy
     whole = energy.kinetic + energy.stored
     assert whole == pytest.approx(most**2 * 0.375 * length / 0.1, rel=1e-2)  # reason: as above
     assert energy.work == pytest.approx(whole, rel=2e-3)
-    assert all(check.ok for check in march.checks())
+    assert all(check.ok for check in stepper.checks())
 
 
 def test_steps_follow_the_motion():

@@ -84,14 +84,14 @@ def test_snap_off_with_friction_sets_free_what_both_states_differ_by():
     branch and the jump is what is left, and no longer what a motion sets free.
     """
     path = st.solve(strip((0.0, 1.0), (0.0, 20.0), EA(0.02)), Continuation(steps=150))
-    u, e, told = path.variables["displacement"].values, path.energy, path.energy.columns()
+    u, e, result = path.variables["displacement"].values, path.energy, path.energy.columns()
     total, first = e.stored + e.adhesive, int(np.argmax(np.diff(u) < 0.0))
     held = 1.002 * u[first]
     back = first + int(np.argmax(np.diff(u[first:]) > 0.0))
     done = abs(path.variables["force_y"].values[first]) * (held - u[first])
     there = {
         name: np.interp(held, u[back:], values[back:]) - values[first]
-        for name, values in {**told, "total": total}.items()
+        for name, values in {**result, "total": total}.items()
     }
     predicted, area = done - there["total"], done - there["external_work"]
     assert area == pytest.approx(
@@ -99,13 +99,15 @@ def test_snap_off_with_friction_sets_free_what_both_states_differ_by():
     )  # reason: the ledger of load steps closes to second order
     moving = MovingSolid(strip((0.0, 1.0, 1.4), (0.0, held, held), EA(0.02)), 1e-9, 100.0)
     run = st.solve(moving, GeneralisedAlpha(steps=140, tolerance=3e-3), (0.0, 1.4))
-    told = run.energy.columns()
-    spent = told["kinetic"] + told["viscous_heat"] + told["algorithmic"] + told["friction_heat"]
+    result = run.energy.columns()
+    spent = (
+        result["kinetic"] + result["viscous_heat"] + result["algorithmic"] + result["friction_heat"]
+    )
     released = spent[-1] - np.interp(u[first] / held, run.energy.time, spent)
     assert released == pytest.approx(predicted, rel=2e-2)  # reason: 150 arcs, 30 elements
     # friction takes four times as much on the way back and forth as in the snap
-    heated = told["friction_heat"][-1]
-    heated -= np.interp(u[first] / held, run.energy.time, told["friction_heat"])
+    heated = result["friction_heat"][-1]
+    heated -= np.interp(u[first] / held, run.energy.time, result["friction_heat"])
     assert there["friction_heat"] > 3.0 * heated > 0.0
     assert predicted > 1.5 * area
     assert run.energy.imbalance_rel <= 1e-8
@@ -147,9 +149,9 @@ def test_a_motion_goes_on_to_the_same_bits(save):
     moving = MovingSolid(solid, 1e-3, 1.0, normal_viscosity=0.01, tangential_viscosity=0.01)
     method = GeneralisedAlpha(steps=20, tolerance=0.03)
     for turn in (1, 7):
-        kept = Memory(turn)
-        whole = st.solve(moving, method, save=save, checkpoint=kept)
-        again = st.solve(moving, method, save=save, checkpoint=Memory(0, kept.state))
+        saved = Memory(turn)
+        whole = st.solve(moving, method, save=save, checkpoint=saved)
+        again = st.solve(moving, method, save=save, checkpoint=Memory(0, saved.state))
         for name, value in whole.energy.columns().items():
             assert np.array_equal(value, again.energy.columns()[name]), name
         for name, variable in whole.variables.items():
@@ -221,7 +223,7 @@ def test_tangent_of_a_step_against_differences(lumped):
         step = Step(dt, 0.9 * u, v, a, force, GeneralisedAlpha(0.7).weights())
         made.begin_step(step)
         _, matrix = made.evaluate(state, u, 1.0, None, data=True)
-        told = (matrix @ along.ravel()).reshape(u.shape)
+        result = (matrix @ along.ravel()).reshape(u.shape)
         h = 1e-5
         high, low = (
             made.evaluate(state, u + s * h * along, 1.0, None, data=False)[0].residual
@@ -229,4 +231,4 @@ def test_tangent_of_a_step_against_differences(lumped):
         )
         made.end_step(None)
         measured = (high - low) / (2.0 * h)
-        assert np.abs(told - measured).max() <= 1e-7 * np.abs(told).max()
+        assert np.abs(result - measured).max() <= 1e-7 * np.abs(result).max()

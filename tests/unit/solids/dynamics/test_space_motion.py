@@ -33,13 +33,13 @@ def test_a_block_in_space_flies_and_bounces():
     thrown = np.array([[0.01, -0.05, 0.02]])
     moving = MovingSolid(solid, 2.0, velocity=thrown)
     run = st.solve(moving, GeneralisedAlpha(steps=40, stability=False), (0.0, 4.0))
-    told = run.energy.columns()
+    result = run.energy.columns()
     # half of the mass of half a cube of density 2, times the square of the velocity
-    assert told["kinetic"][0] == pytest.approx(0.5 * float((thrown**2).sum()), rel=1e-12)
+    assert result["kinetic"][0] == pytest.approx(0.5 * float((thrown**2).sum()), rel=1e-12)
     assert run.energy.imbalance_rel < 1e-6
     # it came back up: what is left of the kinetic energy includes motion along the plane
-    assert told["kinetic"][-1] > 0.5 * (0.01**2 + 0.02**2)
-    assert (np.diff(told["kinetic"]) > 0.0).any()
+    assert result["kinetic"][-1] > 0.5 * (0.01**2 + 0.02**2)
+    assert (np.diff(result["kinetic"]) > 0.0).any()
 
 
 def test_a_cap_in_space_sets_free_what_continuation_predicts(monkeypatch):

@@ -44,12 +44,12 @@ def column(times, values, push=0.0):
 
 def test_an_upright_column_tells_that_it_could_bend():
     run = st.solve(column((0.0, 1.0), (0.0, 2.0)), GeneralisedAlpha(steps=100, tolerance=None))
-    told = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
-    assert told
+    result = [loss for loss in run.determinism.losses if loss.kind == "bifurcation"]
+    assert result
     # it is told after a step, and steps are hundredths
-    assert 0.5 <= told[0].time <= 0.53
-    assert told[0].where["unstable_ways"] == 1
-    assert told[0].where["growth_rate"] > 0.0
+    assert 0.5 <= result[0].time <= 0.53
+    assert result[0].where["unstable_ways"] == 1
+    assert result[0].where["growth_rate"] > 0.0
     off = GeneralisedAlpha(steps=100, tolerance=None, stability=False)
     silent = st.solve(column((0.0, 1.0), (0.0, 2.0)), off)
     assert not silent.determinism.losses
@@ -74,12 +74,12 @@ def test_unstable_ways(size, negative):
     matrix = (q * values) @ q.T
     matrix = 0.5 * (matrix + matrix.T)
     with SuperLU().start() as space:
-        ways = unstable_directions(space, csr_matrix(matrix), len(negative))
-    assert ways.shape == (max(len(negative), 1), size)
+        directions = unstable_directions(space, csr_matrix(matrix), len(negative))
+    assert directions.shape == (max(len(negative), 1), size)
     _, vectors = eigh(matrix)
-    along = np.abs(ways @ vectors[:, : len(ways)])
+    along = np.abs(directions @ vectors[:, : len(directions)])
     # nearest to zero first
-    np.testing.assert_allclose(along, np.eye(len(ways))[::-1], rtol=0.0, atol=1e-5)
+    np.testing.assert_allclose(along, np.eye(len(directions))[::-1], rtol=0.0, atol=1e-5)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0, -7.7])

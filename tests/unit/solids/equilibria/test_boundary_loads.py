@@ -86,9 +86,9 @@ def test_a_bar_under_traction(nominal):
     solid = st.Solid([body], [], held, dimensionless=True)
     run = st.solve(solid, st.solids.Quasistatic(steps=8))
     np.testing.assert_allclose(drawn(run, (3.0, 1.0)), (3.0 * x, y), rtol=1e-9)
-    works = run.data["condition_work"].values[-1]
-    assert works[2] == pytest.approx(run.energy.external_work[-1], rel=1e-12)
-    assert works[:2] == pytest.approx([0.0, 0.0], abs=1e-15)
+    work = run.data["condition_work"].values[-1]
+    assert work[2] == pytest.approx(run.energy.external_work[-1], rel=1e-12)
+    assert work[:2] == pytest.approx([0.0, 0.0], abs=1e-15)
     # the work goes into the bar, up to the trapezoidal rule
     assert run.energy.imbalance_rel < 1e-3
 
@@ -209,13 +209,13 @@ def test_tangents(element):
     _, matrix = problem.evaluate(state, u, 1.0, None, data=True)
     h = 1e-6
     for _ in range(6):
-        way = rng.standard_normal(u.shape)
+        direction = rng.standard_normal(u.shape)
         ahead, back = (
-            problem.evaluate(state, u + s * h * way, 1.0, None, data=False)[0].residual
+            problem.evaluate(state, u + s * h * direction, 1.0, None, data=False)[0].residual
             for s in (1.0, -1.0)
         )
         slope = ((ahead - back) / (2.0 * h)).ravel()
-        exact = matrix @ way.ravel()
+        exact = matrix @ direction.ravel()
         assert np.abs(slope - exact).max() < 1e-7 * np.abs(exact).max()
     free = problem.reduced(matrix)
     assert abs(free - free.T).max() > 1e-3

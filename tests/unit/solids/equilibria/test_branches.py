@@ -70,10 +70,10 @@ def elastica(shortening):
 )
 def test_a_column_follows_the_elastica(method):
     run = column(method, 0.2)
-    force, way = elastica(0.2)
+    force, direction = elastica(0.2)
     side = 1.0 if method.on_bifurcation.side == "+" else -1.0
     assert -run.data["force_x"].values[-1] / (STIFF * EULER) == pytest.approx(force, rel=2e-3)
-    assert side * moved(run) / LONG == pytest.approx(way, rel=2e-3)
+    assert side * moved(run) / LONG == pytest.approx(direction, rel=2e-3)
     (loss,) = run.determinism.losses
     assert loss.kind == "bifurcation"
     assert loss.where["program_time"] == pytest.approx(EULER / 0.2, rel=2e-3)
@@ -94,13 +94,13 @@ def test_both_futures_are_mirrors():
 def test_an_imperfect_column_comes_to_the_branch():
     end = 4.0 * EULER
     perfect = column(st.solids.Quasistatic(steps=20, on_bifurcation=FollowBranch()), end)
-    ways = []
+    directions = []
     for part in (1e-3, 1e-4):
         pushed = column(st.solids.Quasistatic(steps=60), end, push=part * STIFF * EULER)
         assert not pushed.determinism.losses
-        ways.append(abs(moved(pushed) / moved(perfect) - 1.0))
-    assert ways[1] < 4e-3
-    assert ways[1] < 0.2 * ways[0]
+        directions.append(abs(moved(pushed) / moved(perfect) - 1.0))
+    assert directions[1] < 4e-3
+    assert directions[1] < 0.2 * directions[0]
 
 
 @pytest.mark.parametrize("method", [st.solids.Quasistatic, st.Continuation])
@@ -139,8 +139,8 @@ def arch(rise, method, long=200.0):
     unit = 2.0 * wave**4 / 12.0 * radius
     held = [Linear([Term(Boundary(0, b), k)]) for b in ("left", "right") for k in (0, 1)]
     for i in range(1, 2 * cells):
-        share, s = (2.0 / 3.0 if i % 2 else 1.0 / 3.0) * long / cells, 0.5 * i / cells
-        force = -top * unit * np.sin(np.pi * s) * share
+        weight, s = (2.0 / 3.0 if i % 2 else 1.0 / 3.0) * long / cells, 0.5 * i / cells
+        force = -top * unit * np.sin(np.pi * s) * weight
         place = tuple(float(v) for v in mapping(s, 0.5))
         held.append(Loaded(Nearest(0, place), 1, Program((0, 1), (0, force))))
     body = Body(block(mapping, (cells, 1)), Q2(), NeoHookean(1.0, 0.0))

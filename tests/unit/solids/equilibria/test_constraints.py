@@ -143,9 +143,9 @@ def test_a_tied_boundary(element):
     moved = (drawn[-1] - drawn[0])[right, 0]
     assert np.ptp(moved) < 1e-14
     assert moved[0] > 0.05
-    works = run.data["condition_work"].values[-1]
-    assert works[1] == pytest.approx(0.0, abs=1e-14)
-    assert works[2] == pytest.approx(run.energy.stored[-1], rel=1e-2)
+    work = run.data["condition_work"].values[-1]
+    assert work[1] == pytest.approx(0.0, abs=1e-14)
+    assert work[2] == pytest.approx(run.energy.stored[-1], rel=1e-2)
 
 
 def test_a_rigid_plate_that_carries_a_corner():

@@ -86,9 +86,9 @@ def test_bodies_without_forces_are_solved(size, stress, partner, far):
     bodies = [Body(mesh, Q1(), NeoHookean(stress, 0.3))]
     # the circle and the body are left behind, the plane is not
     partners = {"plane": RigidPlane(), "circle": RigidCircle((size, -size), size)}
-    way = Program((0, 1), (0, far * size))
-    held = [Driven(Nearest(0, (0.0, size)), 0, way), Fixed(Nearest(0, (0.0, size)), (1,))]
-    held.append(Driven(Nearest(0, (0.0, 0.5 * size)), 0, way))
+    direction = Program((0, 1), (0, far * size))
+    held = [Driven(Nearest(0, (0.0, size)), 0, direction), Fixed(Nearest(0, (0.0, size)), (1,))]
+    held.append(Driven(Nearest(0, (0.0, 0.5 * size)), 0, direction))
     if partner == "body":
         lower = rectangle(6.0 * size, size, (24, 4), (-2.0 * size, -size))
         bodies.append(Body(lower, Q1(), NeoHookean(stress, 0.3)))

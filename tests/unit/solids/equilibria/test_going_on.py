@@ -60,10 +60,10 @@ def column():
 )
 def test_a_run_goes_on_to_the_same_bits(system, method, save):
     for turn in (1, 2, 4):
-        kept = Memory(turn=turn)
-        whole = st.solve(system(), method, save=save, checkpoint=kept)
-        assert kept.state is not None
-        again = st.solve(system(), method, save=save, checkpoint=Memory(kept.state, turn=0))
+        saved = Memory(turn=turn)
+        whole = st.solve(system(), method, save=save, checkpoint=saved)
+        assert saved.state is not None
+        again = st.solve(system(), method, save=save, checkpoint=Memory(saved.state, turn=0))
         for name, variable in whole.variables.items():
             found = again.variables[name].values
             assert np.array_equal(variable.values, found, equal_nan=True), name

@@ -95,9 +95,9 @@ def test_half_passes_of_a_punch_turn_back():
 
 def test_a_leap_by_half_passes_is_told():
     run = st.solve(punch(), st.solids.Quasistatic(steps=4), (0.0, 0.2))
-    told = [loss for loss in run.determinism.losses if loss.kind == "quasistatic_jump"]
-    assert len(told) == 1
-    assert told[0].where["from"] < 0.1155 < told[0].time
+    result = [loss for loss in run.determinism.losses if loss.kind == "quasistatic_jump"]
+    assert len(result) == 1
+    assert result[0].where["from"] < 0.1155 < result[0].time
 
 
 def test_work_that_passes_do_not_share_is_no_jump():

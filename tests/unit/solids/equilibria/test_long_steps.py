@@ -12,15 +12,15 @@ from stiction.solids.equilibria.checkpoint import RecordingWorkspace
 @pytest.fixture
 def story(monkeypatch):
     """Reports and factorisations, in the order in which they come."""
-    told, quick = [], RecordingWorkspace.factorise
+    result, quick = [], RecordingWorkspace.factorise
 
     def factorise(self, matrix):
         made = quick(self, matrix)
-        told.append("factorised")
+        result.append("factorised")
         return made
 
     monkeypatch.setattr(RecordingWorkspace, "factorise", factorise)
-    return told
+    return result
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,11 @@ def test_works_sum_to_the_external():
         dimensionless=True,
     )
     run = st.solve(full, st.solids.Quasistatic(steps=20))
-    works = run.data["condition_work"].values
-    assert works.shape == (run.time.size, 7)
-    np.testing.assert_allclose(works.sum(axis=1), run.energy.external_work, rtol=0, atol=1e-15)
+    work = run.data["condition_work"].values
+    assert work.shape == (run.time.size, 7)
+    np.testing.assert_allclose(work.sum(axis=1), run.energy.external_work, rtol=0, atol=1e-15)
     assert run.energy.imbalance_rel < 1e-2
-    assert (np.abs(works[-1, 2:]) > 1e-6).all()
+    assert (np.abs(work[-1, 2:]) > 1e-6).all()
 
 
 def test_places_of_reactions_are_checked():

@@ -67,31 +67,31 @@ def test_edges_of_a_parabola(element, partner):
     far = type(found)(*(values[[0, 0]] for values in found))
     assert_allclose(gaps_at(p, marks[None], far, x)[0], LAW.gap_max, rtol=1e-12)
     # the coordinate is the arc length, but for its change inside one element
-    told = lengths(p, out, found, x)
+    result = lengths(p, out, found, x)
     exact = 2.0 * arc_length(edge)
-    assert_allclose(told.nominal, exact, rtol=1e-4)
-    assert_allclose(told.current, exact, rtol=1e-3)
-    assert_allclose(told.right - told.left, told.nominal, rtol=1e-14)
-    assert_allclose(0.5 * (told.left + told.right), 0.5 * knots[-1], rtol=1e-12)
+    assert_allclose(result.nominal, exact, rtol=1e-4)
+    assert_allclose(result.current, exact, rtol=1e-3)
+    assert_allclose(result.right - result.left, result.nominal, rtol=1e-14)
+    assert_allclose(0.5 * (result.left + result.right), 0.5 * knots[-1], rtol=1e-12)
 
 
 def test_a_flat_body_touches_everywhere_or_nowhere():
     for gap, wanted in ((0.18, 2.0), (0.4, 0.0)):
         body = Body(rectangle(2.0, 0.5, (4, 2), (0.3, gap)), ELEMENTS["Q1N2"]())
         problem, trial = at_rest([body], RigidPlane())
-        told = lengths(
+        result = lengths(
             problem.passes[0], trial.point_values[0], trial.closest_points[0], problem.points
         )
-        assert_allclose([told.nominal, told.current], wanted, atol=1e-13)
-        assert np.isnan(told.left) == (wanted == 0.0)
+        assert_allclose([result.nominal, result.current], wanted, atol=1e-13)
+        assert np.isnan(result.left) == (wanted == 0.0)
 
 
 def test_stretching_changes_the_current_length_alone():
     body = Body(rectangle(2.0, 0.5, (4, 2), (0.0, 0.18)), ELEMENTS["Q2N2"]())
     problem, trial = at_rest([body], RigidPlane())
     x = problem.points * np.array([1.25, 1.0])
-    told = lengths(problem.passes[0], trial.point_values[0], trial.closest_points[0], x)
-    assert_allclose([told.nominal, told.current], [2.0, 2.5], rtol=1e-13)
+    result = lengths(problem.passes[0], trial.point_values[0], trial.closest_points[0], x)
+    assert_allclose([result.nominal, result.current], [2.0, 2.5], rtol=1e-13)
 
 
 def test_stick_ends_where_the_traction_meets_the_threshold():
@@ -105,8 +105,8 @@ def test_stick_ends_where_the_traction_meets_the_threshold():
         # a straight excess beside each end
         out[:, k.EXCESS] = np.where(z < middle, low - z, z - high)
         out[:, k.STATE] = np.where(inside, k.STICKS, k.SLIDES)
-        told = lengths(p, out, trial.closest_points[0], problem.points)
-        assert_allclose(told.sticking, min(high, 2.0) - max(low, 0.0), rtol=1e-13)
+        result = lengths(p, out, trial.closest_points[0], problem.points)
+        assert_allclose(result.sticking, min(high, 2.0) - max(low, 0.0), rtol=1e-13)
     out[:, k.EXCESS], out[:, k.STATE] = 1.0, k.SLIDES
     assert lengths(p, out, trial.closest_points[0], problem.points).sticking == 0.0
 

@@ -44,10 +44,14 @@ def folded(squeeze, slide, named=True, mirrored=False):
     long = 2.0 * LEG + bend
 
     def place(s, t):
-        way, r = (1.0 - s if mirrored else s) * long, INNER + HIGH * t
+        direction, r = (1.0 - s if mirrored else s) * long, INNER + HIGH * t
         # along the lower leg to the left, round the bend, and back along the upper leg
-        bent = np.clip((way - LEG) / bend, 0.0, 1.0) * np.pi
-        along = np.where(way < LEG, LEG - way, np.where(way > LEG + bend, way - LEG - bend, 0.0))
+        bent = np.clip((direction - LEG) / bend, 0.0, 1.0) * np.pi
+        along = np.where(
+            direction < LEG,
+            LEG - direction,
+            np.where(direction > LEG + bend, direction - LEG - bend, 0.0),
+        )
         x = along - r * np.sin(bent)
         return -x if mirrored else x, -r * np.cos(bent)
 
@@ -62,10 +66,10 @@ def folded(squeeze, slide, named=True, mirrored=False):
     contact = Contact(*sides, law, st.EA(0.3, 0.0), passes="mortar")
     x = -LEG if mirrored else LEG
     held = []
-    for side, way in ((-1.0, 1.0), (1.0, -1.0)):
+    for side, direction in ((-1.0, 1.0), (1.0, -1.0)):
         end = Nearest(0, (x, side * (INNER + HIGH)))
-        held.append(Driven(end, 1, Program((0.0, 1.0), (0.0, way * squeeze))))
-        along = way * slide * (-1.0 if mirrored else 1.0)
+        held.append(Driven(end, 1, Program((0.0, 1.0), (0.0, direction * squeeze))))
+        along = direction * slide * (-1.0 if mirrored else 1.0)
         held.append(Driven(end, 0, Program((0.0, 0.7, 1.0), (0.0, 0.0, along))))
     body = Body(inner, Q1(), NeoHookean(1.0, 0.3))
     return st.Solid([body], [contact], held, dimensionless=True)
@@ -101,9 +105,9 @@ def test_legs_of_a_fold_press(monkeypatch):
 def closing(solid):
     """Return equations and displacements that bring the tips of a fold together."""
     problem = Problem(solid.assembled())
-    share = np.clip(problem.points[:, 0] / LEG, 0.0, 1.0)
+    weight = np.clip(problem.points[:, 0] / LEG, 0.0, 1.0)
     u = np.zeros_like(problem.points)
-    u[:, 1] = -np.sign(problem.points[:, 1]) * share * (INNER - 0.01)
+    u[:, 1] = -np.sign(problem.points[:, 1]) * weight * (INNER - 0.01)
     return problem, u
 
 
@@ -112,8 +116,8 @@ def test_one_boundary_is_as_two():
     found = []
     for solid in (folded(0.6, 0.0), folded(0.6, 0.0, named=False)):
         first, second = solid.contacts[0].boundary, solid.contacts[0].partner
-        ways = [(first, second), (second, first)]
-        for sides in ways[: 2 if first != second else 1]:
+        directions = [(first, second), (second, first)]
+        for sides in directions[: 2 if first != second else 1]:
             contact = Contact(*sides, solid.contacts[0].adhesion, passes="mortar")
             held = list(solid.boundary_conditions)
             problem, u = closing(st.Solid(list(solid.bodies), [contact], held, dimensionless=True))
@@ -157,26 +161,31 @@ def pressed(turn, scale=1.0):
     """Return the energy, forces and places of a fold that touches itself, turned and scaled."""
     solid = folded(0.6, 0.0, named=False)
     problem, u = closing(solid)
-    way = scale * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    direction = scale * np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
     body, contact = solid.bodies[0], solid.contacts[0]
-    mesh = dataclasses.replace(body.mesh, points=body.mesh.points @ way)
+    mesh = dataclasses.replace(body.mesh, points=body.mesh.points @ direction)
     law = LennardJones.from_strength(0.05, 2e-3 * scale, adhesive=False)
     same = Contact(contact.boundary, contact.partner, law, st.EA(0.3, 0.0), passes="mortar")
     bodies = [Body(mesh, body.element, body.material)]
     problem = Problem(st.Solid(bodies, [same], [], dimensionless=True).assembled())
-    u = u @ way
+    u = u @ direction
     trial, _ = problem.evaluate(problem.start(0.0), u, 0.0, None, False)
-    return problem.stored(trial)[1], trial.residual - trial.internal, problem.positions(u), way
+    return (
+        problem.stored(trial)[1],
+        trial.residual - trial.internal,
+        problem.positions(u),
+        direction,
+    )
 
 
 @pytest.mark.parametrize(("turn", "scale"), [(0.0, 1.0), (0.7, 1.0), (-2.1, 1e-6), (1.3, 1e3)])
 def test_frame_and_unit_of_one_boundary(turn, scale):
     """Forces turn with the body and balance, with their moments."""
     energy, force, _, _ = pressed(0.0)
-    other, against, x, way = pressed(turn, scale)
+    other, against, x, direction = pressed(turn, scale)
     largest = np.abs(force).max()
     np.testing.assert_allclose(other, energy * scale**2, rtol=1e-9)
-    np.testing.assert_allclose(against, force @ way, atol=1e-9 * largest * scale)
+    np.testing.assert_allclose(against, force @ direction, atol=1e-9 * largest * scale)
     size = np.abs(against).sum()
     assert np.abs(against.sum(axis=0)).max() <= 1e-13 * size
     moment = np.sum(x[:, 0] * against[:, 1] - x[:, 1] * against[:, 0])
@@ -191,12 +200,12 @@ def test_tangents_of_one_boundary():
     state = problem.accepted(start, trial, 0.1)
     rng = np.random.default_rng(3)
     u = u + 1e-3 * rng.standard_normal(u.shape)
-    way = rng.standard_normal(u.shape)
+    direction = rng.standard_normal(u.shape)
     _, tangent = problem.evaluate(state, u, 0.2, None, True)
     step = 1e-6
-    ends = [problem.evaluate(state, u + s * step * way, 0.2, None, False)[0] for s in (-1, 1)]
+    ends = [problem.evaluate(state, u + s * step * direction, 0.2, None, False)[0] for s in (-1, 1)]
     rate = (ends[1].residual - ends[0].residual) / (2.0 * step)
-    found = (tangent @ way.ravel()).reshape(way.shape)
+    found = (tangent @ direction.ravel()).reshape(direction.shape)
     contact = np.abs(ends[0].residual - ends[0].internal).max()
     assert contact > 1e-4
     assert np.abs(found - rate).max() < 1e-7 * np.abs(rate).max()
@@ -254,7 +263,7 @@ def squeezed(begin, squeeze, element):
         Fixed(Rigid(1)),
         Fixed(Rigid(2), (0,)),
         Driven(Rigid(2), 1, Program((0.0, 1.0), (0.0, -squeeze))),
-        *(Fixed(Nearest(0, (0.0, way * OUTER)), (0,)) for way in (-1.0, 1.0)),
+        *(Fixed(Nearest(0, (0.0, direction * OUTER)), (0,)) for direction in (-1.0, 1.0)),
     ]
     body = Body(ring(begin), element, NeoHookean(1.0, 0.3))
     readings = Readings(displacement=2, contact=2)

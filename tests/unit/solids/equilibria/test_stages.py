@@ -81,9 +81,9 @@ def test_preload_shear_hold():
     np.testing.assert_allclose(run.data["force_x"].values[held], last, rtol=1e-8)
     assert last > 0.005
     assert run.energy.imbalance_rel < 2e-3
-    works = run.data["condition_work"].values
-    np.testing.assert_allclose(works.sum(axis=1), run.energy.external_work, atol=1e-14)
-    assert (np.diff(works[held], axis=0) == 0.0).all()
+    work = run.data["condition_work"].values
+    np.testing.assert_allclose(work.sum(axis=1), run.energy.external_work, atol=1e-14)
+    assert (np.diff(work[held], axis=0) == 0.0).all()
 
 
 def test_stages_are_the_steps_of_one_problem():
@@ -127,13 +127,13 @@ def test_each_stage_has_its_rows():
 @pytest.mark.parametrize("method", [st.solids.Quasistatic(steps=9), st.Continuation(steps=9)])
 @pytest.mark.parametrize("turn", [2, 5, 8])
 def test_a_run_goes_on_in_its_stage(method, turn):
-    kept = Memory(turn)
+    saved = Memory(turn)
     span = {"t_span": (0.0, 3.0), "throw": False}
-    whole = st.solve(preload_shear_hold(), method, checkpoint=kept, **span)
-    if kept.state is None:
+    whole = st.solve(preload_shear_hold(), method, checkpoint=saved, **span)
+    if saved.state is None:
         assert isinstance(method, st.Continuation)
         return
-    rest = st.solve(preload_shear_hold(), method, checkpoint=Memory(given=kept.state), **span)
+    rest = st.solve(preload_shear_hold(), method, checkpoint=Memory(given=saved.state), **span)
     np.testing.assert_array_equal(rest.time, whole.time)
     for name in ("force_x", "force_y", "condition_work", "drawn_position"):
         np.testing.assert_array_equal(rest.data[name].values, whole.data[name].values)

@@ -91,8 +91,8 @@ def test_a_force_does_what_its_drive_needed(element):
     )
     assert moved(loaded, (1.0, 1.0))[1] == pytest.approx(-0.02, rel=1e-7)
     # the work of a force is that on the place
-    works = [float(run.energy.external_work[-1]) for run in (driven, loaded)]
-    assert works[1] == pytest.approx(works[0], rel=1e-3)
+    work = [float(run.energy.external_work[-1]) for run in (driven, loaded)]
+    assert work[1] == pytest.approx(work[0], rel=1e-3)
 
 
 def test_tangent_against_differences():
@@ -104,27 +104,27 @@ def test_tangent_against_differences():
     v = 1e-3 * rng.standard_normal((problem.size, 2))
     v[problem.fixed] = 0.0
     _, matrix = problem.evaluate(state, v, 0.5, None, data=True)
-    way = rng.standard_normal(v.shape)
+    direction = rng.standard_normal(v.shape)
     h = 1e-6
     ahead, behind = (
-        problem.evaluate(state, v + s * h * way, 0.5, None, data=False)[0] for s in (1, -1)
+        problem.evaluate(state, v + s * h * direction, 0.5, None, data=False)[0] for s in (1, -1)
     )
-    exact = (matrix @ way.ravel()).reshape(v.shape)
+    exact = (matrix @ direction.ravel()).reshape(v.shape)
     difference = (ahead.residual - behind.residual) / (2.0 * h)
     np.testing.assert_allclose(difference, exact, atol=1e-7 * np.abs(exact).max(), rtol=0)
     # forces are the slope of the energy by the unknowns
     energies = [sum(problem.stored(trial)) for trial in (ahead, behind)]
     assert (energies[0] - energies[1]) / (2.0 * h) == pytest.approx(
-        float(np.sum(0.5 * (ahead.residual + behind.residual) * way)), rel=1e-6
+        float(np.sum(0.5 * (ahead.residual + behind.residual) * direction)), rel=1e-6
     )
 
 
 def test_places_are_those_of_the_mesh():
     part = discretise(rectangle(2.0, 1.0, (10, 4)), Q1N2(), contact="top")
     for point in ((1.0, 1.0), (0.4, 1.0), (2.0, 1.0), (0.6, 0.5)):
-        numbers, shares = nearest_node(part.points, part.places, np.array(point))
-        np.testing.assert_allclose(shares @ part.points[numbers], point, atol=1e-14)
-        assert shares.sum() == pytest.approx(1.0, abs=1e-15)
+        numbers, weights = nearest_node(part.points, part.places, np.array(point))
+        np.testing.assert_allclose(weights @ part.points[numbers], point, atol=1e-14)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-15)
 
 
 def test_more_places_than_control_points_are_refused():

@@ -64,7 +64,7 @@ def test_parts_of_a_matrix_are_solved_together(fronts, processes, symmetric):
     whole = assembled(unknowns, blocks, n)
     cuts, owner = energy_terms(nodes, places.shape[0], processes)
     node = np.arange(n) // 3
-    shares = []
+    weights = []
     for k in range(processes):
         theirs = np.zeros_like(blocks)
         theirs[cuts[k] : cuts[k + 1]] = blocks[cuts[k] : cuts[k + 1]]
@@ -76,30 +76,30 @@ def test_parts_of_a_matrix_are_solved_together(fronts, processes, symmetric):
         # numbers of a matrix before leave nothing behind
         made.eliminate(np.random.default_rng(3).standard_normal(part.data.size))
         made.eliminate(part.data, signs=symmetric)
-        shares.append((order, made))
-    shared = sum(made.shared for _, made in shares)
-    signs = sum(made.signs for _, made in shares)
-    sign, size = np.prod([m.sign for _, m in shares]), sum(m.log_det for _, m in shares)
-    for _, made in shares:
+        weights.append((order, made))
+    shared = sum(made.shared for _, made in weights)
+    signs = sum(made.signs for _, made in weights)
+    sign, size = np.prod([m.sign for _, m in weights]), sum(m.log_det for _, m in weights)
+    for _, made in weights:
         made.close(shared.copy(order="F"), signs=symmetric)
 
     b = np.random.default_rng(1).standard_normal(n)
     down = []
-    for k, (order, made) in enumerate(shares):
+    for k, (order, made) in enumerate(weights):
         v = b[order.unknowns]
         v[order.inner :] *= k == 0
         made.down(v)
         down.append(v)
-    total = sum(v[order.inner :] for (order, _), v in zip(shares, down, strict=True))
+    total = sum(v[order.inner :] for (order, _), v in zip(weights, down, strict=True))
     x = np.full(n, np.nan)
-    for (order, made), v in zip(shares, down, strict=True):
+    for (order, made), v in zip(weights, down, strict=True):
         v[order.inner :] = made.across(total)
         made.up(v)
         x[order.unknowns] = v
     dense = whole.toarray()
     known = np.linalg.solve(dense, b)
     assert np.abs(x - known).max() < 1e-8 * np.abs(known).max()
-    last = shares[0][1]
+    last = weights[0][1]
     known_sign, known_size = np.linalg.slogdet(dense)
     assert sign * last.sign == known_sign
     assert size + last.log_det == pytest.approx(known_size, rel=1e-10)

@@ -107,10 +107,10 @@ def test_forces_balance_and_heat_is_work():
     run = capped(steps=12)
     assert run.status.name == "SOLVED"
     assert run.energy.imbalance_rel < 1e-2
-    told = {check.check: check.ok for check in run.audit.checks}
-    assert told["no_interpenetration"]
-    assert told["friction_dissipates"]
-    assert told["steps_converged"]
+    result = {check.check: check.ok for check in run.audit.checks}
+    assert result["no_interpenetration"]
+    assert result["friction_dissipates"]
+    assert result["steps_converged"]
     # what is symmetric stays so
     assert np.abs(run.data["force_z"].values).max() < 1e-9
 
@@ -176,11 +176,11 @@ def test_pictures_close_around_the_body(element):
 
 def test_stresses_in_pictures():
     run = capped()
-    kept = run.variables
-    assert kept["stress_zz"].values.shape == kept["drawn_position"].values.shape[:2]
-    trace = sum(kept[f"stress_{k}"].values for k in ("xx", "yy", "zz"))
-    assert_allclose(kept["stress_trace"].values, trace, atol=1e-13)
-    assert kept["stress_yy"].values[-1].min() < -0.02
+    saved = run.variables
+    assert saved["stress_zz"].values.shape == saved["drawn_position"].values.shape[:2]
+    trace = sum(saved[f"stress_{k}"].values for k in ("xx", "yy", "zz"))
+    assert_allclose(saved["stress_trace"].values, trace, atol=1e-13)
+    assert saved["stress_yy"].values[-1].min() < -0.02
 
 
 # ---------------------------------------------------------------- bad input
