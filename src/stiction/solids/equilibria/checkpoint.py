@@ -340,7 +340,7 @@ def _unpack(kept: Arrays, march: March) -> None:
         problem.enter(int(kept["stage"]), kept["stage_base"], angles)
         march.pace()
     u = kept["u"]
-    march.state = State(t, u, histories, founds)
+    march.state = State(t, u, histories, problem.anew(founds, u))
     outs = tuple(kept[f"out{i}"] for i in passes)
     march.trial = Trial(u, kept["residual"], kept["internal"], outs, founds, 0)
     counts = (int(v) for v in kept["counts"])

@@ -187,6 +187,9 @@ def contact_energies(
             slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(p, a, b)
+        if p.hard:
+            # pressures do no work; their trapezoidal rule does, where gaps open or close
+            slid -= _work_of_pressures(a, b)
         algorithmic += share * slid
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is counted
@@ -232,6 +235,14 @@ def _friction(out: Floats, dim: int) -> Floats:
     return np.asarray(pressure - out[:, columns(k.FORCE_X, dim)])
 
 
+def _work_of_pressures(a: Floats, b: Floats) -> float:
+    """Return the work of pressures on gaps by the trapezoidal rule [J/m]."""
+    both = np.isfinite(a[:, k.GAP]) & np.isfinite(b[:, k.GAP])
+    a, b = a[both], b[both]
+    mean = 0.5 * a[:, k.WEIGHT] * (a[:, k.PRESSURE] + b[:, k.PRESSURE])
+    return float(np.sum(mean * (b[:, k.GAP] - a[:, k.GAP])))
+
+
 def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:
     """Return what springs of stick gain because the area they count on grows [J/m].
 
@@ -254,7 +265,7 @@ class Extremes:
     Parameters
     ----------
     pressure : largest pressure over T_max [1], and when
-    gap : smallest gap [m], and when
+    gap : smallest gap [m], more by what hard contact may overlap, and when
     tension : smallest principal tension of membranes over E T [1], and when
     jacobian : least over largest Jacobian of an element [1], and when
     pulled : (p,) points that were pulled by more than a part of T_max at any time
@@ -274,16 +285,17 @@ class Extremes:
     force: float = 0.0
     backward: float = 0.0
 
-    def see(self, t: float, points: dict[str, Floats], strongest: Floats) -> None:
+    def see(self, t: float, points: dict[str, Floats], strongest: Floats, overlap: Floats) -> None:
         """Take a state into account.
 
         Parameters
         ----------
         points : tractions and gaps of the state, (p,) each
         strongest : (p,) T_max of the law at every point [Pa]
+        overlap : (p,) by which points may lie inside their partner [m]
         """
         pressure = points["normal_traction"] / strongest
-        worst, least = float(pressure.max()), float(points["gap"].min())
+        worst, least = float(pressure.max()), float((points["gap"] + overlap).min())
         if worst > self.pressure[0]:
             self.pressure = (worst, t)
         if least < self.gap[0]:
@@ -418,7 +430,7 @@ class Recorder:
         assert self.last is not None
         seen, problem = self.extremes, self.problem
         if self.last.points:
-            seen.see(t, self.last.points, problem.strongest)
+            seen.see(t, self.last.points, problem.strongest, problem.overlap)
         least = slack(problem, trial)
         if least < seen.tension[0]:
             seen.tension = (least, t)

@@ -56,6 +56,8 @@ _JUMP, _JOINED = 0.25, 0.05
 _OPEN, _LEAST = 5e-4, 1e-7
 # residuals that stay below this many times the floor of rounding are at it
 _AT_FLOOR = 30.0
+# lengths of the normal law in an element, beyond which Newton's method may see it as a jump
+_COARSE = 100.0
 
 
 class March:
@@ -113,7 +115,7 @@ class March:
         # what neither adheres nor rubs has one energy, which a smooth path conserves
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.holds = smooth and problem.deepest == 0.0
-        self.watch.rigid = all(p.partner.rigid for p in problem.passes)
+        self.watch.rigid = all(p.partner.rigid and not p.hard for p in problem.passes)
         self.ways = Ways(problem)
 
     def join(self, pairs: list[tuple[int, int, int]]) -> None:
@@ -565,6 +567,19 @@ class March:
             space.close()
         return False
 
+    def _too_coarse(self) -> str:
+        """Return what to say of elements that are much longer than the length of a normal law."""
+        said = ""
+        for p in self.problem.passes:
+            length = p.contact.adhesion.length
+            if 0.0 < _COARSE * length < p.finest:
+                said = (
+                    f". Elements of boundary {p.contact.boundary.name!r} are {p.finest:.2g} m, "
+                    f"{p.finest / length:.0f} times the length {length:.2g} m of the normal law: "
+                    "refine them, take a longer law, or Signorini() for hard contact without one"
+                )
+        return said
+
     def _forces(self) -> float:
         """Return the forces at the last accepted state, or their floor [N/m]."""
         if self.trial is None:
@@ -588,10 +603,13 @@ class March:
             )
         elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
+            if self.problem.carriers:
+                advice += "; hard contact holds nothing before surfaces touch: drive them together"
         elif outcome.reason == THROUGH:
             advice = "On every straight way one lies inside the other: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
+        advice += self._too_coarse()
         self.record.reason = (
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
             f"last residuals {last}. {advice}"

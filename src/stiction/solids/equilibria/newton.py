@@ -162,8 +162,9 @@ def _moved(
         return Probe(tried, t, trial, matrix, part)
 
     start = inner(residual, step)
-    # while supports move, the residual at the start says nothing of the step
-    return search(probe, problem.free, step, 0.0 if jump else start)
+    # while supports move, the residual at the start says nothing of the step; conditions of hard
+    # contact are no slopes of an energy, and take whole steps
+    return search(probe, problem.free, step, 0.0 if jump or problem.carriers else start)
 
 
 class Probe(NamedTuple):

@@ -14,6 +14,7 @@ from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
 from stiction.solids.contact.itself import SelfPass
 from stiction.solids.contact.model import Contact, ContactPass, Found, History
+from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.assembly import Bulk, Pattern
@@ -25,6 +26,7 @@ from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.shape_functions.hulls import least_of
+from stiction.solids.unilateral import Signorini
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -36,6 +38,8 @@ __all__ = ["Problem", "State", "Trial"]
 # rounding of the residual over eps times modulus times the root of the area: 1 to 3 in runs
 _STRAINS = 4.0
 _PLANE = 2
+# part of the finest element by which single points of hard contact may overlap
+_OVERLAP = 0.05
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -93,6 +97,7 @@ class Problem:
         self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
         extra = np.zeros((len(rigid), self.dim))
         self.points = np.concatenate([*(part.points for part in parts), extra])
+        self.carriers = self._add_multipliers()
         self.size = self.points.shape[0]
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
@@ -110,6 +115,16 @@ class Problem:
         self.widen(assembled)
         self.enter(0)
 
+    def _add_multipliers(self) -> dict[int, Ints]:
+        """Add an unknown for each node of boundaries in hard contact; return them by contact."""
+        found: dict[int, Ints] = {}
+        for i, contact in enumerate(self.assembled.pairs):
+            if isinstance(contact.adhesion, Signorini):
+                nodes = np.unique(self._surface(contact.boundary).nodes)
+                found[i] = self.points.shape[0] + np.arange(nodes.size)
+                self.points = np.concatenate([self.points, self.points[nodes]])
+        return found
+
     def widen(self, assembled: Assembled) -> None:
         """Take contacts that have come after those that are known.
 
@@ -125,26 +140,42 @@ class Problem:
             Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
         ]
         # what all passes make together
-        for name in ("joined", "deepest", "strongest", "rounding", "still_force"):
+        for name in ("joined", "deepest", "strongest", "overlap", "rounding", "still_force"):
             self.__dict__.pop(name, None)
         self._forget_pattern()
 
     def _join(self, i: int, contact: Contact) -> None:
         """Make the passes of a contact."""
         own, partner, body = self._surface(contact.boundary), contact.partner, contact.boundary.body
+        other: Surface | tuple[RigidShape, int]
         if not isinstance(partner, Boundary):
             assert isinstance(partner, RigidShape)
-            shape = (partner, self.rigid_node[i])
-            self._add_pass(i, ContactPass(contact, own, shape, self.points), body)
-            return
-        other = self._surface(partner)
-        if partner == contact.boundary:
+            other = (partner, self.rigid_node[i])
+        else:
+            other = self._surface(partner)
+        if i in self.carriers:
+            modulus, numbers = self._modulus(body), self.carriers[i]
+            made = MultiplierPass(contact, own, other, self.points, numbers, modulus)
+            self._add_pass(i, made, body)
+        elif not isinstance(other, Surface):
+            self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+        elif partner == contact.boundary:
             self._add_pass(i, SelfPass(contact, own, self.points), body)
         elif contact.passes == "mortar":
             self._add_pass(i, MortarPass(contact, own, other, self.points), body)
         else:
             self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+            assert isinstance(partner, Boundary)
             self._add_pass(i, ContactPass(contact, other, own, self.points), partner.body)
+
+    def _modulus(self, body: int) -> float:
+        """Return the contact modulus of a body [Pa]."""
+        described = self.assembled.bodies[body]
+        if isinstance(described, Membrane):
+            got, needs = "a Membrane with Signorini", "a Body or SweptBody"
+            why, try_ = "a membrane has no thickness to press on.", "take a law with a stiffness."
+            raise ModelError("Contact.adhesion", got, needs, why, try_)
+        return float(described.material.contact_modulus(described.plane_stress))
 
     def _forget_pattern(self) -> None:
         self.coupled: list[tuple[Ints, Ints]] = []
@@ -305,8 +336,20 @@ class Problem:
 
     @functools.cached_property
     def strongest(self) -> Floats:
-        """T_max of the law at every point of the passes, one pass after another [Pa]."""
-        found = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
+        """T_max of the law at every point of the passes [Pa]; hard contact has no bound."""
+        found = [
+            np.full(p.count, np.inf if p.hard else p.contact.adhesion.max_tension)
+            for p in self.passes
+        ]
+        return np.concatenate([np.zeros(0), *found])
+
+    @functools.cached_property
+    def overlap(self) -> Floats:
+        """By how much points of hard contact may lie inside their partner [m]; zero for others.
+
+        Gaps vanish in the mean over each node: single points overlap by the error of the mesh.
+        """
+        found = [np.full(p.count, _OVERLAP * p.finest if p.hard else 0.0) for p in self.passes]
         return np.concatenate([np.zeros(0), *found])
 
     @functools.cached_property
@@ -323,8 +366,11 @@ class Problem:
         total = 0.0
         for p in self.passes:
             law = p.contact.adhesion
-            stiff = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
-            stiff = max(stiff, p.contact.tangential_stiffness)
+            if isinstance(p, MultiplierPass):
+                stiff = p.stiffness
+            else:
+                stiff = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
+                stiff = max(stiff, p.contact.tangential_stiffness)
             partner = p.contact.partner
             reach = max(far, partner.extent()) if isinstance(partner, RigidShape) else far
             total += eps * reach * stiff * float(np.linalg.norm(p.own.areas))
@@ -391,6 +437,21 @@ class Problem:
             needs = f"at least {floor:.2g}, the floor of rounding"
             try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
+
+    def check_soft(self, name: str) -> None:
+        """Refuse hard contact, whose multipliers only load steps follow.
+
+        Parameters
+        ----------
+        name : of the method, for messages
+        """
+        if self.carriers:
+            got, needs = (
+                "contact by Signorini",
+                "normal laws with a stiffness, such as LennardJones",
+            )
+            why = "impacts and limit points of hard contact take a method of their own."
+            raise ModelError(name, got, needs, why, "solve it by Quasistatic.")
 
     # ------------------------------------------------------------ residual and tangent
 
@@ -550,7 +611,17 @@ class Problem:
             p.committed(out, h)
             for p, out, h in zip(self.passes, trial.outs, state.histories, strict=True)
         )
-        return State(t, trial.u, histories, trial.founds)
+        return State(t, trial.u, histories, self.anew(trial.founds, trial.u))
+
+    def anew(self, founds: tuple[Found, ...], u: Floats) -> tuple[Found, ...]:
+        """Return nearest points as a load step begins with them.
+
+        Parameters
+        ----------
+        u : (nodes, d) unknowns of the accepted state
+        """
+        x = self.places(u)
+        return tuple(p.anew(found, x) for p, found in zip(self.passes, founds, strict=True))
 
     def stored(self, trial: Trial) -> tuple[float, float]:
         """Return elastic energy, the springs of stick included, and adhesive energy [J/m]."""

@@ -13,6 +13,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.segmentation import Cut
 from stiction.solids.equilibria.problem import Problem, Trial
@@ -54,6 +55,8 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
     (knots,) = knots_of(p.own)
+    if isinstance(p, MultiplierPass):
+        return _pressed(p, out, x, knots[-1])
     limit = float(p.contact.adhesion.gap_max)
     # the ends of the boundary join the sampled points
     ends = np.array([0.0, knots[-1]])
@@ -79,6 +82,18 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
     left = float(inside[0, 0]) if inside.size else np.nan
     right = float(inside[-1, 1]) if inside.size else np.nan
     return Lengths(nominal, current, _sticking(p, out, knots[-1]), left, right)
+
+
+def _pressed(p: MultiplierPass, out: Floats, x: Floats, end: float) -> Lengths:
+    """Return the lengths of hard contact: what belongs to nodes that carry pressure.
+
+    Edges lie half way between the last node in contact and the next, within half an element.
+    """
+    part, weight, zeta = p.closed(x), out[:, k.WEIGHT], p.coordinate[0]
+    inside = np.flatnonzero(part >= 0.5)
+    nominal, current = float(part @ weight), float(part @ (weight * out[:, k.OWN_STRETCH]))
+    left, right = (zeta[inside[0]], zeta[inside[-1]]) if inside.size else (np.nan, np.nan)
+    return Lengths(nominal, current, _sticking(p, out, end), float(left), float(right))
 
 
 def _with_islands(
@@ -145,8 +160,12 @@ def covered(problem: Problem, number: int, trial: Trial, t: float) -> dict[str, 
 
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
-    p, out = problem.passes[number], trial.outs[number]
-    both = areas(p, float(p.contact.adhesion.gap_max), problem.places(trial.u))
+    p, out, x = problem.passes[number], trial.outs[number], problem.places(trial.u)
+    if isinstance(p, MultiplierPass):
+        part = p.closed(x) * out[:, k.WEIGHT]
+        both = part.sum(), part @ out[:, k.OWN_STRETCH]
+    else:
+        both = areas(p, float(p.contact.adhesion.gap_max), x)
     nominal, current = (float(area) for area in both)
     rubs = not isinstance(p.contact.friction, Frictionless)
     stuck = float(out[out[:, k.STATE] == k.STICKS, k.WEIGHT].sum())

@@ -74,7 +74,7 @@ class Watch:
     def __init__(self, problem: Problem, solver: LinearSolver, begin: float) -> None:
         self.problem, self.solver = problem, solver
         self.space = solver.start()
-        self.rigid = all(p.partner.rigid for p in problem.passes)
+        self.rigid = all(p.partner.rigid and not p.hard for p in problem.passes)
         self.last: Ways | None = None
         self.places = 0
         # what is not looked for, in words

@@ -38,6 +38,8 @@ THROUGH = "bodies pass through each other"
 _LONG, _APART, _INSIDE = 0.5, 0.1, 0.02
 # places that are looked at on one way
 _MOST = 100
+# part of the size of a body by which surfaces that touch may overlap: rounding
+_TOUCHES = 1e-9
 
 
 class _Side(NamedTuple):
@@ -173,7 +175,9 @@ def check_start(problem: Problem, x: Floats, founds: tuple[Found, ...]) -> None:
     for p, found in zip(problem.passes, founds, strict=True):
         gap = p.gaps(x, found)
         q = int(np.argmin(gap))
-        if gap[q] < 0.0:
+        # hard contact may begin where surfaces touch
+        least = -_TOUCHES * float(np.ptp(x, axis=0).max()) if p.hard else 0.0
+        if gap[q] < least:
             at = p.places(x)[q]
             raise ModelError(
                 "Solid.contacts",

@@ -32,6 +32,7 @@ from stiction.solids.model import Body
 from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
 from stiction.solids.outcome.pictures import pictures
 from stiction.solids.space.model import SweptBody
+from stiction.solids.unilateral import Signorini
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem
@@ -515,6 +516,8 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     found = [Check("pressure_within_law", worst <= limit, worst, limit, when, note)]
     unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
     note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
+    if any(p.hard for p in problem.passes):
+        note += ", in hard contact by more than a twentieth of an element"
     found.append(
         Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note, kind=Kind.CONDITION)
     )
@@ -527,6 +530,9 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
         return of_membranes(problem, record, i)
     law = contact.adhesion
+    if isinstance(law, Signorini):
+        # neither law nor penalty has a length or a stiffness to resolve
+        return []
     soft, finest = np.inf, np.inf
     sizes = []
     for p, number, b in zip(
