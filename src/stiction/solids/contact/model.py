@@ -321,6 +321,10 @@ class ContactPass:
                 kept[lost] = better
         return found
 
+    def shown(self, out: Floats) -> tuple[Floats, Floats]:
+        """Return the normal and the tangential traction of points, (p,) each, for pictures."""
+        return out[:, k.PRESSURE], out[:, k.SHEAR]
+
     def anew(self, found: Found, x: Floats) -> Found:
         """Return nearest points as a load step begins with them: those that the last one found."""
         return found

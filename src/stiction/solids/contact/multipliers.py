@@ -1,9 +1,12 @@
 """Hard contact by multipliers: Signorini's conditions and Coulomb's law at the nodes of a boundary.
 
-Every node A of the boundary carries a pressure and m tangential tractions, interpolated by its own
-functions N_A. With the gap g and the coordinates zeta of the closest point along the partner,
+Every node A of the boundary carries a pressure and m tangential tractions, interpolated by the
+duals D_A of its functions N_A: over each element both have the same integral, and N_A D_B has one
+only where A = B. So the conditions of neighbours do not mix; with N_A in their place, slip would
+alternate beside an edge of stick. With the gap g and the coordinates zeta of the closest point
+along the partner,
 
-    G_A = int N_A g dA,    U_A = int N_A (zeta - zeta_0) dA,    W_A = int N_A dA,
+    G_A = int D_A g dA,    U_A = int D_A (zeta - zeta_0) dA,    W_A = int D_A dA,
 
 over the reference boundary and with zeta_0 at the last accepted state, forces on both bodies follow
 from the virtual work
@@ -48,6 +51,8 @@ Bools = npt.NDArray[np.bool_]
 _GAUSS, _HALVINGS = 3, 50
 # part of the size of all bodies that is no gap: rounding
 _TOUCHING = 1e-13
+# where the record of a point has the pressure of its nodes, which other passes have no use for
+_PRESSURE = k.RUB
 
 
 class Rule(NamedTuple):
@@ -57,7 +62,7 @@ class Rule(NamedTuple):
     ----------
     cell : (p,) the recorded point that each belongs to
     nodes, carrier : (p, n) own nodes, and which of the carriers belongs to each
-    functions : (p, n) of the own boundary
+    functions, duals : (p, n) of the own boundary
     weight : (p,) reference area
     origin : (p, m) coordinates along the partner at the last accepted state, not a number where
         there was no closest point
@@ -67,8 +72,28 @@ class Rule(NamedTuple):
     nodes: Ints
     carrier: Ints
     functions: Floats
+    duals: Floats
     weight: Floats
     origin: Floats
+
+
+def duals_of(functions: Floats, weight: Floats, element: Ints) -> Floats:
+    """Return functions (p, n) whose products with those given have integrals only on the diagonal.
+
+    Parameters
+    ----------
+    functions, weight, element : (p, n) functions, (p,) areas and elements of points
+
+    Source: Wohlmuth 2000, element by element.
+    Verified by: tests/unit/solids/contact/test_multipliers.py::test_duals
+    """
+    count, n = int(element.max()) + 1, functions.shape[1]
+    means, products = np.zeros((count, n)), np.zeros((count, n, n))
+    weighted = weight[:, None] * functions
+    np.add.at(means, element, weighted)
+    np.add.at(products, element, weighted[:, :, None] * functions[:, None])
+    scale = means[:, :, None] * np.linalg.inv(products)
+    return np.asarray(np.einsum("pab,pb->pa", scale[element], functions))
 
 
 class Paired(Found):
@@ -145,7 +170,8 @@ class MultiplierPass(ContactPass):
         self._around = float(self.partner.knots[0][-1]) if closed else 0.0
         self._slips = not isinstance(contact.friction, Frictionless)
         self._mu = float(vars(contact.friction).get("mu", 0.0))
-        whole = self._at_nodes(self._own_points, self.own.areas.ravel(), np.ones(self.count))
+        rule, one = self._own_points, np.ones(self.count)
+        whole = self._at_nodes(rule, rule.functions, rule.weight, one)
         if not np.all(whole > 0.0):
             got = (
                 f"functions of boundary {contact.boundary.name!r} with a mean that is not positive"
@@ -184,7 +210,8 @@ class MultiplierPass(ContactPass):
         none = np.full((self.count, self.dim - 1), np.nan)
         functions = np.ascontiguousarray(self._functions[k.VALUE].T)
         cells, areas = np.arange(self.count), self.own.areas.ravel()
-        return Rule(cells, self._nodes, self._carrier, functions, areas, none)
+        duals = duals_of(functions, areas, cells // self.own.areas.shape[1])
+        return Rule(cells, self._nodes, self._carrier, functions, duals, areas, none)
 
     def _segments(self, x: Floats, found: Found) -> tuple[Rule, Found]:
         """Return the points of segments, on which the partner is smooth, and their closest points.
@@ -234,7 +261,8 @@ class MultiplierPass(ContactPass):
         nodes, carrier = self._nodes[of], self._carrier[of]
         none = np.empty((of.size, 1))
         shapes = np.ascontiguousarray(functions[0].T)
-        return Rule(of, nodes, carrier, shapes, weight, none), near
+        duals = duals_of(shapes, weight, element)
+        return Rule(of, nodes, carrier, shapes, duals, weight, none), near
 
     # ------------------------------------------------------------ the blocks of tangents
 
@@ -308,9 +336,9 @@ class MultiplierPass(ContactPass):
 
     # ------------------------------------------------------------ conditions of multipliers
 
-    def _at_nodes(self, rule: Rule, weight: Floats, values: Floats) -> Floats:
-        """Return the integral of N_A times values (p, ...) for every carrier, (A, ...)."""
-        own = rule.functions * weight[:, None]
+    def _at_nodes(self, rule: Rule, functions: Floats, weight: Floats, values: Floats) -> Floats:
+        """Return the integral of functions (p, n) times values (p, ...) for every carrier."""
+        own = functions * weight[:, None]
         made = own.reshape(*own.shape, *(1,) * (values.ndim - 1)) * values[:, None]
         found = np.zeros((self.carriers.size, *values.shape[1:]))
         np.add.at(found, rule.carrier, made)
@@ -318,21 +346,16 @@ class MultiplierPass(ContactPass):
 
     def _conditions(self, x: Floats, rule: Rule, at: _Points, rubs: bool) -> Multipliers:
         """Return the conditions of all multipliers with their derivatives."""
-        d, whole = self.dim, functools.partial(self._at_nodes, rule)
+        mean = functools.partial(self._at_nodes, rule, rule.functions, at.weight)
+        dual = functools.partial(self._at_nodes, rule, rule.duals, at.weight)
         one = np.ones(rule.cell.size)
-        area = whole(at.weight, one)
+        area = mean(one)
         faces = area > 0.0
-        area = np.where(faces, area, whole(rule.weight, one))
-        metric = whole(at.weight, at.metric) / area[:, None, None]
-        metric[~faces] = np.eye(d - 1)
-        weighted = Weighted(
-            area,
-            whole(at.weight, at.gaps.gap),
-            whole(at.weight, at.slip),
-            metric,
-            faces,
-            whole(at.weight, at.known.astype(np.float64)) > 0.0,
-        )
+        area = np.where(faces, area, self._at_nodes(rule, rule.functions, rule.weight, one))
+        metric = mean(at.metric) / area[:, None, None]
+        metric[~faces] = np.eye(self.dim - 1)
+        remembers = mean(at.known.astype(np.float64)) > 0.0
+        weighted = Weighted(area, dual(at.gaps.gap), dual(at.slip), metric, faces, remembers)
         values = self.stiffness * (x[self.carriers] - self.reference[self.carriers])
         mu = self._mu if rubs and self._slips else None
         return conditions(values, weighted, self.stiffness, self._touching, mu)
@@ -365,7 +388,7 @@ class MultiplierPass(ContactPass):
             at = self._kinematics(x, found, history, turned)
             nodes = self._conditions(x, rule, at, rubs)
             self.left_out = int(rule.cell.size - at.valid.sum())
-            own = rule.functions
+            own = rule.duals
             pressure = np.einsum("pn,pn->p", own, nodes.pressure[rule.carrier])
             shear = np.einsum("pn,pna->pa", own, nodes.shear[rule.carrier])
             if not self._slips:
@@ -406,6 +429,10 @@ class MultiplierPass(ContactPass):
             return np.where(there, summed(at.weight * values) / area, none)
 
         out[k.GAP], out[k.PRESSURE] = mean(at.gaps.gap, np.inf), mean(pressure)
+        # tractions of duals jump: pictures have those of nodes, interpolated
+        own = self._functions[k.VALUE].T
+        smooth = np.einsum("pn,pn->p", own, nodes.pressure[self._carrier])
+        out[_PRESSURE] = np.where(there, smooth, 0.0)
         out[k.STRETCH] = 1.0
         on = -force.reshape(rule.cell.size, -1, d)[:, :n].sum(axis=1)
         for i in range(d):
@@ -419,19 +446,22 @@ class MultiplierPass(ContactPass):
         if not self._slips:
             return
         # the node that weighs most speaks for a point
-        own = self._functions[k.VALUE].T
         first = self._carrier[np.arange(self.count), np.argmax(own, axis=1)]
-        acts = (out[k.PRESSURE] > 0.0) & (nodes.sticks | nodes.slides)[first]
+        acts = (out[_PRESSURE] > 0.0) & (nodes.sticks | nodes.slides)[first]
         out[k.STATE] = np.where(acts, np.where(nodes.sticks[first], k.STICKS, k.SLIDES), k.NONE)
-        out[k.THRESHOLD] = self._mu * np.maximum(out[k.PRESSURE], 0.0)
+        out[k.THRESHOLD] = self._mu * np.maximum(out[_PRESSURE], 0.0)
         excess = np.einsum("pn,pn->p", own, nodes.excess[self._carrier])
         out[k.EXCESS] = np.where(acts, excess, 0.0)
-        up = np.linalg.inv(at.metric)
-        size = np.sqrt(np.maximum(np.einsum("pa,pab,pb->p", shear, up, shear), 0.0))
-        out[k.SHEAR] = mean(np.sign(shear[:, 0]) * size if d < 3 else size)
+        along = np.einsum("pn,pna->pa", own, nodes.shear[self._carrier])
+        rows = [[mean(at.metric[:, a, b]) for b in range(d - 1)] for a in range(d - 1)]
+        metric = np.array(rows).transpose(2, 0, 1)
+        metric[~there] = np.eye(d - 1)
+        size = np.einsum("pa,pab,pb->p", along, np.linalg.inv(metric), along)
+        sign = np.sign(along[:, 0]) if d < 3 else 1.0
+        out[k.SHEAR] = np.where(there, sign * np.sqrt(np.maximum(size, 0.0)), 0.0)
         # what sticks makes no heat; what slides makes it at its nodes
         slides = nodes.slides[:, None] * nodes.shear
-        rubs = np.einsum("pn,pna->pa", rule.functions, slides[rule.carrier])
+        rubs = np.einsum("pn,pna->pa", rule.duals, slides[rule.carrier])
         out[k.HEAT] = summed(at.weight * np.einsum("pa,pa->p", rubs, at.slip))
         # tangents along the coordinates, by which slip is a vector
         for i in range(d):
@@ -448,7 +478,7 @@ class MultiplierPass(ContactPass):
     ) -> None:
         """Fill in the tangent blocks (p, J d + n d, J d + n d)."""
         d, c, count = self.dim, self.stiffness, rule.cell.size
-        m, own, carrier = d - 1, rule.functions, rule.carrier
+        m, own, carrier = d - 1, rule.duals, rule.carrier
         n, body = own.shape[1], at.gaps.by_gap.shape[1]
         w = at.weight
         values[...] = 0.0
@@ -468,16 +498,17 @@ class MultiplierPass(ContactPass):
         if self._slips:
             slides = np.where(at.known[:, None, None], at.by_slip, 0.0)
             rows[:, :, 1 : 1 + m] += np.einsum("pnab,pbj->pnaj", nodes.by_slip[carrier], slides)
-            rows[:, :, 1 : 1 + m] += np.einsum(
-                "pnabc,pbcj->pnaj", nodes.by_metric[carrier], at.by_metric
-            )
         rows *= (w[:, None] * own)[:, :, None, None]
+        if self._slips:
+            # means of the metric are those of the functions themselves
+            grows = np.einsum("pnabc,pbcj->pnaj", nodes.by_metric[carrier], at.by_metric)
+            rows[:, :, 1 : 1 + m] += (w[:, None] * rule.functions)[:, :, None, None] * grows
         values[:, body:, :body] = rows.reshape(count, n * d, body)
         # the multipliers' own part is that of the whole area of a node, shared out to its points
-        part = w[:, None] * own
+        part = w[:, None] * rule.functions
         total = np.bincount(carrier.ravel(), part.ravel(), self.carriers.size)
         alone = total <= 0.0
-        raw = rule.weight[:, None] * own
+        raw = rule.weight[:, None] * rule.functions
         part = np.where(alone[carrier], raw, part)
         mine = np.zeros((count, n, d, n, d))
         for i in range(n):
@@ -501,6 +532,10 @@ class MultiplierPass(ContactPass):
             before, after = (self.neighbours[found.element, 2 * a + b] < 0 for b in (0, 1))
             beyond |= (found.xi[:, a] <= -1.0) & before | (found.xi[:, a] >= 1.0) & after
         return int(np.sum(beyond & ~found.normal & (self.closed(x) > 0.0)))
+
+    def shown(self, out: Floats) -> tuple[Floats, Floats]:
+        """Return the normal and the tangential traction of points, (p,) each, for pictures."""
+        return out[:, _PRESSURE], out[:, k.SHEAR]
 
     def closed(self, x: Floats) -> Floats:
         """Return the part of every point whose nodes are in contact, (p,), from 0 to 1."""

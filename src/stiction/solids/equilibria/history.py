@@ -505,11 +505,13 @@ class Recorder:
         if not trial.outs:
             return {}
         out = np.concatenate(trial.outs)
+        both = zip(self.problem.passes, trial.outs, strict=True)
+        normal, shear = zip(*(p.shown(part) for p, part in both), strict=True)
         depth = {"surface_z": out[:, k.Z].copy()} if self.problem.dim > _PLANE else {}
         return {
             "gap": out[:, k.GAP].copy(),
-            "normal_traction": out[:, k.PRESSURE].copy(),
-            "tangential_traction": out[:, k.SHEAR].copy(),
+            "normal_traction": np.concatenate(normal),
+            "tangential_traction": np.concatenate(shear),
             "slides": out[:, k.STATE].copy(),
             "surface_x": out[:, k.X].copy(),
             "surface_y": out[:, k.Y].copy(),
