@@ -366,7 +366,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     limit = 1e-2
     # what leaves all forces leaves all energies
     closed = 0.0 if _without_forces(record) else ledger.imbalance_rel
-    note = "largest energy imbalance over the largest energy; falls as the load step squared"
+    note = "largest energy imbalance over the largest energy; more `steps` of the method close it"
     found = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
     worst = max(record.extremes.residual, record.unmet)
