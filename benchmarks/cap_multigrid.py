@@ -23,7 +23,7 @@ from stiction.numerics.linear_solvers import CachedFactors, Multigrid, Pardiso
 from stiction.solids import CapSliding3D
 
 
-class Found(Exception):
+class ClosestPoints(Exception):
     """The tangent, and what its unknowns stand for."""
 
 
@@ -38,7 +38,7 @@ class Watched(CachedFactorsWorkspace):
 
     def _factorise(self, pattern, data):
         if Watched.now >= Watched.at:
-            raise Found(pattern.matrix(data), self.layout)
+            raise ClosestPoints(pattern.matrix(data), self.layout)
         return super()._factorise(pattern, data)
 
 
@@ -70,7 +70,7 @@ def main() -> None:
         st.solve(
             cap, st.solids.Quasistatic(steps=20, solver=solver), t_span=(0.0, 1.0), progress=noted
         )
-    except Found as found:
+    except ClosestPoints as found:
         matrix, layout = found.args
     b = np.random.default_rng(0).standard_normal(matrix.shape[0])
     cpu = time.process_time()

@@ -19,7 +19,7 @@ FRICTION = {
 
 
 def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, weights=None):
-    """Return a pass of one cell for each piece of a boundary, and places of all nodes."""
+    """Return a pass with one cell for each element of a boundary, and places of all nodes."""
     points, first = np.concatenate([mine, other]), mine.shape[0]
     pair = curve(mine, degree, points=1), curve(other, degree, first=first, weights=weights)
     contact = Contact(
@@ -28,19 +28,21 @@ def made_of(mine, other, degree, friction=FRICTION["none"][0], penalty=30.0, wei
     return MortarPass(contact, *pair, points), points
 
 
-def slipped(made, x, seed):
+def slipped(contact_pass, x, seed):
     """Return a history in which some cells stick and others slide."""
     random = np.random.default_rng(seed)
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(contact_pass, x, contact_pass.project(x, None), contact_pass.empty_history())[
+        1
+    ][:, k.ORIGIN]
     known = np.isfinite(origin)
     far = random.uniform(-0.3, 0.3, origin.size) * (random.random(origin.size) < 0.5)
     moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
     return History(moved[:, None], known, random.random(origin.size) < 0.5)
 
 
-def dense_of(made, found, history, values, size):
+def dense_of(contact_pass, closest, history, values, size):
     dense = np.zeros((size, size))
-    for r, c, block in zip(*made.blocks(found, history), values, strict=True):
+    for r, c, block in zip(*contact_pass.blocks(closest, history), values, strict=True):
         at = [(nodes[:, None] * 2 + np.arange(2)).ravel() for nodes in (r, c)]
         np.add.at(dense, (at[0][:, None], at[1][None, :]), block)
     return dense

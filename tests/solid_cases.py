@@ -152,12 +152,19 @@ def principal_stresses(law, stretches):
     return (law.c1 + 2 * law.c2 * w + 3 * law.c3 * w**2) * first + volume
 
 
-def evaluate(made, x, found, history, held=None, values=None):
+def evaluate(contact_pass, x, closest, history, states=None, values=None):
     """Return forces on the nodes and what is told about the points."""
     residual = np.zeros_like(x)
-    held = np.full(made.count, -1) if held is None else held
-    out = made.evaluate(
-        x, found, history, held, rubs=True, attraction=1.0, residual=residual, values=values
+    states = np.full(contact_pass.count, -1) if states is None else states
+    out = contact_pass.evaluate(
+        x,
+        closest,
+        history,
+        states,
+        with_friction=True,
+        attraction=1.0,
+        residual=residual,
+        values=values,
     )
     return residual, out
 

@@ -1,4 +1,4 @@
-"""The arrays of a discretised body: what kernels read and descriptions are turned into."""
+"""The arrays of a discretised body, which kernels read."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Elements(NamedTuple):
         the points above
     volume_weights : (e, r)
     modes : (e, q, m, d) gradients of incompatible modes [1/m]; m = 0 where there are none
-    hourglass : (e, n, k) functions of the nodes, zero for linear fields, whose energy stands
-        apart; k = 0 where there are none
-    inner : the same elements at more points and with modes, where energy stands apart
+    hourglass : (e, n, k) hourglass functions of the nodes, zero for linear fields; k = 0 where
+        there are none
+    inner : the same elements with all integration points and modes, for the hourglass energy
     """
 
     nodes: Ints
@@ -88,7 +88,7 @@ class Picture(NamedTuple):
     ----------
     matrix : (k, n) drawn points = matrix @ places of the nodes
     quads : (c, 4) drawn cells
-    edge : (k, 2) drawn points at the ends of each piece of the outline
+    edge : (k, 2) drawn points at the ends of each segment of the outline
     owner : (c, 2) block and element of each drawn cell
     """
 
@@ -99,16 +99,16 @@ class Picture(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The place of every node of a mesh, as a mean of nodes and control points.
+    """The place of every node of a mesh, as a weighted mean of nodes and control points.
 
     Parameters
     ----------
     numbers : (nodes, 2) of the points, -1 where there is none
-    shares : (nodes, 2) of the two
+    fractions : (nodes, 2) weights of the two
     """
 
     numbers: Ints
-    shares: Floats
+    fractions: Floats
 
 
 class Discretisation(NamedTuple):
@@ -138,9 +138,9 @@ class Discretisation(NamedTuple):
 
 def components(parts: Sequence[Discretisation]) -> int:
     """Return how many components the places of all bodies have."""
-    found = {int(part.points.shape[1]) for part in parts}
-    if len(found) > 1:
+    counts = {int(part.points.shape[1]) for part in parts}
+    if len(counts) > 1:
         got, needs = "bodies of the plane and of space", "all of them in one"
-        why, try_ = "they move in one space.", "solve them apart."
+        why, try_ = "they move in one space.", "solve them in two runs."
         raise ModelError("Solid.bodies", got, needs, why, try_)
-    return found.pop()
+    return counts.pop()

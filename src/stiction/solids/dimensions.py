@@ -1,8 +1,8 @@
-"""What is particular to a plane or to space: cofactors, and vectors normal to tangents.
+"""Algebra that differs between the plane and space: cofactors, and normals of tangents.
 
-Everything else about bodies and contact is written once, for d components and surfaces of m = d - 1
-coordinates, which are constants of compiled code and the shapes of arrays. In NumPy, vectors and
-matrices come first and points last; compiled code has a matrix row by row in one vector.
+All other code for bodies and contact holds for d components and surfaces of m = d - 1 coordinates,
+which are constants of kernels and shapes of arrays. In NumPy arrays the indices of vectors and
+matrices come first and points last; kernels store a matrix row by row in one vector.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from stiction.numerics.arrays import Matrix, Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
-    "bends",
-    "bends_kernel",
+    "area_derivatives",
     "cofactor",
+    "cofactor_derivative",
+    "cofactor_derivative_kernel",
     "cofactor_kernel",
     "crossed",
     "determinant",
     "frame",
-    "rests",
+    "positive_definite",
+    "positive_definite_kernel",
     "solve",
     "solve_kernel",
-    "turn",
-    "turn_kernel",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -46,8 +46,10 @@ def cofactor(f: Floats) -> tuple[Floats, Any]:
         turned[0, 0], turned[0, 1], turned[1, 0], turned[1, 1] = d, -c, -b, a
         return turned, a * d - b * c
     rows = [_cross(f[(i + 1) % 3], f[(i + 2) % 3]) for i in range(3)]
-    made = np.stack(rows)
-    return made, f[0, 0] * made[0, 0] + f[0, 1] * made[0, 1] + f[0, 2] * made[0, 2]
+    cofactors = np.stack(rows)
+    return cofactors, f[0, 0] * cofactors[0, 0] + f[0, 1] * cofactors[0, 1] + f[0, 2] * cofactors[
+        0, 2
+    ]
 
 
 def determinant(f: Floats) -> Any:
@@ -58,13 +60,13 @@ def determinant(f: Floats) -> Any:
 
 
 def _cross(a: Floats, b: Floats) -> Floats:
-    """Return the product of vectors of space, (3, ...)."""
+    """Return the cross product of vectors, (3, ...)."""
     return np.stack(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     )
 
 
-def turn(a: Floats, b: Floats, f: Floats) -> list[Floats]:
+def cofactor_derivative(a: Floats, b: Floats, f: Floats) -> list[Floats]:
     """Return entries 01, 02, 12 of the skew a . d cof F / d F . b, of which a plane has the first.
 
     Parameters
@@ -82,10 +84,10 @@ def turn(a: Floats, b: Floats, f: Floats) -> list[Floats]:
 
 
 def crossed(tangents: Floats) -> Floats:
-    """Return the vector normal to m tangents (m, m + 1, ...), as long as their area.
+    """Return the outward vector normal to m tangents (m, m + 1, ...), as long as their area.
 
-    A body lies to the left of the tangent of its boundary in the plane, and to the side that the
-    product of the two tangents leaves in space: the vector points out of it.
+    A body lies to the left of the tangent of its boundary in the plane; in space the vector is the
+    cross product of the two tangents.
 
     Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
     """
@@ -94,7 +96,7 @@ def crossed(tangents: Floats) -> Floats:
     return _cross(tangents[0], tangents[1])
 
 
-def rests(tangents: Floats, normal: Floats) -> Floats:
+def area_derivatives(tangents: Floats, normal: Floats) -> Floats:
     """Return d area / d tangents (m, d, ...), for tangents and their unit normal.
 
     Verified by: tests/unit/solids/test_dimensions.py::test_normals_and_areas
@@ -119,8 +121,8 @@ def frame(normal: Floats) -> Floats:
     return np.stack([first, _cross(normal, first)])
 
 
-def bends(matrix: Floats) -> npt.NDArray[np.bool_]:
-    """Return which symmetric matrices (m, m, ...) are positive.
+def positive_definite(matrix: Floats) -> npt.NDArray[np.bool_]:
+    """Return which symmetric matrices (m, m, ...) are positive definite.
 
     Verified by: tests/unit/solids/test_dimensions.py::test_small_systems
     """
@@ -178,19 +180,19 @@ def solve_kernel(m: int) -> Any:
 
 
 @functools.cache
-def bends_kernel(m: int) -> Any:
-    """Return the kernel that tells whether a symmetric matrix of m <= 2 is positive."""
+def positive_definite_kernel(m: int) -> Any:
+    """Return the kernel for whether a symmetric matrix of m <= 2 is positive definite."""
 
     @kernel
-    def tell(matrix: Matrix) -> bool:
+    def test(matrix: Matrix) -> bool:
         a, b, c = matrix[0, 0], matrix[0, m - 1], matrix[m - 1, m - 1]
         return a > 0.0 and (m == 1 or a * c - b * b > 0.0)
 
-    return tell
+    return test
 
 
 @functools.cache
-def turn_kernel(d: int) -> Any:
+def cofactor_derivative_kernel(d: int) -> Any:
     """Return the kernel for entries 01, 02, 12 of the skew a . d cof F / d F . b."""
 
     @kernel

@@ -18,8 +18,8 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
-from stiction.solids.many.broad_phase import Among, Near
-from stiction.solids.many.pairs import check_partners, written_out
+from stiction.solids.many.broad_phase import Among, PairSearch
+from stiction.solids.many.pairs import check_partners, expanded_contacts
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.mesh.model import Mesh, rectangle
@@ -128,7 +128,7 @@ class Assembled(Declared):
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
     dimensionless: Annotated[bool, _RATIOS] = False
     stages: Annotated[Sequence[Stage], _STAGES] = ()
-    watched: Sequence[Near] = ()
+    watched: Sequence[PairSearch] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -148,7 +148,7 @@ class Assembled(Declared):
                     self._check_side(side)
             self._check_plane(contact)
         meshes = [body.mesh if isinstance(body, Body) else None for body in self.bodies]
-        made, watched = written_out(self.contacts, meshes)
+        made, watched = expanded_contacts(self.contacts, meshes)
         object.__setattr__(self, "contacts", made)
         object.__setattr__(self, "watched", (*self.watched, *watched))
         check_partners(made)

@@ -39,17 +39,17 @@ from stiction.solids.material_laws import (
 )
 
 __all__ = [
-    "MOST_KEPT",
-    "TOLD",
+    "MAX_CACHED",
+    "STRESS_ROWS",
+    "cached",
     "deformation",
     "dot",
+    "energy_and_stress_points",
     "energy_points",
     "is_short",
-    "kept",
     "point_rows",
     "products",
     "rows_of_a_point",
-    "tell_points",
     "total_energy",
 ]
 
@@ -57,19 +57,19 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Rows = list[Floats]
 
-# rows of what is told about a point: energy, Cauchy stress in the plane and across it, and what
-# space has besides
+# rows of the record of a point: energy, Cauchy stress in the plane and normal to it, and the other
+# components of space
 ENERGY, XX, YY, XY, ZZ, YZ, ZX = range(7)
-TOLD = 7
+STRESS_ROWS = 7
 _STRESS = {(0, 0): XX, (1, 1): YY, (0, 1): XY, (2, 2): ZZ, (1, 2): YZ, (0, 2): ZX}
-# rows of what forces and tangent need of a point: F and the nominal stress row by row, then
+# rows of a point for forces and tangents: F and the first Piola-Kirchhoff stress row by row, then
 # 2 psi_a, psi_j, 4 psi_aa, 2 psi_aj, psi_jj, and in space 2 psi_i, 4 psi_ai, 4 psi_ii, 2 psi_ij;
-# F counts as 1 in linear elasticity
+# F is replaced by 1 in linear elasticity
 BY_A, BY_J, BY_AA, BY_AJ, BY_JJ, BY_I, BY_AI, BY_II, BY_IJ = range(9)
 _IN_PLANE = BY_I
 
 
-# points that are inside out give NaN, which needs no word
+# points with det F <= 0 give NaN without a warning
 _silent = np.errstate(all="ignore")
 
 
@@ -83,21 +83,21 @@ def is_short(c: Floats) -> bool:
     return bool(c[KIND] == NEO_HOOKEAN and c[ACROSS] == PLANE_STRAIN)
 
 
-# meshes of which something is kept between calls, and from which size on nothing is [bytes]
-MOST_KEPT = 8
+# meshes with cached arrays between calls, and size above which arrays are not cached [bytes]
+MAX_CACHED = 8
 _LARGE = 2**26
-_KEPT: dict[Any, tuple[tuple[Any, ...], Any]] = {}
+_CACHE: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
 
-def kept(made: Callable[..., Any], *arrays: Any) -> Any:
-    """Return made(*arrays), kept for the arrays of the last few meshes: they never change."""
-    key = (made, *map(id, arrays))
-    if key not in _KEPT:
-        if len(_KEPT) >= MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)))
-        # the arrays are held, so that no other gets the same identity
-        _KEPT[key] = arrays, made(*arrays)
-    return _KEPT[key][1]
+def cached(compute: Callable[..., Any], *arrays: Any) -> Any:
+    """Return compute(*arrays), cached for the arrays of the last meshes: they never change."""
+    key = (compute, *map(id, arrays))
+    if key not in _CACHE:
+        if len(_CACHE) >= MAX_CACHED:
+            _CACHE.pop(next(iter(_CACHE)))
+        # a reference to the arrays keeps their identities unique
+        _CACHE[key] = arrays, compute(*arrays)
+    return _CACHE[key][1]
 
 
 def _by_function(gradients: Floats) -> Floats:
@@ -116,7 +116,7 @@ def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
     """
     d = u.shape[1]
     small = gradients.nbytes < _LARGE
-    by_function = kept(_by_function, gradients) if small else _by_function(gradients)
+    by_function = cached(_by_function, gradients) if small else _by_function(gradients)
     f = np.zeros((d, d, *by_function.shape[2:]))
     for i in range(d):
         f[i, i] = 1.0
@@ -127,7 +127,7 @@ def deformation(nodes: Ints, gradients: Floats, u: Floats) -> Floats:
 
 
 class _Response:
-    """What a hyperelastic law says at points: energy, coefficients, cofactors; NaN inside out.
+    """A hyperelastic law at points: energy, derivatives, cofactors; NaN where det F <= 0.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class _Response:
         for row in f.reshape(d * d, *f.shape[2:]):
             square = square + row * row
         if is_short(c):
-            # what `energy_derivatives` gives, short: this law is where most time goes
+            # the values of `energy_derivatives` in short form: this law takes most of the time
             mu = 0.0 if part == VOLUME else c[MU]
             lam = 0.0 if part == SHAPE else c[LAM]
             known = logarithm(self.j)
@@ -165,8 +165,8 @@ class _Response:
         if d > 2:
             # the second invariant is half the square of all cofactors
             i = sum(row * row for row in self.cof.reshape(d * d, *f.shape[2:]))
-        found = energy_derivatives(d, square, i, self.j, c, part)
-        psi, pa, pj, paa, paj, pjj, pi, pai, pii, pij, self.across, self.stretch = found
+        values = energy_derivatives(d, square, i, self.j, c, part)
+        psi, pa, pj, paa, paj, pjj, pi, pai, pii, pij, self.across, self.stretch = values
         self.energy = psi
         self.by = [2.0 * pa, pj, 4.0 * paa, 2.0 * paj, pjj, 2.0 * pi, 4.0 * pai, 4.0 * pii]
         self.by.append(2.0 * pij)
@@ -189,7 +189,7 @@ def products(a: Floats, b: Floats) -> Floats:
 
 @_silent
 def point_rows(f: Floats, c: Floats, part: int) -> tuple[Floats, int]:
-    """Return what forces and tangent need of every point (rows, q, e); count those inside out.
+    """Return the rows of every point for forces and tangent (rows, q, e); count inverted points.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _trace(f: Floats) -> Any:
 
 @_silent
 def energy_points(f: Floats, c: Floats, part: int) -> Floats:
-    """Return the energy of every point (q, e) [Pa], NaN where it is inside out.
+    """Return the energy of every point (q, e) [Pa], NaN where det F <= 0.
 
     Verified by: tests/unit/solids/test_assembly.py::test_forces_are_the_gradient_of_energy
     """
@@ -255,13 +255,13 @@ def _linear_energy(f: Floats, c: Floats, part: int) -> Floats:
 
 
 @_silent
-def tell_points(f: Floats, c: Floats, part: int) -> Floats:
-    """Return energy and Cauchy stress of every point (TOLD, q, e), NaN where it is inside out.
+def energy_and_stress_points(f: Floats, c: Floats, part: int) -> Floats:
+    """Return energy and Cauchy stress of every point (STRESS_ROWS, q, e), NaN where det F <= 0.
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
     d = f.shape[0]
-    out = np.zeros((TOLD, *f.shape[2:]))
+    out = np.zeros((STRESS_ROWS, *f.shape[2:]))
     pairs = [(p, q) for p in range(d) for q in range(p, d)]
     if c[KIND] == LINEAR:
         lam, mu = linear_moduli(c, part)
@@ -288,7 +288,7 @@ def tell_points(f: Floats, c: Floats, part: int) -> Floats:
 
 
 def total_energy(weights: Floats, energies: Floats) -> float:
-    """Return the strain energy [J/m] of elements; NaN where one is inside out.
+    """Return the strain energy [J/m] of elements; NaN if one is inverted.
 
     Parameters
     ----------

@@ -6,18 +6,18 @@ from numpy.testing import assert_allclose
 from solid_cases import jacobian
 
 from stiction.solids.dimensions import (
-    bends,
-    bends_kernel,
+    area_derivatives,
     cofactor,
+    cofactor_derivative,
+    cofactor_derivative_kernel,
     cofactor_kernel,
     crossed,
     determinant,
     frame,
-    rests,
+    positive_definite,
+    positive_definite_kernel,
     solve,
     solve_kernel,
-    turn,
-    turn_kernel,
 )
 
 
@@ -35,10 +35,10 @@ def test_cofactors(d):
         # second derivatives of the determinant, by differences that are exact for cubics
         second = jacobian(lambda g: cofactor(g.reshape(d, d))[0], f.ravel(), 0.1)
         skew = np.einsum("iIkK,I,K->ik", second.reshape(d, d, d, d), a, b)
-        pairs = [(0, 1), (0, 2), (1, 2)][: len(turn(a, b, f))]
-        assert_allclose(turn(a, b, f), [skew[p] for p in pairs], atol=1e-12)
-        told = turn_kernel(d)(np.stack([a, b]), 0, 1, f.ravel())
-        assert_allclose(told[: len(pairs)], turn(a, b, f), rtol=1e-14)
+        pairs = [(0, 1), (0, 2), (1, 2)][: len(cofactor_derivative(a, b, f))]
+        assert_allclose(cofactor_derivative(a, b, f), [skew[p] for p in pairs], atol=1e-12)
+        told = cofactor_derivative_kernel(d)(np.stack([a, b]), 0, 1, f.ravel())
+        assert_allclose(told[: len(pairs)], cofactor_derivative(a, b, f), rtol=1e-14)
 
 
 @pytest.mark.parametrize("m", [1, 2])
@@ -53,7 +53,7 @@ def test_normals_and_areas(m):
         slope = jacobian(
             lambda a: np.linalg.norm(crossed(a.reshape(m, m + 1))), tangents.ravel(), 1e-3
         )
-        found = rests(tangents, normal / area)
+        found = area_derivatives(tangents, normal / area)
         assert_allclose(found.ravel(), slope[0], atol=1e-9)
         axes = frame(normal / area)
         assert_allclose(axes @ axes.T, np.eye(m), atol=1e-14)
@@ -69,6 +69,6 @@ def test_small_systems(m):
         wanted = np.linalg.solve(matrix, right)
         assert_allclose(solve(matrix, right), wanted, rtol=1e-10)
         positive = bool((np.linalg.eigvalsh(matrix) > 0.0).all())
-        assert bool(bends(matrix)) == bends_kernel(m)(matrix) == positive
+        assert bool(positive_definite(matrix)) == positive_definite_kernel(m)(matrix) == positive
         solve_kernel(m)(matrix, right)
         assert_allclose(right, wanted, rtol=1e-10)

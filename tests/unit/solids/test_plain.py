@@ -12,7 +12,7 @@ from solid_cases import ELEMENTS, MATERIALS, bound, curve, distorted
 import stiction as st
 from stiction.laws import DI, EA, UserThreshold
 from stiction.numerics import elementwise, jit
-from stiction.solids.contact.curve_kernels import nearest_kernel
+from stiction.solids.contact.curve_kernels import closest_point_kernel
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.mesh.model import rectangle
 
@@ -53,7 +53,7 @@ def test_bodies_have_the_same_bits(element, name, reduced):
 
 
 @pytest.mark.parametrize(("degree", "count"), [(1, 7), (2, 8), (3, 14)])
-def test_nearest_points_have_the_same_bits(degree, count):
+def test_closest_points_have_the_same_bits(degree, count):
     """Points inside, beyond the ends, and so far away that they are nearest to corners."""
     random = np.random.default_rng(degree)
     x = np.stack([np.linspace(0.0, 6.0, count), 0.25 * random.standard_normal(count)], axis=1)
@@ -64,7 +64,7 @@ def test_nearest_points_have_the_same_bits(degree, count):
     def found():
         element, xi, normal = first.copy(), np.zeros((200, 1)), np.zeros(200, dtype=bool)
         own = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
-        nearest_kernel(1)(points, element, xi, normal, *own, np.array([degree]), x)
+        closest_point_kernel(1)(points, element, xi, normal, *own, np.array([degree]), x)
         return element, xi, normal
 
     compiled, plain = in_both(found)

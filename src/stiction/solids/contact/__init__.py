@@ -1,1 +1,1 @@
-"""Contact: boundaries, their partners, and the kernels of one pass."""
+"""Contact pairs: closest-point projection, mortar segments, tractions, tangents."""

@@ -1,6 +1,9 @@
-"""Nearest points on contact boundaries, of rational Bezier pieces: walks along them.
+"""Kernels for points of rational Bezier boundaries and for closest-point projections onto them.
 
-The number m of coordinates of a boundary is a constant of each kernel.
+The projection of a point x_k minimises |x_k - x(xi)|^2 / 2 by Newton's method, from element to
+element of the boundary. The number m of coordinates of a boundary is a constant of each kernel.
+
+Source: Mergel, Scheibert, Sauer 2021, eq. (7).
 """
 
 from __future__ import annotations
@@ -14,19 +17,25 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
 from stiction.solids.arrays import Surface
-from stiction.solids.contact.curves import Pieces, rows_of
-from stiction.solids.dimensions import bends, bends_kernel, solve, solve_kernel
+from stiction.solids.contact.curves import RationalBoundary, derivative_layout
+from stiction.solids.dimensions import (
+    positive_definite,
+    positive_definite_kernel,
+    solve,
+    solve_kernel,
+)
 
-__all__ = ["basis_kernel", "bernstein", "nearest_kernel", "place_kernel", "points_kernel"]
+__all__ = ["basis_kernel", "bernstein", "closest_point_kernel", "place_kernel", "points_kernel"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_PROJECTION_STEPS, _PATIENCE = 60, 20
-# steps of a coordinate that is found, that counts as found, and of a corner that is normal
-_FOUND, _NEARLY, _CORNER = 1e-14, 1e-10, 1e-9
-# what holds a coordinate at a side: nothing, the end of the boundary, an edge that it turns at
+_PROJECTION_STEPS, _CAUTIOUS_STEPS = 60, 20
+# change of xi at convergence; change that is accepted after the last step; change across an edge
+# below which the line to it counts as normal
+_CONVERGED, _ACCEPTED, _CORNER = 1e-14, 1e-10, 1e-9
+# constraint of a coordinate: none, at the end of the boundary, at an edge that is a minimum
 _FREE, _END, _EDGE = 0, 1, 2
 
 
@@ -55,17 +64,17 @@ def bernstein(xi: float, p: int, b: Matrix) -> None:
 
 @functools.cache
 def basis_kernel(m: int) -> Any:
-    """Return the kernel for the functions of an element at xi and two derivatives, f (rows, n).
+    """Return the kernel for rational functions of an element and two derivatives, f (rows, n).
 
-    `b` is scratch: (rows, b) of products, then (3, 4) for each coordinate in rows of their own.
+    `b` is scratch: (rows, b) of products, then (3, 4) for each coordinate.
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rational_basis
     """
-    rows = len(rows_of(m).orders)
-    # derivatives by either coordinate in each row, and the rows of second ones
-    first = tuple(order[0] for order in rows_of(m).orders)
-    other = tuple(order[-1] for order in rows_of(m).orders)
-    pairs = rows_of(m).pairs
+    rows = len(derivative_layout(m).orders)
+    # order of the derivative by either coordinate in each row, and rows of second derivatives
+    first = tuple(order[0] for order in derivative_layout(m).orders)
+    other = tuple(order[-1] for order in derivative_layout(m).orders)
+    pairs = derivative_layout(m).pairs
 
     @kernel
     def basis(
@@ -93,29 +102,30 @@ def basis_kernel(m: int) -> Any:
                     total += extraction[e, i, k] * b[r, k]
                 f[r, i] = total * weights[e, i]
         for r in range(rows):
-            # sums of weighted functions, behind the products
+            # the denominator W = sum_i f_i and its derivatives
             total = 0.0
             for i in range(n):
                 total += f[r, i]
             b[r, 0] = total
+        # R = f / W by the quotient rule: R' = (f' - R W') / W, and so on
         for i in range(n):
             f[0, i] = f[0, i] / b[0, 0]
             for a in range(1, m + 1):
                 f[a, i] = (f[a, i] - f[0, i] * b[a, 0]) / b[0, 0]
             for r, p, q in pairs:
                 if p == q:
-                    rest = f[r, i] - 2.0 * f[1 + p, i] * b[1 + p, 0]
+                    numerator = f[r, i] - 2.0 * f[1 + p, i] * b[1 + p, 0]
                 else:
-                    rest = f[r, i] - f[1 + p, i] * b[1 + q, 0] - f[1 + q, i] * b[1 + p, 0]
-                f[r, i] = (rest - f[0, i] * b[r, 0]) / b[0, 0]
+                    numerator = f[r, i] - f[1 + p, i] * b[1 + q, 0] - f[1 + q, i] * b[1 + p, 0]
+                f[r, i] = (numerator - f[0, i] * b[r, 0]) / b[0, 0]
 
     return basis
 
 
 @functools.cache
 def place_kernel(m: int) -> Any:
-    """Return the kernel for the point of an element, tangents and their changes, (rows, d)."""
-    rows, d = len(rows_of(m).orders), m + 1
+    """Return the kernel for a point of an element, tangents and second derivatives, (rows, d)."""
+    rows, d = len(derivative_layout(m).orders), m + 1
 
     @kernel
     def place(e: int, nodes: Ints, f: Matrix, x: Matrix, out: Matrix) -> None:
@@ -129,12 +139,12 @@ def place_kernel(m: int) -> Any:
     return place
 
 
-def _pieces(
+def _rational_boundary(
     nodes: Ints, extraction: Floats, weights: Floats, neighbours: Ints, degrees: Ints
-) -> Pieces:
+) -> RationalBoundary:
     none = np.zeros((0, 0, 0))
-    known = Surface(nodes, extraction, weights, neighbours, none, none, none, none)
-    return Pieces(known._replace(degrees=tuple(int(k) for k in degrees)))
+    arrays = Surface(nodes, extraction, weights, neighbours, none, none, none, none)
+    return RationalBoundary(arrays._replace(degrees=tuple(int(k) for k in degrees)))
 
 
 def _points_plain(
@@ -149,20 +159,20 @@ def _points_plain(
     functions: Floats,
     places: Floats,
 ) -> None:
-    pieces = _pieces(nodes, extraction, weights, neighbours, degrees)
-    functions[...], places[...] = pieces.points(elements, xis.T, x)
+    boundary = _rational_boundary(nodes, extraction, weights, neighbours, degrees)
+    functions[...], places[...] = boundary.points(elements, xis.T, x)
 
 
 @functools.cache
 def points_kernel(m: int) -> Any:
-    """Return the kernel that fills in functions (rows, n, p) and places with changes (rows, d, p).
+    """Return the kernel for functions (rows, n, p) and places with derivatives (rows, d, p).
 
     Its first arguments are elements (p,) and xis (p, m); then come arrays of the boundary, the
     degrees (m,) and places x (nodes, d).
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_points_of_a_curve
     """
-    rows = len(rows_of(m).orders)
+    rows = len(derivative_layout(m).orders)
     basis, place = basis_kernel(m), place_kernel(m)
 
     @kernel(allocates=True, plain=_points_plain)
@@ -194,124 +204,134 @@ def points_kernel(m: int) -> Any:
 
 
 @functools.cache
-def _step_kernel(m: int) -> Any:
+def _newton_step_kernel(m: int) -> Any:
     """Return the kernel for one step of Newton's method on the squared distance.
 
-    It takes a point on the boundary and leaves the step (m,), zero for what is held: where that
-    would go back inside, it lets go. It returns the largest part of the step. With a share of 1/2
-    what bends the distance less than half as much as a plane is taken for one.
+    With r = x_k - x it solves H d xi = r . x_,a for the Hessian H_ab = x_,a . x_,b - r . x_,ab. If
+    H - (1 - metric_fraction) x_,a . x_,b is not positive definite, the metric takes the place of H
+    (Gauss-Newton). Constrained coordinates have no step; a constraint is released if the gradient
+    points back inside. It returns the largest component of the step.
     """
-    d, pairs = m + 1, rows_of(m).pairs
-    solves, bent = solve_kernel(m), bends_kernel(m)
+    d, pairs = m + 1, derivative_layout(m).pairs
+    solve_system, is_positive = solve_kernel(m), positive_definite_kernel(m)
 
     @kernel
-    def step(
-        point: Vector, out: Matrix, xi: Vector, held: Ints, share: float, h: Stack, way: Vector
+    def newton_step(
+        point: Vector,
+        out: Matrix,
+        xi: Vector,
+        constraint: Ints,
+        metric_fraction: float,
+        h: Stack,
+        increment: Vector,
     ) -> float:
         for r, a, b in pairs:
-            near = turns = 0.0
+            metric = curvature = 0.0
             for p in range(d):
-                near += out[1 + a, p] * out[1 + b, p]
-                turns += (out[0, p] - point[p]) * out[r, p]
-            h[0, a, b] = h[0, b, a] = near
-            h[1, a, b] = h[1, b, a] = near + turns
-            h[2, a, b] = h[2, b, a] = turns + share * near
+                metric += out[1 + a, p] * out[1 + b, p]
+                curvature += (out[0, p] - point[p]) * out[r, p]
+            h[0, a, b] = h[0, b, a] = metric
+            h[1, a, b] = h[1, b, a] = metric + curvature
+            h[2, a, b] = h[2, b, a] = curvature + metric_fraction * metric
         for a in range(m):
             slope = 0.0
             for p in range(d):
                 slope += (out[0, p] - point[p]) * out[1 + a, p]
-            way[a] = -slope
-        used = 1 if bent(h[2]) else 0
+            increment[a] = -slope
+        # the Hessian if it is sufficiently positive, else the metric
+        used = 1 if is_positive(h[2]) else 0
         for a in range(m):
-            if held[a] != _FREE:
-                if way[a] * xi[a] < 0.0:
-                    held[a] = _FREE
+            if constraint[a] != _FREE:
+                if increment[a] * xi[a] < 0.0:
+                    constraint[a] = _FREE
                     continue
-                way[a] = 0.0
+                increment[a] = 0.0
                 for b in range(m):
                     h[used, a, b] = h[used, b, a] = 0.0
                 h[used, a, a] = 1.0
-        solves(h[used], way)
+        solve_system(h[used], increment)
         size = 0.0
         for a in range(m):
-            size = max(size, abs(way[a]))
+            size = max(size, abs(increment[a]))
         return size
 
-    return step
+    return newton_step
 
 
 @functools.cache
-def _walk_kernel(m: int) -> Any:
-    """Return the kernel that improves one element and xi (m,), and tells whether it is normal.
+def _projection_kernel(m: int) -> Any:
+    """Return the kernel for one projection: element, xi (m,), and whether the line is normal.
 
-    Newton's method on the squared distance from a first guess, from element to element; a
-    step never goes uphill, one back is at most half as long as the one before it, and the number
-    of steps is bounded. `held` (m,) and the stacks and vectors behind it are scratch.
+    Newton's method on the squared distance, from a first guess and from element to element. Each
+    step is a descent direction, a step that reverses is at most half of the one before it, and the
+    number of steps is bounded. `constraint` (m,) and the arrays behind it are scratch.
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (7).
     """
-    basis, place, steps = basis_kernel(m), place_kernel(m), _step_kernel(m)
+    basis, place, newton_step = basis_kernel(m), place_kernel(m), _newton_step_kernel(m)
 
     @kernel
-    def walk(
+    def project_point(
         point: Vector,
         element: int,
         xi: Vector,
         boundary: Any,
         x: Matrix,
-        held: Ints,
+        constraint: Ints,
         scratch: Any,
     ) -> tuple[int, bool]:
         nodes, extraction, weights, neighbours, degrees = boundary
-        f, b, out, h, way, moved = scratch
-        came, size = -1, 0.0
+        f, b, out, h, increment, last_step = scratch
+        previous, size = -1, 0.0
         for a in range(m):
-            held[a], moved[a] = _FREE, 0.0
+            constraint[a], last_step[a] = _FREE, 0.0
         across, last = 0, 0.0
         for number in range(_PROJECTION_STEPS):
-            # near a centre of curvature the steps of a plane are too short by far
-            share = 0.5 if number < _PATIENCE else 1.0
+            # Gauss-Newton steps are far too short near a centre of curvature
+            metric_fraction = 0.5 if number < _CAUTIOUS_STEPS else 1.0
             basis(xi, element, extraction, weights, degrees, b, f)
             place(element, nodes, f, x, out)
-            size = steps(point, out, xi, held, share, h, way)
-            if size <= _FOUND:
+            size = newton_step(point, out, xi, constraint, metric_fraction, h, increment)
+            if size <= _CONVERGED:
                 for a in range(m):
-                    if held[a] == _END or (held[a] == _EDGE and last > _CORNER):
+                    if constraint[a] == _END or (constraint[a] == _EDGE and last > _CORNER):
                         return element, False
                 return element, True
             leaves = False
             for a in range(m):
-                up = way[a] > 0.0
-                if leaves or abs(way[a]) <= _FOUND:
+                up = increment[a] > 0.0
+                if leaves or abs(increment[a]) <= _CONVERGED:
                     continue
                 if (up and xi[a] >= 1.0) or (not up and xi[a] <= -1.0):
                     leaves = True
                     after = neighbours[element, 2 * a + (1 if up else 0)]
                     if after < 0:
-                        held[a] = _END
-                    elif after == came:
-                        # an edge that is nearest from both sides
-                        held[a], last = _EDGE, abs(way[a])
+                        constraint[a] = _END
+                    elif after == previous:
+                        # a minimum at the edge: steps on both sides lead to it
+                        constraint[a], last = _EDGE, abs(increment[a])
                     else:
-                        came, element, across = element, after, a
+                        previous, element, across = element, after, a
                         xi[a] = -1.0 if up else 1.0
             if leaves:
                 continue
             for a in range(m):
-                # where curvature changes much, whole steps would go there and back for ever
-                if way[a] * moved[a] < 0.0 and abs(way[a]) > 0.5 * abs(moved[a]):
-                    way[a] = -0.5 * moved[a]
-                began = xi[a]
-                xi[a] = min(1.0, max(-1.0, began + way[a]))
-                moved[a] = xi[a] - began
+                # full Newton steps may cycle if the curvature varies strongly
+                if increment[a] * last_step[a] < 0.0 and abs(increment[a]) > 0.5 * abs(
+                    last_step[a]
+                ):
+                    increment[a] = -0.5 * last_step[a]
+                start = xi[a]
+                xi[a] = min(1.0, max(-1.0, start + increment[a]))
+                last_step[a] = xi[a] - start
             if abs(xi[across]) < 1.0:
-                came = -1
-        return element, size <= _NEARLY
+                previous = -1
+        return element, size <= _ACCEPTED
 
-    return walk
+    return project_point
 
 
-def _nearest_plain(
+def _closest_point_plain(
     points: Floats,
     elements: Ints,
     xis: Floats,
@@ -323,68 +343,79 @@ def _nearest_plain(
     degrees: Ints,
     x: Floats,
 ) -> None:
-    """Walk with all points at once, each as the kernel does."""
-    pieces = _pieces(nodes, extraction, weights, neighbours, degrees)
+    """Project all points at once, each by the steps of the kernel."""
+    boundary = _rational_boundary(nodes, extraction, weights, neighbours, degrees)
     count, m = xis.shape
-    going, came, size = np.arange(count), np.full(count, -1), np.zeros(count)
+    active, previous, size = np.arange(count), np.full(count, -1), np.zeros(count)
     across, last = np.zeros(count, dtype=np.int64), np.zeros(count)
-    held, way_before = np.full((m, count), _FREE), np.zeros((m, count))
+    constraint, last_step = np.full((m, count), _FREE), np.zeros((m, count))
     for number in range(_PROJECTION_STEPS):
-        if not going.size:
+        if not active.size:
             return
-        share = 0.5 if number < _PATIENCE else 1.0
-        e, xi = elements[going], xis[going].T.copy()
-        out = pieces.points(e, xi, x)[1]
-        free = held[:, going]
-        way = _step_plain(points[going].T, out, xi, free, share)
-        size[going] = np.abs(way).max(axis=0)
-        done = size[going] <= _FOUND
-        bad = (free == _END) | ((free == _EDGE) & (last[going] > _CORNER))
-        normal[going[done]] = ~bad.any(axis=0)[done]
+        metric_fraction = 0.5 if number < _CAUTIOUS_STEPS else 1.0
+        e, xi = elements[active], xis[active].T.copy()
+        out = boundary.points(e, xi, x)[1]
+        free = constraint[:, active]
+        increment = _newton_step_plain(points[active].T, out, xi, free, metric_fraction)
+        size[active] = np.abs(increment).max(axis=0)
+        done = size[active] <= _CONVERGED
+        bad = (free == _END) | ((free == _EDGE) & (last[active] > _CORNER))
+        normal[active[done]] = ~bad.any(axis=0)[done]
         leaves = done.copy()
         for a in range(m):
-            up = way[a] > 0.0
-            out_of = ~leaves & (np.abs(way[a]) > _FOUND)
-            out_of &= np.where(up, xi[a] >= 1.0, xi[a] <= -1.0)
-            leaves |= out_of
+            up = increment[a] > 0.0
+            crosses = ~leaves & (np.abs(increment[a]) > _CONVERGED)
+            crosses &= np.where(up, xi[a] >= 1.0, xi[a] <= -1.0)
+            leaves |= crosses
             after = neighbours[e, 2 * a + up]
-            end, edge = out_of & (after < 0), out_of & (after >= 0) & (after == came[going])
-            free[a, end], free[a, edge] = _END, _EDGE
-            last[going[edge]] = np.abs(way[a, edge])
-            over = out_of & ~end & ~edge
-            come = going[over]
-            came[come], elements[come], across[come] = e[over], after[over], a
-            xis[come, a] = np.where(up[over], -1.0, 1.0)
-        held[:, going] = free
-        stays = ~leaves
-        moved = going[stays]
-        before = way_before[:, going]
-        back = (way * before < 0.0) & (np.abs(way) > 0.5 * np.abs(before))
-        way = np.where(back, -0.5 * before, way)
-        xis[moved] = np.minimum(1.0, np.maximum(-1.0, (xi + way)[:, stays])).T
-        way_before[:, moved] = xis[moved].T - xi[:, stays]
-        came[moved[np.abs(xis[moved, across[moved]]) < 1.0]] = -1
-        going = going[~done]
-    normal[going] = size[going] <= _NEARLY
+            end, at_edge = (
+                crosses & (after < 0),
+                crosses & (after >= 0) & (after == previous[active]),
+            )
+            free[a, end], free[a, at_edge] = _END, _EDGE
+            last[active[at_edge]] = np.abs(increment[a, at_edge])
+            entered = crosses & ~end & ~at_edge
+            entering = active[entered]
+            previous[entering], elements[entering], across[entering] = e[entered], after[entered], a
+            xis[entering, a] = np.where(up[entered], -1.0, 1.0)
+        constraint[:, active] = free
+        remains = ~leaves
+        inside = active[remains]
+        before = last_step[:, active]
+        reverses = (increment * before < 0.0) & (np.abs(increment) > 0.5 * np.abs(before))
+        increment = np.where(reverses, -0.5 * before, increment)
+        xis[inside] = np.minimum(1.0, np.maximum(-1.0, (xi + increment)[:, remains])).T
+        last_step[:, inside] = xis[inside].T - xi[:, remains]
+        previous[inside[np.abs(xis[inside, across[inside]]) < 1.0]] = -1
+        active = active[~done]
+    normal[active] = size[active] <= _ACCEPTED
 
 
-def _step_plain(points: Floats, out: Floats, xi: Floats, held: Ints, share: float) -> Floats:
-    """Return one step (m, p) of each point, and let go of what would go back inside."""
+def _newton_step_plain(
+    points: Floats, out: Floats, xi: Floats, constraint: Ints, metric_fraction: float
+) -> Floats:
+    """Return one step (m, p) of each point, and release constraints as the kernel does."""
     m = xi.shape[0]
     away = out[0] - points
-    near, turns, way = np.empty((m, m, xi.shape[1])), np.empty((m, m, xi.shape[1])), xi * 0.0
-    for r, a, b in rows_of(m).pairs:
-        near[a, b] = near[b, a] = _dot(out[1 + a], out[1 + b])
-        turns[a, b] = turns[b, a] = _dot(away, out[r])
+    metric, curvature, increment = (
+        np.empty((m, m, xi.shape[1])),
+        np.empty((m, m, xi.shape[1])),
+        xi * 0.0,
+    )
+    for r, a, b in derivative_layout(m).pairs:
+        metric[a, b] = metric[b, a] = _dot(out[1 + a], out[1 + b])
+        curvature[a, b] = curvature[b, a] = _dot(away, out[r])
     for a in range(m):
-        way[a] = -_dot(away, out[1 + a])
-    h = np.where(bends(turns + share * near), near + turns, near)
-    held[(held != _FREE) & (way * xi < 0.0)] = _FREE
+        increment[a] = -_dot(away, out[1 + a])
+    h = np.where(
+        positive_definite(curvature + metric_fraction * metric), metric + curvature, metric
+    )
+    constraint[(constraint != _FREE) & (increment * xi < 0.0)] = _FREE
     for a in range(m):
-        stays = held[a] != _FREE
-        way[a, stays], h[a, :, stays], h[:, a, stays] = 0.0, 0.0, 0.0
-        h[a, a, stays] = 1.0
-    return solve(h, way)
+        constrained = constraint[a] != _FREE
+        increment[a, constrained], h[a, :, constrained], h[:, a, constrained] = 0.0, 0.0, 0.0
+        h[a, a, constrained] = 1.0
+    return solve(h, increment)
 
 
 def _dot(a: Floats, b: Floats) -> Floats:
@@ -395,18 +426,18 @@ def _dot(a: Floats, b: Floats) -> Floats:
 
 
 @functools.cache
-def nearest_kernel(m: int) -> Any:
-    """Return the kernel that improves every point's nearest point, in place.
+def closest_point_kernel(m: int) -> Any:
+    """Return the kernel for closest-point projections of all points, in place.
 
-    Its arguments are points (p, d), first guesses of elements (p,), xis (p, m) and whether the
-    line to it is normal (p,), then the arrays of the boundary, degrees (m,) and x (nodes, d).
+    Its arguments are points (p, d), first guesses of elements (p,) and xis (p, m), room for whether
+    lines are normal (p,), then the arrays of the boundary, degrees (m,) and x (nodes, d).
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_projection_is_orthogonal
     """
-    walk, rows, d = _walk_kernel(m), len(rows_of(m).orders), m + 1
+    project_point, rows, d = _projection_kernel(m), len(derivative_layout(m).orders), m + 1
 
-    @kernel(allocates=True, plain=_nearest_plain)
-    def nearest(
+    @kernel(allocates=True, plain=_closest_point_plain)
+    def project(
         points: Matrix,
         elements: Ints,
         xis: Matrix,
@@ -422,10 +453,10 @@ def nearest_kernel(m: int) -> Any:
         b = np.empty((rows + 6, max(extraction.shape[2], 4)))
         f, out = np.empty((rows, nodes.shape[1])), np.empty((rows, d))
         scratch = (f, b, out, np.empty((3, m, m)), np.empty(m), np.empty(m))
-        held = np.zeros(m, dtype=np.int64)
+        constraint = np.zeros(m, dtype=np.int64)
         for q in range(points.shape[0]):
-            elements[q], normal[q] = walk(
-                points[q], elements[q], xis[q], boundary, x, held, scratch
+            elements[q], normal[q] = project_point(
+                points[q], elements[q], xis[q], boundary, x, constraint, scratch
             )
 
-    return nearest
+    return project

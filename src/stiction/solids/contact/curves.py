@@ -1,8 +1,9 @@
-"""Points of contact boundaries and of rigid shapes; coordinates along them, by reference length.
+"""Points, tangents and second derivatives on contact boundaries and rigid shapes.
 
-A boundary has m coordinates, one in the plane and two in space, and lies in m + 1 components.
-Points come last in the arrays of functions and places. Sums go in the order in which they are
-written, so that compiled code which walks along a boundary finds the same bits.
+A contact boundary is a curve in the plane or a surface in space, of rational Bezier elements. It
+has m = d - 1 coordinates for d components. Coordinates along it are reference lengths. Points are
+the last axis of the arrays of functions and places. Sums have a fixed order, so that compiled
+kernels for the closest-point projection return the same bits.
 """
 
 from __future__ import annotations
@@ -18,33 +19,33 @@ from stiction.solids.arrays import Surface
 from stiction.solids.dimensions import frame
 
 __all__ = [
-    "Pieces",
-    "along",
+    "RationalBoundary",
     "bernstein_at",
+    "boundary_coordinate",
+    "closest_on_rigid",
+    "derivative_layout",
     "knots_of",
     "locate",
-    "rigid_nearest",
-    "rigid_places",
-    "rows_of",
+    "points_on_rigid",
 ]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Knots = tuple[Floats, ...]
 
-# entries of the table of a rigid shape: its kind, then a point and the outward normal of a
-# plane, or centre and radius of a ball
+# entries of the table of a rigid shape: its kind, then point and outward normal of a plane, or
+# centre and radius of a sphere or circle
 KIND, CENTRE = range(2)
 # values of KIND
-PLANE, BALL = 0.0, 1.0
+PLANE, SPHERE = 0.0, 1.0
 
 
-class Rows(NamedTuple):
-    """What stands in the rows of a point on a boundary: its place, then derivatives.
+class DerivativeLayout(NamedTuple):
+    """Rows of a point on a boundary: its place, then its derivatives.
 
     Parameters
     ----------
-    orders : of the derivatives by each coordinate
+    orders : of the derivative by each coordinate, row by row
     pairs : (row, a, b) of each second derivative, a <= b
     """
 
@@ -53,8 +54,8 @@ class Rows(NamedTuple):
 
 
 @functools.cache
-def rows_of(m: int) -> Rows:
-    """Return the rows: place, m tangents, and their changes by (a, b) in the order 11, 12, 22."""
+def derivative_layout(m: int) -> DerivativeLayout:
+    """Return the rows: place, m tangents, second derivatives by (a, b) in the order 11, 12, 22."""
     unit = np.eye(m, dtype=np.int64)
     orders = [unit[0] * 0, *unit]
     pairs = []
@@ -62,29 +63,29 @@ def rows_of(m: int) -> Rows:
         for b in range(a, m):
             pairs.append((len(orders), a, b))
             orders.append(unit[a] + unit[b])
-    return Rows(tuple(tuple(int(k) for k in order) for order in orders), tuple(pairs))
+    return DerivativeLayout(tuple(tuple(int(k) for k in order) for order in orders), tuple(pairs))
 
 
 def knots_of(surface: Surface) -> Knots:
-    """Return the coordinates along a boundary at the ends of its elements: reference lengths.
+    """Return the coordinates along a boundary at the ends of its elements: reference lengths [m].
 
-    Each coordinate has its own; where lengths differ across a grid, their mean is taken.
+    On a surface each coordinate has its own knots, from lengths averaged across the grid.
     """
     if len(surface.grid) < 2:
         return (np.concatenate([[0.0], np.cumsum(surface.areas.sum(axis=1))]),)
-    found = []
+    knots = []
     count = len(surface.grid)
     for a in range(count):
         sides = surface.lengths[:, a].reshape(surface.grid[::-1])
         others = tuple(b for b in range(count) if b != count - 1 - a)
-        found.append(np.concatenate([[0.0], np.cumsum(sides.mean(axis=others))]))
-    return tuple(found)
+        knots.append(np.concatenate([[0.0], np.cumsum(sides.mean(axis=others))]))
+    return tuple(knots)
 
 
 def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
     """Return elements (p,) and their xi (m, p) for coordinates (m, p), clamped to the boundary.
 
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_place_along_a_boundary
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
     element, stride = np.zeros(zeta.shape[1], dtype=np.int64), 1
     xis = []
@@ -98,18 +99,18 @@ def locate(zeta: Floats, knots: Knots) -> tuple[Ints, Floats]:
     return element, np.stack(xis)
 
 
-def along(elements: Ints, xis: Floats, knots: Knots) -> tuple[Floats, Floats]:
-    """Return coordinates along the boundary and their change with xi, (m, p) each.
+def boundary_coordinate(elements: Ints, xis: Floats, knots: Knots) -> tuple[Floats, Floats]:
+    """Return coordinates along the boundary and their derivatives by xi, (m, p) each.
 
-    Verified by: tests/unit/solids/contact/test_kernels.py::test_place_along_a_boundary
+    Verified by: tests/unit/solids/contact/test_kernels.py::test_coordinate_along_a_boundary
     """
-    found, spans, rest = [], [], elements
+    coordinates, spans, remaining = [], [], elements
     for xi, ends in zip(xis, knots, strict=True):
-        e, rest = rest % (ends.size - 1), rest // (ends.size - 1)
+        e, remaining = remaining % (ends.size - 1), remaining // (ends.size - 1)
         low, high = ends[e], ends[e + 1]
-        found.append(low + 0.5 * (1.0 + xi) * (high - low))
+        coordinates.append(low + 0.5 * (1.0 + xi) * (high - low))
         spans.append(0.5 * (high - low))
-    return np.stack(found), np.stack(spans)
+    return np.stack(coordinates), np.stack(spans)
 
 
 def bernstein_at(xi: Floats, degree: int) -> Floats:
@@ -136,12 +137,12 @@ def bernstein_at(xi: Floats, degree: int) -> Floats:
     return np.array(rows)
 
 
-class Pieces:
-    """A boundary of piecewise rational polynomials.
+class RationalBoundary:
+    """A boundary whose elements are rational Bezier curves or patches.
 
     Parameters
     ----------
-    surface : its arrays; nodes may be numbered otherwise than in its body
+    surface : its arrays; nodes need not be numbered as in its body
     """
 
     def __init__(self, surface: Surface) -> None:
@@ -149,21 +150,21 @@ class Pieces:
         self._extraction = np.ascontiguousarray(surface.extraction.transpose(2, 1, 0))
         self._weights = np.ascontiguousarray(surface.weights.T)
         self.degrees = surface.degrees or (surface.extraction.shape[2] - 1,)
-        self._rows = rows_of(len(self.degrees))
+        self._rows = derivative_layout(len(self.degrees))
 
     def _bernstein(self, xis: Floats) -> Floats:
-        """Return products of Bernstein polynomials, the first coordinate running fastest."""
+        """Return products of Bernstein polynomials; the first coordinate runs fastest."""
         each = [bernstein_at(xi, degree) for xi, degree in zip(xis, self.degrees, strict=True)]
         if len(each) == 1:
             return each[0]
-        made = []
+        products = []
         for order in self._rows.orders:
             value = each[0][order[0]]
             for table, k in zip(each[1:], order[1:], strict=True):
                 both = table[k][:, None] * value
                 value = both.reshape(both.shape[0] * both.shape[1], xis.shape[1])
-            made.append(value)
-        return np.stack(made)
+            products.append(value)
+        return np.stack(products)
 
     def functions(self, elements: Ints, xis: Floats) -> Floats:
         """Return the functions of elements at xi (m, p) and two derivatives, (rows, n, p).
@@ -171,10 +172,10 @@ class Pieces:
         Verified by: tests/unit/solids/contact/test_kernels.py::test_projection_is_orthogonal
         """
         product = self._bernstein(xis)[:, :, None]
-        taken = self._extraction[:, :, elements]
-        f = taken[0] * product[:, 0]
-        for k in range(1, taken.shape[0]):
-            f += taken[k] * product[:, k]
+        extraction = self._extraction[:, :, elements]
+        f = extraction[0] * product[:, 0]
+        for k in range(1, extraction.shape[0]):
+            f += extraction[k] * product[:, k]
         f *= self._weights[:, elements]
         w = f[:, 0]
         for i in range(1, f.shape[1]):
@@ -184,14 +185,14 @@ class Pieces:
             f[a] = (f[a] - f[0] * w[a]) / w[0]
         for row, a, b in self._rows.pairs:
             if a == b:
-                rest = f[row] - 2.0 * f[1 + a] * w[1 + a]
+                numerator = f[row] - 2.0 * f[1 + a] * w[1 + a]
             else:
-                rest = f[row] - f[1 + a] * w[1 + b] - f[1 + b] * w[1 + a]
-            f[row] = (rest - f[0] * w[row]) / w[0]
+                numerator = f[row] - f[1 + a] * w[1 + b] - f[1 + b] * w[1 + a]
+            f[row] = (numerator - f[0] * w[row]) / w[0]
         return np.asarray(f)
 
     def places(self, elements: Ints, functions: Floats, x: Floats) -> Floats:
-        """Return points of elements, tangents and their changes, (rows, d, p).
+        """Return points of elements, tangents and second derivatives, (rows, d, p).
 
         Parameters
         ----------
@@ -199,23 +200,23 @@ class Pieces:
         x : (nodes, d) places [m]
         """
         at = x.T[:, self._nodes[:, elements]]
-        found = functions[:, None, 0] * at[:, 0]
+        places = functions[:, None, 0] * at[:, 0]
         for i in range(1, functions.shape[1]):
-            found += functions[:, None, i] * at[:, i]
-        return np.asarray(found)
+            places += functions[:, None, i] * at[:, i]
+        return np.asarray(places)
 
     def third(self, elements: Ints, xis: Floats, x: Floats) -> Floats:
-        """Return third derivatives of places along a boundary of one coordinate, (d, p).
+        """Return third derivatives of places along a curve by xi, (d, p).
 
         Verified by: tests/unit/solids/contact/test_virtual_work.py::test_third_derivatives
         """
         (degree,) = self.degrees
-        taken = self._extraction[:, :, elements] * self._weights[:, elements]
+        extraction = self._extraction[:, :, elements] * self._weights[:, elements]
         b = self._bernstein(xis)
-        # of Bernstein polynomials up to cubic ones
+        # third derivatives of cubic Bernstein polynomials; zero for lower degrees
         last = np.array([-0.75, 2.25, -2.25, 0.75]) if degree == 3 else np.zeros(degree + 1)
-        raw = [np.einsum("bp,bnp->np", row, taken) for row in b]
-        raw.append(np.einsum("b,bnp->np", last, taken))
+        raw = [np.einsum("bp,bnp->np", row, extraction) for row in b]
+        raw.append(np.einsum("b,bnp->np", last, extraction))
         w = [row.sum(axis=0) for row in raw]
         f = [raw[0] / w[0]]
         f.append((raw[1] - f[0] * w[1]) / w[0])
@@ -226,16 +227,16 @@ class Pieces:
         )
 
     def points(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return functions (rows, n, p), and points with tangents and changes (rows, d, p)."""
+        """Return functions (rows, n, p), and places with derivatives (rows, d, p)."""
         functions = self.functions(elements, xis)
         return functions, self.places(elements, functions, x)
 
 
-def rigid_nearest(points: Floats, shape: Floats, shift: Floats) -> tuple[Floats, Floats]:
-    """Return the nearest points of a rigid shape and their coordinates on it.
+def closest_on_rigid(points: Floats, shape: Floats, shift: Floats) -> tuple[Floats, Floats]:
+    """Return the closest points on a rigid shape and their coordinates on it.
 
-    The coordinates of a ball are lengths of great circles from the pole on the first axis, in the
-    direction of the others: the arc length of a circle in the plane.
+    The coordinates of a sphere are lengths of great circles from the pole on the first axis, in the
+    directions of the other axes; in the plane that is the arc length of a circle.
 
     Parameters
     ----------
@@ -245,8 +246,8 @@ def rigid_nearest(points: Floats, shape: Floats, shift: Floats) -> tuple[Floats,
 
     Returns
     -------
-    Nearest points, tangents along the coordinates and the normal part of their changes (rows, d,
-    p), and coordinates (m, p) [m].
+    Closest points, tangents and the normal part of second derivatives (rows, d, p), and coordinates
+    (m, p) [m].
 
     Source: formulas sheet, section 4.
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
@@ -254,28 +255,28 @@ def rigid_nearest(points: Floats, shape: Floats, shift: Floats) -> tuple[Floats,
     d = points.shape[0]
     m, centre = d - 1, shape[CENTRE : CENTRE + d]
     away = np.stack([points[k] - shift[k] - centre[k] for k in range(d)])
-    layout = rows_of(m)
-    found = np.zeros((len(layout.orders), d, points.shape[1]))
+    layout = derivative_layout(m)
+    closest = np.zeros((len(layout.orders), d, points.shape[1]))
     if shape[KIND] == PLANE:
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
         s = np.stack([_sum(away * axis[:, None]) for axis in axes])
         for k in range(d):
-            found[0, k] = centre[k]
+            closest[0, k] = centre[k]
             for a in range(m):
-                found[0, k] += s[a] * axes[a, k]
-        found[1 : 1 + m] = axes[:, :, None]
+                closest[0, k] += s[a] * axes[a, k]
+        closest[1 : 1 + m] = axes[:, :, None]
     else:
         radius = shape[CENTRE + d]
         r = np.sqrt(_sum(away * away))
         out = away / r
-        s, tangents, metric = _on_ball(away, out, radius)
-        found[0] = centre[:, None] + radius * out
-        found[1 : 1 + m] = tangents
+        s, tangents, metric = _on_sphere(away, out, radius)
+        closest[0] = centre[:, None] + radius * out
+        closest[1 : 1 + m] = tangents
         for row, a, b in layout.pairs:
-            found[row] = -out * metric[a, b] / radius
+            closest[row] = -out * metric[a, b] / radius
     for k in range(d):
-        found[0, k] += shift[k]
-    return found, s
+        closest[0, k] += shift[k]
+    return closest, s
 
 
 def _sum(terms: Floats) -> Any:
@@ -285,30 +286,34 @@ def _sum(terms: Floats) -> Any:
     return total
 
 
-def _on_ball(away: Floats, out: Floats, radius: float) -> tuple[Floats, Floats, Floats]:
-    """Return coordinates (m, p), tangents (m, d, p) and metric (m, m, p) on a ball."""
+def _on_sphere(away: Floats, out: Floats, radius: float) -> tuple[Floats, Floats, Floats]:
+    """Return coordinates (m, p), tangents (m, d, p) and metric (m, m, p) on a sphere.
+
+    With the angle from the pole: s = radius angle e for a unit direction e, so that the metric is
+    e (x) e + (sin angle / angle)^2 (1 - e (x) e).
+    """
     m = out.shape[0] - 1
-    aside = np.sqrt(_sum(away[1:] * away[1:])) if m > 1 else np.abs(away[1])
-    still = aside == 0.0
-    size = np.where(still, 1.0, aside)
-    # the direction in which a point lies from the pole, any where it is there
-    way = np.where(still, np.eye(m)[0][:, None], away[1:] / size)
-    angle = arctan2(aside, away[0])
-    s = radius * angle * way
+    off_axis = np.sqrt(_sum(away[1:] * away[1:])) if m > 1 else np.abs(away[1])
+    at_pole = off_axis == 0.0
+    size = np.where(at_pole, 1.0, off_axis)
+    # direction from the pole; at the pole itself any direction
+    direction = np.where(at_pole, np.eye(m)[0][:, None], away[1:] / size)
+    angle = arctan2(off_axis, away[0])
+    s = radius * angle * direction
     small = ~(angle > 1e-8)
-    # how much longer coordinates are than circles around the pole
-    share = np.where(small, 1.0, sin(angle) / np.where(small, 1.0, angle))
+    # ratio of lengths along circles around the pole to differences of coordinates
+    ratio = np.where(small, 1.0, sin(angle) / np.where(small, 1.0, angle))
     tangents, metric = np.zeros((m, m + 1, out.shape[1])), np.empty((m, m, out.shape[1]))
     for a in range(m):
         tangents[a, 0] = -out[1 + a]
         for b in range(m):
-            both, unit = way[a] * way[b], float(a == b)
-            tangents[a, 1 + b] = out[0] * both + share * (unit - both)
-            metric[a, b] = both + share * share * (unit - both)
+            both, unit = direction[a] * direction[b], float(a == b)
+            tangents[a, 1 + b] = out[0] * both + ratio * (unit - both)
+            metric[a, b] = both + ratio * ratio * (unit - both)
     return s, tangents, metric
 
 
-def rigid_places(s: Floats, shape: Floats, shift: Floats) -> Floats:
+def points_on_rigid(s: Floats, shape: Floats, shift: Floats) -> Floats:
     """Return the points (d, p) of a rigid shape at coordinates (m, p) on it.
 
     Verified by: tests/unit/solids/contact/test_kernels.py::test_rigid_shapes
@@ -318,11 +323,11 @@ def rigid_places(s: Floats, shape: Floats, shift: Floats) -> Floats:
     centre = shape[CENTRE : CENTRE + d]
     if shape[KIND] == PLANE:
         axes = frame(shape[CENTRE + d : CENTRE + 2 * d])
-        made = [centre[k] + _sum(s * axes[:, k, None]) for k in range(d)]
+        places = [centre[k] + _sum(s * axes[:, k, None]) for k in range(d)]
     else:
         radius = shape[CENTRE + d]
         size = np.sqrt(_sum(s * s)) if m > 1 else np.abs(s[0])
-        way = s / np.where(size > 0.0, size, 1.0)
-        made = [centre[0] + radius * cos(size / radius)]
-        made += [centre[1 + a] + radius * (sin(size / radius) * way[a]) for a in range(m)]
-    return np.stack([made[k] + shift[k] for k in range(d)])
+        direction = s / np.where(size > 0.0, size, 1.0)
+        places = [centre[0] + radius * cos(size / radius)]
+        places += [centre[1 + a] + radius * (sin(size / radius) * direction[a]) for a in range(m)]
+    return np.stack([places[k] + shift[k] for k in range(d)])

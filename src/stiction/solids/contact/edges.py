@@ -1,4 +1,4 @@
-"""Where on a boundary the gap crosses a value: edges of contact, lengths and areas inside."""
+"""Edges of contact: where the gap crosses a limit along a boundary, and areas within it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.curves import knots_of, locate, rigid_nearest
-from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.curves import closest_on_rigid, knots_of, locate
+from stiction.solids.contact.model import ClosestPoints, ContactPass
 from stiction.solids.contact.sweeps import dot, lengths
 from stiction.solids.dimensions import crossed
 
@@ -17,48 +17,48 @@ __all__ = ["areas", "crossings", "gaps_at"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# bisection alone would need fifty
-_LOOKS = 80
+# bound of iterations; bisection alone takes fifty
+_MAX_STEPS = 80
 
 
-def gaps_at(p: ContactPass, zeta: Floats, guess: Found, x: Floats) -> tuple[Floats, Floats]:
+def gaps_at(p: ContactPass, zeta: Floats, guess: ClosestPoints, x: Floats) -> tuple[Floats, Floats]:
     """Return gaps (c,) and places (c, d) at coordinates along the own boundary.
 
     Parameters
     ----------
     p : the pass
     zeta : (m, c) [m]
-    guess : (c,) where the search for each nearest point begins
+    guess : (c,) where each closest-point projection starts
     x : (nodes, d) places [m]
 
     Source: Mergel, Scheibert, Sauer 2021, eq. (8).
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
-    part = p.partner
+    partner = p.partner
     places = p.own_curve.points(*locate(zeta, knots_of(p.own)), x)[1][0]
     normal = np.ones(zeta.shape[1], dtype=bool)
-    if part.rigid:
-        other, _ = rigid_nearest(places, part.shape, x[part.node])
+    if partner.rigid:
+        other, _ = closest_on_rigid(places, partner.shape, x[partner.node])
     else:
-        found = p.nearest(np.ascontiguousarray(places.T), guess, x)
-        _, other = p.partner_at(found.element, found.xi.T, x)
-        normal = found.normal
+        closest = p.closest_from(np.ascontiguousarray(places.T), guess, x)
+        _, other = p.partner_at(closest.element, closest.xi.T, x)
+        normal = closest.normal
     outward = crossed(other[1 : p.dim])
     gaps = dot(places - other[0], outward) / lengths(outward)
     return np.where(normal, gaps, np.inf), np.ascontiguousarray(places.T)
 
 
 def crossings(
-    p: ContactPass, limit: float, zeta: Floats, gap: Floats, guess: Found, x: Floats
+    p: ContactPass, limit: float, zeta: Floats, gap: Floats, guess: ClosestPoints, x: Floats
 ) -> tuple[Floats, Floats]:
-    """Return where the gap crosses `limit` between sampled points, by bisection on the curve.
+    """Return where the gap crosses `limit` between samples, by bracketed roots along the boundary.
 
     Parameters
     ----------
     p : the pass
     limit : [m]
     zeta, gap : (s,) coordinates and gaps at the sampled points, in order
-    guess : (s,) nearest points of these
+    guess : (s,) closest points of these
     x : (nodes, d) places [m]
 
     Returns
@@ -75,8 +75,8 @@ def crossings(
         return gaps_at(p, where[None], start.at(which), x)[0] - limit
 
     ends = (zeta[at], gap[at] - limit), (zeta[at + 1], gap[at + 1] - limit)
-    found = _roots(excess, *ends, 1e-15 * zeta[-1])
-    return found, gaps_at(p, found[None], start, x)[1]
+    roots = _roots(excess, *ends, 1e-15 * zeta[-1])
+    return roots, gaps_at(p, roots[None], start, x)[1]
 
 
 def _roots(
@@ -87,29 +87,29 @@ def _roots(
 ) -> Floats:
     """Return one root between each pair of ends, whose values have different signs.
 
-    Bisection, and inverse quadratic interpolation where three points lie well for it
-    (Chandrupatla 1997); an infinite value is of use for its sign. Each root stops by itself:
-    its last digits do not depend on its neighbours.
+    Chandrupatla's method (1997): inverse quadratic interpolation where it is safe, else bisection.
+    An infinite value counts by its sign. Each root stops on its own, so that its last digits do not
+    depend on other roots.
 
     Parameters
     ----------
     f : values at coordinates (k,) for roots (k,) by number
     left, right : coordinates and values at the ends (c,)
-    near : width of a bracket that is small enough
+    near : width of a bracket at convergence
     """
     root = np.empty(left[0].size)
-    open_ = np.arange(root.size)
+    active = np.arange(root.size)
     (x1, f1), (x2, f2), t = left, right, np.full(root.size, 0.5)
-    for _ in range(_LOOKS):
-        if not open_.size:
+    for _ in range(_MAX_STEPS):
+        if not active.size:
             break
         x = x1 + t * (x2 - x1)
-        value = f(x, open_)
+        value = f(x, active)
         same = (value < 0.0) == (f1 < 0.0)
         x3, f3 = np.where(same, x1, x2), np.where(same, f1, f2)
         x2, f2 = np.where(same, x2, x1), np.where(same, f2, f1)
         x1, f1 = x, value
-        root[open_] = np.where(np.abs(f1) < np.abs(f2), x1, x2)
+        root[active] = np.where(np.abs(f1) < np.abs(f2), x1, x2)
         least = 0.5 * near / np.maximum(np.abs(x2 - x1), 1e-300)
         with np.errstate(all="ignore"):
             xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
@@ -117,21 +117,21 @@ def _roots(
             curved += (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
             t = np.where((phi * phi < xi) & ((1.0 - phi) ** 2 < 1.0 - xi), curved, 0.5)
         t = np.clip(np.where(np.isfinite(t), t, 0.5), least, 1.0 - least)
-        going = (least < 0.5) & (f1 != 0.0)
-        open_, x1, f1, x2, f2, t = (part[going] for part in (open_, x1, f1, x2, f2, t))
+        unfinished = (least < 0.5) & (f1 != 0.0)
+        active, x1, f1, x2, f2, t = (values[unfinished] for values in (active, x1, f1, x2, f2, t))
     return root
 
 
-# steps into which elements are cut along each coordinate, before their edges are followed
-_CUTS = 4
+# subdivisions of elements along each coordinate, between which edges of contact are straight
+_SUBDIVISIONS = 4
 
 
 def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
-    """Return the areas of the own boundary that are nearer than `limit`: reference, current [m^2].
+    """Return the areas of the own boundary with gaps below `limit`: reference, current [m^2].
 
-    Elements are cut in a grid and that in triangles; where the gap at their corners lies on both
-    sides of the limit, the places between are found on the gap itself. What is left is the error
-    of flat triangles, which falls with their size squared.
+    Elements are divided into triangles. On a triangle with gaps on both sides of the limit, the
+    crossings of its sides are roots of the gap. Triangles are flat: the error falls with the square
+    of their size.
 
     Parameters
     ----------
@@ -151,40 +151,40 @@ def areas(p: ContactPass, limit: float, x: Floats) -> tuple[Floats, Floats]:
 
     inside = (gap_at(zeta) < limit)[corners]
     count = inside.sum(axis=1)
-    cut = (count > 0) & (count < corners.shape[1])
-    # the corner that stands alone on its side, and the two others in their order
-    alone = np.where(count == 1, np.argmax(inside, axis=1), np.argmin(inside, axis=1))
-    order = (alone[:, None] + np.arange(3)) % 3
-    turned = np.take_along_axis(corners, order, axis=1)[cut]
-    begin, ends = zeta[:, turned[:, 0]], [zeta[:, turned[:, k]] for k in (1, 2)]
-    marks = []
+    straddling = (count > 0) & (count < corners.shape[1])
+    # the corner that is alone on its side of the limit, and the two others in their order
+    odd_corner = np.where(count == 1, np.argmax(inside, axis=1), np.argmin(inside, axis=1))
+    order = (odd_corner[:, None] + np.arange(3)) % 3
+    ordered = np.take_along_axis(corners, order, axis=1)[straddling]
+    begin, ends = zeta[:, ordered[:, 0]], [zeta[:, ordered[:, k]] for k in (1, 2)]
+    edge_points = []
     for end in ends:
 
         def excess(t: Floats, which: Ints, end: Floats = end) -> Floats:
-            way = end[:, which] - begin[:, which]
-            return gap_at(begin[:, which] + t * way) - limit
+            direction = end[:, which] - begin[:, which]
+            return gap_at(begin[:, which] + t * direction) - limit
 
-        every = np.arange(turned.shape[0])
-        low, high = np.zeros(every.size), np.ones(every.size)
-        sides = (low, excess(low, every)), (high, excess(high, every))
-        marks.append(begin + _roots(excess, *sides, 1e-14) * (end - begin))
-    found = []
+        numbers = np.arange(ordered.shape[0])
+        low, high = np.zeros(numbers.size), np.ones(numbers.size)
+        sides = (low, excess(low, numbers)), (high, excess(high, numbers))
+        edge_points.append(begin + _roots(excess, *sides, 1e-14) * (end - begin))
+    totals = []
     for state in (p.reference, x):
         points = [
             p.own_curve.points(*locate(where, knots_of(p.own)), state)[1][0]
-            for where in (zeta, *marks)
+            for where in (zeta, *edge_points)
         ]
         whole = _sizes(*(points[0][:, corners[:, k]] for k in range(3)))
-        part = np.zeros(whole.size)
-        part[cut] = _sizes(points[0][:, turned[:, 0]], points[1], points[2])
-        share = np.where(count == 3, whole, np.where(count == 1, part, whole - part))
-        found.append(np.where(count > 0, share, 0.0).sum())
-    return found[0], found[1]
+        inside_area = np.zeros(whole.size)
+        inside_area[straddling] = _sizes(points[0][:, ordered[:, 0]], points[1], points[2])
+        area = np.where(count == 3, whole, np.where(count == 1, inside_area, whole - inside_area))
+        totals.append(np.where(count > 0, area, 0.0).sum())
+    return totals[0], totals[1]
 
 
 def _triangles(knots: tuple[Floats, ...]) -> tuple[Floats, Ints]:
-    """Return coordinates (m, c) of a grid in the elements, and corners (t, 3) of triangles."""
-    steps = np.arange(_CUTS) / _CUTS
+    """Return coordinates (m, c) of a grid in all elements, and corners (t, 3) of triangles."""
+    steps = np.arange(_SUBDIVISIONS) / _SUBDIVISIONS
     lines = [
         np.append((ends[:-1, None] + np.diff(ends)[:, None] * steps).ravel(), ends[-1])
         for ends in knots
@@ -195,7 +195,7 @@ def _triangles(knots: tuple[Floats, ...]) -> tuple[Floats, Ints]:
     )
     corners = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
     grid = np.meshgrid(*lines)
-    return np.stack([part.ravel() for part in grid]), corners
+    return np.stack([axis.ravel() for axis in grid]), corners
 
 
 def _sizes(a: Floats, b: Floats, c: Floats) -> Floats:

@@ -1,8 +1,8 @@
-"""One contact: which boundary, which partner, which laws; and what it does at a state.
+"""A contact pair: its boundary, partner and laws, and its residual and tangent in a state.
 
 `Contact` is the description. `ContactPass` is one pass over one boundary while a problem is
-solved: it finds nearest points, adds forces and tangents, and keeps the history that the method
-commits when it accepts a step.
+solved: it computes closest-point projections, adds forces and tangents, and returns the friction
+history that the method commits when it accepts a step.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import (
     CENTRE,
-    Pieces,
-    along,
+    RationalBoundary,
+    boundary_coordinate,
+    closest_on_rigid,
+    derivative_layout,
     knots_of,
     locate,
-    rigid_nearest,
-    rigid_places,
-    rows_of,
+    points_on_rigid,
 )
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
 from stiction.solids.dimensions import crossed
 from stiction.solids.unilateral import Coulomb, Signorini
 
-__all__ = ["Contact", "ContactPass", "Found", "History", "Part"]
+__all__ = ["ClosestPoints", "Contact", "ContactPass", "History", "PartnerArrays"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# the penalty, in units of the stiffness of the normal law where its traction vanishes
+# default penalty over the stiffness of the normal law at its equilibrium gap
 _PENALTY = 10.0
 
 _PART = fields.Part("a contact is made of these.", "see the docstring of Contact.")
@@ -65,25 +65,24 @@ _PASSES = Choice(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contact(Declared):
-    """A boundary that adheres to, presses on and rubs against a partner.
+    """Adhesion, pressure and friction between a boundary and a partner.
 
     Parameters
     ----------
     boundary : the boundary that is integrated over
-    partner : a rigid shape, or the boundary of another body; two bodies are treated alike, in
-        two half passes
+    partner : a rigid shape, or the boundary of a body; see `passes`
     adhesion : the normal law
     friction : the threshold for sliding
     penalty : tangential stiffness in stick [Pa/m]; None takes ten times the stiffness of the
         normal law at its equilibrium gap. Per current area for DI, per reference area for EA
     stretch : whether tractions thin with the partner's surface, J of eq. (10)
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
-    friction_from : time from which friction acts [time unit]; before, the boundary slides freely.
-        Where it lies before the start, friction holds what touches there from the beginning
-    passes : "half", one pass over each of two bodies that loads that body alone, or "mortar", one
-        pass over `boundary`, cut in every state where pieces of the partner begin, whose virtual
-        work loads both bodies: forces and moments balance, and tractions follow from energies per
-        reference area of `boundary`, whatever `stretch` says
+    friction_from : time from which friction acts [time unit]; before, the boundary slips freely.
+        If it lies before the start, points in contact at the start stick there
+    passes : "half", the two-half-pass algorithm: one pass over each of two bodies, which loads that
+        body alone; or "mortar", one pass over mortar segments of `boundary`, whose virtual work
+        loads both bodies: forces and moments balance, and tractions follow from energies per
+        reference area of `boundary`, whatever `stretch` is
 
     Source: Mergel, Scheibert, Sauer 2021, sections 2.2, 2.3, 3.1, 3.4.
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
@@ -141,23 +140,23 @@ class Contact(Declared):
         return _PENALTY * abs(float(slope))
 
 
-class Found(NamedTuple):
-    """Nearest points on a deformable partner: element, xi (p, m), and whether normal."""
+class ClosestPoints(NamedTuple):
+    """Closest points on a deformable partner: element (p,), xi (p, m), and whether r is normal."""
 
     element: Ints
     xi: Floats
     normal: Bools
 
-    def at(self, which: Ints) -> Found:
-        """Return those of some points."""
-        return Found(self.element[which], self.xi[which], self.normal[which])
+    def at(self, which: Ints) -> ClosestPoints:
+        """Return the closest points of some points."""
+        return ClosestPoints(self.element[which], self.xi[which], self.normal[which])
 
 
 class History(NamedTuple):
-    """What a point remembers: origin of slip (p, m), whether it has one, whether it stuck.
+    """Friction history of points: origin of slip (p, m), whether it exists, whether they stuck.
 
-    An origin is the coordinates along the whole partner, of which `locate` finds the element and
-    the xi: it moves on from one piece to the next by itself.
+    An origin is given by coordinates along the whole partner [m]. `locate` returns its element and
+    xi, so that it may pass from one element to the next.
     """
 
     origin: Floats
@@ -165,8 +164,8 @@ class History(NamedTuple):
     stuck: Bools
 
 
-class Part(NamedTuple):
-    """The partner as kernels read it."""
+class PartnerArrays(NamedTuple):
+    """Arrays of the partner for kernels; a rigid shape has one node, its translation."""
 
     rigid: bool
     shape: Floats
@@ -198,26 +197,26 @@ class ContactPass:
         partner: Surface | tuple[RigidShape, int],
         points: Floats,
     ) -> None:
-        # whether it is one of two passes that share their energy
-        self.half, self.mortar = isinstance(partner, Surface), False
-        self.share = 0.5 if self.half else 1.0
+        # in two half passes each pass contributes half of the energy
+        self.is_half_pass, self.mortar = isinstance(partner, Surface), False
+        self.energy_fraction = 0.5 if self.is_half_pass else 1.0
         self.contact, self.own, self.reference = contact, own, points
         self.count, self.dim = own.areas.size, int(points.shape[1])
-        # sweeps read the own boundary point by point, and points come last
+        # arrays of the own boundary by integration point, which is the last axis in sweeps
         n = int(own.nodes.shape[1])
         self._nodes = np.repeat(own.nodes, own.areas.shape[1], axis=0)
         self._nodes_of_points = np.ascontiguousarray(self._nodes.T)
         m = self.dim - 1
         rates = own.derivatives.reshape(-1, n, m)
-        both = [own.functions.reshape(-1, n).T, *(rates[..., a].T for a in range(m))]
-        self._functions = np.ascontiguousarray(np.stack(both))
+        functions_and_rates = [own.functions.reshape(-1, n).T, *(rates[..., a].T for a in range(m))]
+        self._functions = np.ascontiguousarray(np.stack(functions_and_rates))
         at = points.T[:, self._nodes_of_points]
         base = np.stack([k.summed(rate, at) for rate in self._functions[k.RATE :]])
         self._length = k.lengths(crossed(base))
         self.coordinate = self._own_coordinate()
         if isinstance(partner, Surface):
             self.neighbours = partner.neighbours
-            self.partner = Part(
+            self.partner = PartnerArrays(
                 False,
                 np.zeros(1),
                 0,
@@ -229,7 +228,7 @@ class ContactPass:
         else:
             shape, node = partner
             self.neighbours = np.zeros((0, 2 * m), dtype=np.int64)
-            self.partner = Part(
+            self.partner = PartnerArrays(
                 True,
                 shape.table(),
                 node,
@@ -238,18 +237,18 @@ class ContactPass:
                 np.ones((1, 1)),
                 (np.array([0.0, 1.0]),) * m,
             )
-            self._fits(shape)
+            self._check_components(shape)
         self.shape = (self.count, self.dim * self._rows, self.dim * self._columns)
         rows = self._nodes
         if self.partner.rigid:
             rows = np.concatenate([rows, np.full((self.count, 1), self.partner.node)], axis=1)
-        self._loaded = self.dim * rows[:, :, None] + np.arange(self.dim)
-        self.own_curve = Pieces(own)
-        self.curve = Pieces(partner) if isinstance(partner, Surface) else self.own_curve
+        self._loaded_dofs = self.dim * rows[:, :, None] + np.arange(self.dim)
+        self.own_curve = RationalBoundary(own)
+        self.curve = RationalBoundary(partner) if isinstance(partner, Surface) else self.own_curve
         self._degrees = np.array(self.curve.degrees, dtype=np.int64)
         self.left_out = 0
 
-    def _fits(self, shape: RigidShape) -> None:
+    def _check_components(self, shape: RigidShape) -> None:
         """Refuse a rigid shape of another number of components than the body has."""
         if shape.components != self.dim:
             got, needs = f"{shape.components} components", f"{self.dim}, as the body has"
@@ -257,7 +256,7 @@ class ContactPass:
             raise ModelError("Contact.partner", got, needs, why, try_)
 
     @property
-    def deepest(self) -> float:
+    def adhesion_energy(self) -> float:
         """The work of adhesion of the whole boundary [J/m]."""
         law = self.contact.adhesion
         return abs(float(np.asarray(law.potential(law.gap_eq)))) * float(self.own.areas.sum())
@@ -276,7 +275,7 @@ class ContactPass:
             [np.tile(gauss[q // each**a % each], surface.nodes.shape[0]) for a in range(m)]
         )
         elements = np.repeat(np.arange(surface.nodes.shape[0]), q.size)
-        return along(elements, xis, knots_of(surface))[0]
+        return boundary_coordinate(elements, xis, knots_of(surface))[0]
 
     @property
     def _rows(self) -> int:
@@ -287,59 +286,59 @@ class ContactPass:
         n = int(self.own.nodes.shape[1])
         return n + 1 if self.partner.rigid else n + 2 * int(self.partner.nodes.shape[1])
 
-    def fresh(self) -> History:
-        """Return the history of points that never touched."""
+    def empty_history(self) -> History:
+        """Return the history of points that have had no contact yet."""
         n = self.count
         origin = np.zeros((n, self.dim - 1))
         return History(origin, np.zeros(n, dtype=bool), np.zeros(n, dtype=bool))
 
-    def attached(self, x: Floats, found: Found) -> History:
-        """Return the history of points that friction holds where they are."""
-        out = self._told(x, found)
-        return self.committed(out, self.fresh())
+    def sticking(self, x: Floats, closest: ClosestPoints) -> History:
+        """Return the history of points that stick to their closest points."""
+        out = self._frictionless_record(x, closest)
+        return self.committed(out, self.empty_history())
 
     def places(self, x: Floats) -> Floats:
-        """Return where the points of the boundary are, (p, d)."""
-        found = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
-        return np.asarray(found.reshape(-1, self.dim))
+        """Return the current places of the integration points, (p, d)."""
+        places = np.einsum("sqn,snd->sqd", self.own.functions, x[self.own.nodes])
+        return np.asarray(places.reshape(-1, self.dim))
 
-    def project(self, x: Floats, guess: Found | None) -> Found:
-        """Return nearest points from a guess, or from a search over the whole partner."""
+    def project(self, x: Floats, guess: ClosestPoints | None) -> ClosestPoints:
+        """Return closest points from a guess, or from a search over the whole partner."""
         n = self.count
         if self.partner.rigid:
             none = np.zeros(n, dtype=np.int64)
-            return Found(none, np.zeros((n, self.dim - 1)), np.ones(n, dtype=bool))
+            return ClosestPoints(none, np.zeros((n, self.dim - 1)), np.ones(n, dtype=bool))
         place = self.places(x)
         if guess is None:
             guess = self._search(place, x)
-        found = self.nearest(place, guess, x)
-        lost = ~found.normal
+        closest = self.closest_from(place, guess, x)
+        lost = ~closest.normal
         if lost.any():
-            # a second look where the walk along the boundary ended: a better start may exist
-            again = self.nearest(place[lost], self._search(place[lost], x), x)
-            for kept, better in zip(found, again, strict=True):
-                kept[lost] = better
-        return found
+            # iterations that ended without a normal start again from a search
+            second = self.closest_from(place[lost], self._search(place[lost], x), x)
+            for values, refined in zip(closest, second, strict=True):
+                values[lost] = refined
+        return closest
 
     def shown(self, out: Floats) -> tuple[Floats, Floats]:
         """Return the normal and the tangential traction of points, (p,) each, for pictures."""
         return out[:, k.PRESSURE], out[:, k.SHEAR]
 
-    def anew(self, found: Found, x: Floats) -> Found:
-        """Return nearest points as a load step begins with them: those that the last one found."""
-        return found
+    def anew(self, closest: ClosestPoints, x: Floats) -> ClosestPoints:
+        """Return closest points as a load step begins with them: those that the last one found."""
+        return closest
 
-    def nearest(self, place: Floats, guess: Found, x: Floats) -> Found:
-        """Return the nearest points on a deformable partner from a guess."""
-        from stiction.solids.contact.curve_kernels import nearest_kernel
+    def closest_from(self, place: Floats, guess: ClosestPoints, x: Floats) -> ClosestPoints:
+        """Return closest points on a deformable partner by Newton's method from a guess."""
+        from stiction.solids.contact.curve_kernels import closest_point_kernel
 
-        found = Found(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
-        nearest = nearest_kernel(self.dim - 1)
-        nearest(place, found.element, found.xi, found.normal, *self._boundary, x)
-        return found
+        closest = ClosestPoints(guess.element.copy(), guess.xi.copy(), guess.normal.copy())
+        arrays = closest.element, closest.xi, closest.normal
+        closest_point_kernel(self.dim - 1)(place, *arrays, *self._boundary, x)
+        return closest
 
     def partner_at(self, elements: Ints, xis: Floats, x: Floats) -> tuple[Floats, Floats]:
-        """Return what `Pieces.points` does for a deformable partner, of which much is asked.
+        """Return the functions and places of `RationalBoundary.points`, by a compiled kernel.
 
         Parameters
         ----------
@@ -348,7 +347,7 @@ class ContactPass:
         from stiction.solids.contact.curve_kernels import points_kernel
 
         m = self.dim - 1
-        rows = len(rows_of(m).orders)
+        rows = len(derivative_layout(m).orders)
         functions = np.empty((rows, self.partner.nodes.shape[1], elements.size))
         places = np.empty((rows, self.dim, elements.size))
         at = np.ascontiguousarray(xis.T)
@@ -357,45 +356,52 @@ class ContactPass:
 
     @property
     def _boundary(self) -> tuple[Ints, Floats, Floats, Ints, Ints]:
-        part = self.partner
-        return part.nodes, part.extraction, part.weights, self.neighbours, self._degrees
+        partner = self.partner
+        return partner.nodes, partner.extraction, partner.weights, self.neighbours, self._degrees
 
-    def gaps(self, x: Floats, found: Found) -> Floats:
-        """Return the normal gap of every point (p,), infinite where there is no nearest one."""
-        return np.asarray(self._told(x, found)[:, k.GAP])
+    def gaps(self, x: Floats, closest: ClosestPoints) -> Floats:
+        """Return the normal gap of every point (p,), infinite without a closest point."""
+        return np.asarray(self._frictionless_record(x, closest)[:, k.GAP])
 
-    def _told(self, x: Floats, found: Found) -> Floats:
+    def _frictionless_record(self, x: Floats, closest: ClosestPoints) -> Floats:
         """Return the record of each point without friction, (p, OUT)."""
         residual, free = np.zeros_like(x), np.full(self.count, -1)
         return self.evaluate(
-            x, found, self.fresh(), free, rubs=False, attraction=1.0, residual=residual, values=None
+            x,
+            closest,
+            self.empty_history(),
+            free,
+            with_friction=False,
+            attraction=1.0,
+            residual=residual,
+            values=None,
         )
 
-    def missed(self, x: Floats, found: Found) -> int:
-        """Return how many points are near the end of their partner, and without a normal to it."""
-        lost = np.flatnonzero(~found.normal)
+    def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
+        """Return how many points are near their partner but have no normal to it."""
+        lost = np.flatnonzero(~closest.normal)
         if self.partner.rigid or not lost.size:
             return 0
         place = self.places(x)
-        _, there = self.curve.points(found.element[lost], found.xi[lost].T, x)
-        away = there[0] - place[lost].T
+        _, closest_places = self.curve.points(closest.element[lost], closest.xi[lost].T, x)
+        away = closest_places[0] - place[lost].T
         return int(np.sum(k.lengths(away) < self.contact.adhesion.gap_max))
 
-    def _search(self, place: Floats, x: Floats) -> Found:
-        """Return the nearest of three places per coordinate and element of the partner."""
+    def _search(self, place: Floats, x: Floats) -> ClosestPoints:
+        """Return the nearest of three samples per coordinate and element of the partner."""
         from scipy.spatial import cKDTree
 
-        xis, elements, functions = self._cloud
-        each, cloud = xis.shape[1], self.curve.places(elements, functions, x)
+        xis, elements, functions = self._samples
+        per_element, cloud = xis.shape[1], self.curve.places(elements, functions, x)
         _, at = cKDTree(cloud[0].T).query(place)
-        # one beyond the last stands for a point so far away that its distance overflows
+        # the tree returns one beyond the last index if a distance overflows
         at = np.minimum(np.asarray(at, dtype=np.int64), elements.size - 1)
-        start = np.ascontiguousarray(xis[:, at % each].T)
-        return Found(at // each, start, np.ones(place.shape[0], dtype=bool))
+        start = np.ascontiguousarray(xis[:, at % per_element].T)
+        return ClosestPoints(at // per_element, start, np.ones(place.shape[0], dtype=bool))
 
     @functools.cached_property
-    def _cloud(self) -> tuple[Floats, Ints, Floats]:
-        """The places at which the search begins: xi on each element, elements, functions."""
+    def _samples(self) -> tuple[Floats, Ints, Floats]:
+        """Samples of the partner for the search: xi on each element, elements, functions."""
         m, t = self.dim - 1, self.partner.nodes.shape[0]
         each = np.array([-2.0 / 3.0, 0.0, 2.0 / 3.0])
         number = np.arange(each.size**m)
@@ -403,126 +409,142 @@ class ContactPass:
         elements = np.repeat(np.arange(t), number.size)
         return xis, elements, self.curve.functions(elements, np.tile(xis, (1, t)))[:1]
 
-    def _meeting(
-        self, x: Floats, points: Floats, found: Found, origin: Floats, turned: float
-    ) -> k.Meeting:
-        """Return the partner at nearest points and at origins of slip.
+    def _kinematics(
+        self, x: Floats, points: Floats, closest: ClosestPoints, origin: Floats, rotation: float
+    ) -> k.ContactKinematics:
+        """Return the kinematics of the partner at closest points and at origins of slip.
 
         Parameters
         ----------
         x : (nodes, d) places [m]
         points : (d, p) own points [m]
-        found : nearest points
+        closest : closest points
         origin : (m, p) coordinates of the origins of slip along the partner [m]
-        turned : by how much a rigid circle is turned [rad]
+        rotation : of a rigid circle [rad]
         """
-        part = self.partner
-        if part.rigid:
-            shift, none = x[part.node], np.empty((1, 0, self.count))
-            place, coordinate = rigid_nearest(points, part.shape, shift)
-            if turned:
-                # coordinates are those of the circle's material, which moves along it
-                way = part.shape[CENTRE + self.dim] * turned
-                coordinate, origin = coordinate - way, origin + way
-            root = rigid_places(origin, part.shape, shift)[None]
-            return k.Meeting(coordinate, np.ones_like(coordinate), none, none, place, place, root)
-        near, place = self.partner_at(found.element, found.xi.T, x)
-        far, root = self.partner_at(*locate(origin, part.knots), x)
-        before = place
+        partner = self.partner
+        if partner.rigid:
+            shift, none = x[partner.node], np.empty((1, 0, self.count))
+            closest_places, coordinate = closest_on_rigid(points, partner.shape, shift)
+            if rotation:
+                # coordinates are material ones of the circle, which rotates
+                arc = partner.shape[CENTRE + self.dim] * rotation
+                coordinate, origin = coordinate - arc, origin + arc
+            origin_places = points_on_rigid(origin, partner.shape, shift)[None]
+            return k.ContactKinematics(
+                coordinate,
+                np.ones_like(coordinate),
+                none,
+                none,
+                closest_places,
+                closest_places,
+                origin_places,
+            )
+        closest_functions, closest_places = self.partner_at(closest.element, closest.xi.T, x)
+        origin_functions, origin_places = self.partner_at(*locate(origin, partner.knots), x)
+        reference_places = closest_places
         if self.contact.stretch:
-            before = self.curve.places(found.element, near, self.reference)
-        coordinate, span = along(found.element, found.xi.T, part.knots)
-        return k.Meeting(coordinate, span, near, far, place, before, root)
+            reference_places = self.curve.places(closest.element, closest_functions, self.reference)
+        coordinate, span = boundary_coordinate(closest.element, closest.xi.T, partner.knots)
+        return k.ContactKinematics(
+            coordinate,
+            span,
+            closest_functions,
+            origin_functions,
+            closest_places,
+            reference_places,
+            origin_places,
+        )
 
     def evaluate(
         self,
         x: Floats,
-        found: Found,
+        closest: ClosestPoints,
         history: History,
-        held: npt.NDArray[np.int64],
+        fixed_states: npt.NDArray[np.int64],
         *,
-        rubs: bool,
+        with_friction: bool,
         attraction: float,
         residual: Floats,
         values: Floats | None,
-        turned: float = 0.0,
+        rotation: float = 0.0,
     ) -> Floats:
         """Add the forces of this pass and return the record of each point, (p, OUT).
 
         Parameters
         ----------
         x : (nodes, d) places now [m]
-        found, history : nearest points, and what the last accepted step left
-        held : (p,) states held fixed; -1 decides
-        rubs : whether friction acts
+        closest, history : closest points, and the friction history of the last accepted step
+        fixed_states : (p,) prescribed states of the return map; -1 lets it decide
+        with_friction : whether friction acts
         attraction : factor on tensile tractions [1]
         residual : (nodes, d), added to
-        values : tangent blocks, filled in; None leaves them out
-        turned : by how much a rigid circle is turned [rad]
+        values : tangent blocks, filled in; None omits them
+        rotation : of a rigid circle [rad]
         """
-        # what does not hold at a point is computed all the same, and not taken
+        # points without contact are computed as well, and masked afterwards
         with np.errstate(all="ignore"):
             out = np.zeros((k.OUT, self.count))
             out[k.WEIGHT] = self.own.areas.ravel()
             nodes, functions = self._nodes_of_points, self._functions
             tangent = k.own_points(nodes, functions, x, self._length, out)
             origin = history.origin.T
-            meets = self._meeting(x, out[k.X : k.X + self.dim], found, origin, turned)
+            kinematics = self._kinematics(x, out[k.X : k.X + self.dim], closest, origin, rotation)
             settings = self._constants.copy()
             settings[k.ATTRACTION] = attraction
-            wanted = self._wanted(history, held, rubs)
-            state = self._tractions(out, tangent, wanted, found, meets, origin, settings)
-            self.left_out = self.count - int(state.meets.sum())
-            self._load(out, found, history, meets, tangent, state, x, residual, values)
+            requested = self._requested_states(history, fixed_states, with_friction)
+            state = self._tractions(out, tangent, requested, closest, kinematics, origin, settings)
+            self.left_out = self.count - int(state.has_closest.sum())
+            self._assemble(out, closest, history, kinematics, tangent, state, x, residual, values)
         return np.ascontiguousarray(out.T)
 
-    def pressed(
-        self, x: Floats, guess: Found, attraction: float, residual: Floats
-    ) -> tuple[float, Found]:
-        """Add normal forces alone; return d energy / d attraction [J/m], and the nearest points.
+    def add_normal_forces(
+        self, x: Floats, guess: ClosestPoints, attraction: float, residual: Floats
+    ) -> tuple[float, ClosestPoints]:
+        """Add normal forces alone; return d energy / d attraction [J/m], and the closest points.
 
         Parameters
         ----------
-        guess : nearest points from which those of this state are looked for
+        guess : closest points from which the projection of this state starts
         x, attraction, residual : as in `evaluate`
         """
-        free, found = np.full(self.count, -1), self.project(x, guess)
+        free, closest = np.full(self.count, -1), self.project(x, guess)
         out = self.evaluate(
             x,
-            found,
-            self.fresh(),
+            closest,
+            self.empty_history(),
             free,
-            rubs=False,
+            with_friction=False,
             attraction=attraction,
             residual=residual,
             values=None,
         )
-        return float(out[:, k.BY_ATTRACTION].sum()), found
+        return float(out[:, k.BY_ATTRACTION].sum()), closest
 
-    def meets(self, found: Found) -> bytes:
-        """Return which pieces of the partner are met: forces are smooth while these stay."""
-        return b"" if self.partner.rigid else found.element.tobytes() + found.normal.tobytes()
+    def pairing(self, closest: ClosestPoints) -> bytes:
+        """Return the partner elements of closest points: forces are smooth while these stay."""
+        return b"" if self.partner.rigid else closest.element.tobytes() + closest.normal.tobytes()
 
     def _tractions(
         self,
         out: Floats,
         tangent: Floats,
-        wanted: Ints,
-        found: Found,
-        meets: k.Meeting,
+        requested: Ints,
+        closest: ClosestPoints,
+        kinematics: k.ContactKinematics,
         origin: Floats,
         settings: Floats,
     ) -> k.ContactState:
         """Fill in gap, tractions and forces of each point; return what tangents need."""
-        normal, tables = found.normal, self._tables
-        return k.tractions(out, tangent, wanted, normal, meets, origin, settings, tables)
+        normal, tables = closest.normal, self._tables
+        return k.tractions(out, tangent, requested, normal, kinematics, origin, settings, tables)
 
-    def _load(
+    def _assemble(
         self,
         out: Floats,
-        found: Found,
+        closest: ClosestPoints,
         history: History,
-        meets: k.Meeting,
+        kinematics: k.ContactKinematics,
         tangent: Floats,
         state: k.ContactState,
         x: Floats,
@@ -531,10 +553,10 @@ class ContactPass:
     ) -> None:
         """Add the forces on the own body, and fill in the tangent."""
         rigid, functions = self.partner.rigid, self._functions
-        k.loads(self._loaded, functions, out, rigid, residual)
+        k.loads(self._loaded_dofs, functions, out, rigid, residual)
         if values is not None:
             length, settings = self._length, self._constants
-            k.tangents(rigid, functions, meets, settings, tangent, length, out, state, values)
+            k.tangents(rigid, functions, kinematics, settings, tangent, length, out, state, values)
 
     @functools.cached_property
     def _tables(self) -> tuple[Floats, Floats]:
@@ -555,42 +577,42 @@ class ContactPass:
         settings[k.DEPTH] = float(-np.asarray(c.adhesion.potential(c.adhesion.gap_eq)))
         return settings
 
-    def _wanted(self, history: History, held: Ints, rubs: bool) -> Ints:
-        """Return the state that the return map is asked for at each point, (p,)."""
-        if not rubs or isinstance(self.contact.friction, Frictionless):
+    def _requested_states(self, history: History, fixed_states: Ints, with_friction: bool) -> Ints:
+        """Return the state that the return map takes at each point, (p,), DECIDE if it is free."""
+        if not with_friction or isinstance(self.contact.friction, Frictionless):
             return np.full(self.count, k.FREE)
-        wanted = np.where(history.has_origin, held, k.FREE)
+        requested = np.where(history.has_origin, fixed_states, k.FREE)
         if self.contact.stick_ratio > 1.0:
-            wanted[(wanted == DECIDE) & history.stuck] = k.STUCK
-        return wanted
+            requested[(requested == DECIDE) & history.stuck] = k.STUCK
+        return requested
 
-    def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
+    def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
-        mine, part = self._nodes, self.partner
-        if part.rigid:
-            both = np.concatenate([mine, np.full((self.count, 1), part.node)], axis=1)
+        own, partner = self._nodes, self.partner
+        if partner.rigid:
+            both = np.concatenate([own, np.full((self.count, 1), partner.node)], axis=1)
             return both, both
-        origin, _ = locate(history.origin.T, part.knots)
-        columns = [mine, part.nodes[found.element], part.nodes[origin]]
-        return mine, np.concatenate(columns, axis=1)
+        origin, _ = locate(history.origin.T, partner.knots)
+        columns = [own, partner.nodes[closest.element], partner.nodes[origin]]
+        return own, np.concatenate(columns, axis=1)
 
-    def room(self, found: Found) -> tuple[int, int, int]:
-        """Return the shape of the tangent blocks at these nearest points."""
+    def block_shape(self, closest: ClosestPoints) -> tuple[int, int, int]:
+        """Return the shape of the tangent blocks at these closest points."""
         return self.shape
 
-    def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
+    def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
         """Return nodes of rows and columns that are coupled in advance."""
-        return rows, self.window(columns, found)
+        return rows, self.window(columns, closest)
 
-    def window(self, columns: Ints, found: Found, reach: int = 2) -> Ints:
-        """Return columns and the nodes of the elements within reach of the nearest ones."""
-        part = self.partner
-        if part.rigid:
+    def window(self, columns: Ints, closest: ClosestPoints, reach: int = 2) -> Ints:
+        """Return columns and the nodes of the elements within reach of the closest ones."""
+        partner = self.partner
+        if partner.rigid:
             return columns
-        elements = [found.element]
+        elements = [closest.element]
         stride = 1
-        for ends in part.knots:
-            # a box of elements around each, clipped where the boundary ends
+        for ends in partner.knots:
+            # elements within `reach` along each coordinate, clipped at the ends of the boundary
             count = ends.size - 1
             steps = range(-reach, reach + 1)
             elements = [
@@ -600,17 +622,17 @@ class ContactPass:
                 for step in steps
             ]
             stride *= count
-        return np.concatenate([columns, *(part.nodes[e] for e in elements)], axis=1)
+        return np.concatenate([columns, *(partner.nodes[e] for e in elements)], axis=1)
 
-    def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
-        """Return what decides which blocks the tangent has."""
+    def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
+        """Return what determines the blocks of the tangent."""
         if self.partner.rigid:
             return b"", b""
-        return found.element.tobytes(), locate(history.origin.T, self.partner.knots)[0].tobytes()
+        return closest.element.tobytes(), locate(history.origin.T, self.partner.knots)[0].tobytes()
 
     def committed(self, out: Floats, history: History) -> History:
-        """Return the history after a step that was accepted."""
+        """Return the history after an accepted step."""
         origin = out[:, k.ORIGIN : k.ORIGIN + self.dim - 1]
         known: Bools = np.all(np.isfinite(origin), axis=1)
-        kept = np.where(known[:, None], origin, 0.0)
-        return History(kept, known, out[:, k.STATE] == k.STICKS)
+        origins = np.where(known[:, None], origin, 0.0)
+        return History(origins, known, out[:, k.STATE] == k.STICKS)

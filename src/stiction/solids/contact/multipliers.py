@@ -33,8 +33,8 @@ from stiction.errors import ModelError
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.arrays import Surface
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curves import along
-from stiction.solids.contact.model import Contact, ContactPass, Found, History
+from stiction.solids.contact.curves import boundary_coordinate
+from stiction.solids.contact.model import ClosestPoints, Contact, ContactPass, History
 from stiction.solids.contact.partners import RigidShape
 from stiction.solids.contact.unilateral_conditions import Multipliers, Weighted, conditions
 from stiction.solids.contact.variations import Variations, coordinates_twice, sides_of, variations
@@ -52,7 +52,7 @@ _GAUSS, _HALVINGS = 3, 50
 # part of the size of all bodies that is no gap: rounding
 _TOUCHING = 1e-13
 # where the record of a point has the pressure of its nodes, which other passes have no use for
-_PRESSURE = k.RUB
+_PRESSURE = k.FRICTION_FORCE
 
 
 class Rule(NamedTuple):
@@ -96,11 +96,11 @@ def duals_of(functions: Floats, weight: Floats, element: Ints) -> Floats:
     return np.asarray(np.einsum("pab,pb->pa", scale[element], functions))
 
 
-class Paired(Found):
+class Paired(ClosestPoints):
     """Closest points of recorded points, and those of the integration points of a load step."""
 
     rule: Rule
-    near: Found
+    near: ClosestPoints
 
 
 class _Points(NamedTuple):
@@ -159,7 +159,7 @@ class MultiplierPass(ContactPass):
     ) -> None:
         super().__init__(contact, own, partner, points)
         # one pass loads both bodies
-        self.half, self.share = False, 1.0
+        self.is_half_pass, self.energy_fraction = False, 1.0
         self.carriers, self.stiffness = carriers, modulus / self.finest
         nodes, at = np.unique(self._nodes, return_inverse=True)
         assert nodes.size == carriers.size
@@ -182,25 +182,25 @@ class MultiplierPass(ContactPass):
 
     # ------------------------------------------------------------ points of a load step
 
-    def project(self, x: Floats, guess: Found | None) -> Paired:
+    def project(self, x: Floats, guess: ClosestPoints | None) -> Paired:
         """Return closest points of a load step; without a guess, of one that begins here."""
         found = Paired(*super().project(x, guess))
         if isinstance(guess, Paired):
             found.rule = guess.rule
             place = np.einsum("pn,pnd->pd", found.rule.functions, x[found.rule.nodes])
-            found.near = found if self.partner.rigid else self.nearest(place, guess.near, x)
+            found.near = found if self.partner.rigid else self.closest_from(place, guess.near, x)
             return found
         if self.partner.rigid or self.dim > 2:
             found.rule, found.near = self._own_points, found
         else:
             found.rule, found.near = self._segments(x, found)
         if not self.partner.rigid:
-            zeta, _ = along(found.near.element, found.near.xi.T, self.partner.knots)
+            zeta, _ = boundary_coordinate(found.near.element, found.near.xi.T, self.partner.knots)
             origin = np.where(found.near.normal[:, None], zeta.T, np.nan)
             found.rule = found.rule._replace(origin=origin)
         return found
 
-    def anew(self, found: Found, x: Floats) -> Found:
+    def anew(self, closest: ClosestPoints, x: Floats) -> ClosestPoints:
         """Return closest points with the integration points of a load step that begins here."""
         return self.project(x, None)
 
@@ -213,7 +213,7 @@ class MultiplierPass(ContactPass):
         duals = duals_of(functions, areas, cells // self.own.areas.shape[1])
         return Rule(cells, self._nodes, self._carrier, functions, duals, areas, none)
 
-    def _segments(self, x: Floats, found: Found) -> tuple[Rule, Found]:
+    def _segments(self, x: Floats, found: ClosestPoints) -> tuple[Rule, ClosestPoints]:
         """Return the points of segments, on which the partner is smooth, and their closest points.
 
         The cells of recorded points are divided where the closest point passes an end of an
@@ -226,10 +226,10 @@ class MultiplierPass(ContactPass):
         which = np.repeat(np.arange(pieces), each)
         low, high = np.tile(edges[:-1], pieces), np.tile(edges[1:], pieces)
 
-        def looked(element: Ints, s: Floats, guess: Found) -> tuple[Floats, Found]:
+        def looked(element: Ints, s: Floats, guess: ClosestPoints) -> tuple[Floats, ClosestPoints]:
             place = self.own_curve.points(element, s[None], x)[1][0].T
-            there = self.nearest(np.ascontiguousarray(place), guess, x)
-            return along(there.element, there.xi.T, self.partner.knots)[0][0], there
+            there = self.closest_from(np.ascontiguousarray(place), guess, x)
+            return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
         knots = self.partner.knots[0]
         first, last = looked(which, low, found)[0], looked(which, high, found)[0]
@@ -266,54 +266,55 @@ class MultiplierPass(ContactPass):
 
     # ------------------------------------------------------------ the blocks of tangents
 
-    def blocks(self, found: Found, history: History) -> tuple[Ints, Ints]:
+    def blocks(self, closest: ClosestPoints, history: History) -> tuple[Ints, Ints]:
         """Return the nodes of the rows and of the columns of every tangent block, (p, ...)."""
-        assert isinstance(found, Paired)
-        part, rule = self.partner, found.rule
-        others = part.nodes[found.near.element]
+        assert isinstance(closest, Paired)
+        part, rule = self.partner, closest.rule
+        others = part.nodes[closest.near.element]
         if part.rigid:
             others = np.full((self.count, 1), part.node)
         both = np.concatenate([rule.nodes, others, self.carriers[rule.carrier]], axis=1)
         return both, both
 
-    def room(self, found: Found) -> tuple[int, int, int]:
+    def block_shape(self, closest: ClosestPoints) -> tuple[int, int, int]:
         """Return the shape of the tangent blocks."""
-        assert isinstance(found, Paired)
+        assert isinstance(closest, Paired)
         n = 2 * int(self.own.nodes.shape[1]) + int(self.partner.nodes.shape[1])
-        return found.rule.cell.size, self.dim * n, self.dim * n
+        return closest.rule.cell.size, self.dim * n, self.dim * n
 
-    def coupled(self, rows: Ints, columns: Ints, found: Found) -> tuple[Ints, Ints]:
+    def coupled(self, rows: Ints, columns: Ints, closest: ClosestPoints) -> tuple[Ints, Ints]:
         """Return nodes that are coupled in advance: those of elements near the closest one."""
-        assert isinstance(found, Paired)
-        wide = self.window(columns, found.near)
+        assert isinstance(closest, Paired)
+        wide = self.window(columns, closest.near)
         return wide, wide
 
-    def signature(self, found: Found, history: History) -> tuple[bytes, bytes]:
+    def signature(self, closest: ClosestPoints, history: History) -> tuple[bytes, bytes]:
         """Return what decides which blocks the tangent has."""
-        assert isinstance(found, Paired)
+        assert isinstance(closest, Paired)
         if self.partner.rigid:
             return b"", b""
-        return found.near.element.tobytes(), found.rule.cell.tobytes()
+        return closest.near.element.tobytes(), closest.rule.cell.tobytes()
 
     # ------------------------------------------------------------ kinematics
 
-    def _kinematics(self, x: Floats, found: Paired, history: History, turned: float) -> _Points:
+    def _points_of(self, x: Floats, found: Paired, history: History, rotation: float) -> _Points:
         """Return gaps and slips with their variations at every point."""
         rule, close, rigid = found.rule, found.near, self.partner.rigid
         points = np.einsum("pn,pnd->pd", rule.functions, x[rule.nodes])
         origin = history.origin if rigid else np.nan_to_num(rule.origin)
         remembers = history.has_origin if rigid else np.isfinite(rule.origin[:, 0])
         before = np.ascontiguousarray(origin.T)
-        meets = self._meeting(x, np.ascontiguousarray(points.T), close, before, turned)
-        place, near = meets.place.transpose(2, 0, 1), meets.near.transpose(2, 0, 1)
+        kinematics = self._kinematics(x, np.ascontiguousarray(points.T), close, before, rotation)
+        place = kinematics.closest_places.transpose(2, 0, 1)
+        near = kinematics.closest_functions.transpose(2, 0, 1)
         if rigid:
             # one node, its translation
             near = np.zeros((*place.shape[:2], 1))
             near[:, 0] = 1.0
         sides = sides_of(points, place, rule.functions, near)
         gaps = variations(sides)
-        valid, span = close.normal & gaps.single, meets.span.T
-        known, slip = valid & remembers, meets.coordinate.T - origin
+        valid, span = close.normal & gaps.single, kinematics.span.T
+        known, slip = valid & remembers, kinematics.coordinate.T - origin
         if self._around:
             slip = slip - self._around * np.round(slip / self._around)
         twice = np.zeros((0, self.dim - 1, 0, 0))
@@ -324,7 +325,7 @@ class MultiplierPass(ContactPass):
             valid,
             known,
             np.where(valid, rule.weight, 0.0),
-            meets.coordinate.T,
+            kinematics.coordinate.T,
             np.where(known[:, None], slip, 0.0),
             sides.a / span[:, :, None],
             gaps.metric * scale,
@@ -344,7 +345,7 @@ class MultiplierPass(ContactPass):
         np.add.at(found, rule.carrier, made)
         return found
 
-    def _conditions(self, x: Floats, rule: Rule, at: _Points, rubs: bool) -> Multipliers:
+    def _conditions(self, x: Floats, rule: Rule, at: _Points, with_friction: bool) -> Multipliers:
         """Return the conditions of all multipliers with their derivatives."""
         mean = functools.partial(self._at_nodes, rule, rule.functions, at.weight)
         dual = functools.partial(self._at_nodes, rule, rule.duals, at.weight)
@@ -357,7 +358,7 @@ class MultiplierPass(ContactPass):
         remembers = mean(at.known.astype(np.float64)) > 0.0
         weighted = Weighted(area, dual(at.gaps.gap), dual(at.slip), metric, faces, remembers)
         values = self.stiffness * (x[self.carriers] - self.reference[self.carriers])
-        mu = self._mu if rubs and self._slips else None
+        mu = self._mu if with_friction and self._slips else None
         return conditions(values, weighted, self.stiffness, self._touching, mu)
 
     # ------------------------------------------------------------ forces and tangents
@@ -365,28 +366,28 @@ class MultiplierPass(ContactPass):
     def evaluate(
         self,
         x: Floats,
-        found: Found,
+        closest: ClosestPoints,
         history: History,
-        held: npt.NDArray[np.int64],
+        fixed_states: npt.NDArray[np.int64],
         *,
-        rubs: bool,
+        with_friction: bool,
         attraction: float,
         residual: Floats,
         values: Floats | None,
-        turned: float = 0.0,
+        rotation: float = 0.0,
     ) -> Floats:
         """Add forces and the conditions of multipliers; return the record of each point, (p, OUT).
 
-        See `ContactPass.evaluate`. There is no attraction, and states are never held.
+        See `ContactPass.evaluate`. There is no attraction, and no state is fixed.
         """
-        assert isinstance(found, Paired)
-        rule = found.rule
+        assert isinstance(closest, Paired)
+        rule = closest.rule
         with np.errstate(all="ignore"):
             out = np.zeros((k.OUT, self.count))
             out[k.WEIGHT] = self.own.areas.ravel()
             k.own_points(self._nodes_of_points, self._functions, x, self._length, out)
-            at = self._kinematics(x, found, history, turned)
-            nodes = self._conditions(x, rule, at, rubs)
+            at = self._points_of(x, closest, history, rotation)
+            nodes = self._conditions(x, rule, at, with_friction)
             self.left_out = int(rule.cell.size - at.valid.sum())
             own = rule.duals
             pressure = np.einsum("pn,pn->p", own, nodes.pressure[rule.carrier])
@@ -396,7 +397,7 @@ class MultiplierPass(ContactPass):
             force = -pressure[:, None] * at.gaps.by_gap + np.einsum("pa,paj->pj", shear, at.by_slip)
             force *= at.weight[:, None]
             force[~at.valid] = 0.0
-            rows, _ = self.blocks(found, history)
+            rows, _ = self.blocks(closest, history)
             bodies = rows[:, : -own.shape[1]]
             np.add.at(residual, bodies, force.reshape(*bodies.shape, self.dim))
             residual[self.carriers] += nodes.residual
@@ -520,7 +521,7 @@ class MultiplierPass(ContactPass):
 
     # ------------------------------------------------------------ what a run asks
 
-    def missed(self, x: Floats, found: Found) -> int:
+    def without_projection(self, x: Floats, closest: ClosestPoints) -> int:
         """Return how many points in contact have no closest point: beyond the partner's end.
 
         Where elements of the partner meet at an angle, points that are apart may have none either.
@@ -529,9 +530,9 @@ class MultiplierPass(ContactPass):
             return 0
         beyond = np.zeros(self.count, dtype=bool)
         for a in range(self.dim - 1):
-            before, after = (self.neighbours[found.element, 2 * a + b] < 0 for b in (0, 1))
-            beyond |= (found.xi[:, a] <= -1.0) & before | (found.xi[:, a] >= 1.0) & after
-        return int(np.sum(beyond & ~found.normal & (self.closed(x) > 0.0)))
+            before, after = (self.neighbours[closest.element, 2 * a + b] < 0 for b in (0, 1))
+            beyond |= (closest.xi[:, a] <= -1.0) & before | (closest.xi[:, a] >= 1.0) & after
+        return int(np.sum(beyond & ~closest.normal & (self.closed(x) > 0.0)))
 
     def shown(self, out: Floats) -> tuple[Floats, Floats]:
         """Return the normal and the tangential traction of points, (p,) each, for pictures."""

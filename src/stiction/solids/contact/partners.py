@@ -1,4 +1,4 @@
-"""What a boundary may touch: rigid shapes, or the boundary of another body."""
+"""Partners of a contact boundary: rigid shapes, or the boundary of a body."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ Floats = npt.NDArray[np.float64]
 Vector = Sequence[float] | Floats
 
 _WHY_SIDE = "the body lies on this side."
-_POINT = Components("m", "the plane goes through it.", counts=(2, 3))
+_POINT = Components("m", "it lies on the plane.", counts=(2, 3))
 _NORMAL = Components(
     "1", _WHY_SIDE, "give (0, 1) for a plane below the body.", counts=(2, 3), direction=True
 )
 _AXIS = Components("m", "it is the axis of the cylinder.", counts=(2,))
-_CENTRE = Components("m", "it is the middle of the ball.")
-_RADIUS = Positive("m", "bodies touch it from outside.", "use RigidPlane for a flat partner.")
+_CENTRE = Components("m", "it is the centre of the sphere.")
+_RADIUS = Positive(
+    "m", "bodies are in contact with its outside.", "use RigidPlane for a flat partner."
+)
 BODY = Count(0, "bodies are counted from 0.", "give the place of the body in the list.")
 
 
 class Partner(Declared, abc.ABC):
-    """Base of what a boundary may touch."""
+    """Base of the partners of a contact boundary."""
 
 
 class RigidShape(Partner):
@@ -45,7 +47,7 @@ class RigidShape(Partner):
 
     @abc.abstractmethod
     def table(self) -> Floats:
-        """Return the shape as kernels read it, in a fresh array."""
+        """Return the table of the shape for kernels, a new array."""
 
     @abc.abstractmethod
     def extent(self) -> float:
@@ -85,22 +87,22 @@ class RigidPlane(RigidShape):
         return len(self.normal)
 
     def table(self) -> Floats:
-        """Return the shape as kernels read it."""
+        """Return the table of the shape for kernels."""
         return np.array([0.0, *self.point, *self.normal])
 
     def extent(self) -> float:
-        """Return how far the point of the plane lies from the origin [m]."""
+        """Return the largest coordinate of the point of the plane [m]."""
         return float(np.abs(self.point).max())
 
     def outline(self, reach: float) -> Floats:
         """Return points at the ends of lines through the point, `reach` to each side [m]."""
-        lines = [np.outer([-reach, reach], along) for along in frame(np.asarray(self.normal))]
+        lines = [np.outer([-reach, reach], tangent) for tangent in frame(np.asarray(self.normal))]
         return np.asarray(np.asarray(self.point) + np.concatenate(lines))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidCircle(RigidShape):
-    """A rigid cylinder, touched from outside.
+    """A rigid cylinder, with contact on its outside.
 
     Parameters
     ----------
@@ -119,11 +121,11 @@ class RigidCircle(RigidShape):
         return len(self.centre)
 
     def table(self) -> Floats:
-        """Return the shape as kernels read it."""
+        """Return the table of the shape for kernels."""
         return np.array([1.0, *self.centre, self.radius, 0.0])
 
     def extent(self) -> float:
-        """Return how far the circle reaches from the origin [m]."""
+        """Return the largest coordinate of the circle [m]."""
         return float(np.abs(self.centre).max()) + self.radius
 
     def outline(self, reach: float) -> Floats:
@@ -135,7 +137,7 @@ class RigidCircle(RigidShape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RigidSphere(RigidShape):
-    """A rigid ball in space, touched from outside.
+    """A rigid sphere, with contact on its outside.
 
     Parameters
     ----------
@@ -144,10 +146,10 @@ class RigidSphere(RigidShape):
 
     Notes
     -----
-    Slip is counted along great circles from the side of the ball that looks along the first axis.
-    Bodies may touch it anywhere but on the opposite point, where directions of slip have no name.
+    Slip is measured by lengths of great circles from the pole on the first axis. The coordinates
+    are singular at the opposite pole: there must be no contact.
 
-    Verified by: tests/unit/solids/contact/test_space.py::test_rigid_ball
+    Verified by: tests/unit/solids/contact/test_space.py::test_rigid_sphere
 
     Examples
     --------
@@ -165,11 +167,11 @@ class RigidSphere(RigidShape):
         return len(self.centre)
 
     def table(self) -> Floats:
-        """Return the shape as kernels read it."""
+        """Return the table of the shape for kernels."""
         return np.array([1.0, *self.centre, self.radius])
 
     def extent(self) -> float:
-        """Return how far the ball reaches from the origin [m]."""
+        """Return the largest coordinate of the sphere [m]."""
         return float(np.abs(self.centre).max()) + self.radius
 
     def outline(self, reach: float) -> Floats:

@@ -1,20 +1,23 @@
-"""Segments of a boundary between the pieces of a partner, cut anew in every state.
+"""Mortar segments of a contact boundary: cells divided at breakpoints of the partner's elements.
 
-Forces on a partner weigh tractions with its functions, which have kinks where its pieces meet. An
-integral that runs across such a kink is not exact for any Gauss rule, and a constant pressure is
-then not carried from one mesh to the other. So integrals end there. A boundary is divided once and
-for all into cells, at which histories live; cells are cut at marks: places s of the boundary from
-which the nearest point of the partner is the end c of a piece,
+Forces on a partner weigh tractions with its shape functions, which have kinks between elements. A
+Gauss rule that runs across a kink is not exact, and a constant pressure is then not transferred
+exactly from one mesh to the other (the patch test). So each integral ends at the kinks. The
+reference boundary is divided once into integration cells, which store the friction history. In
+every state a cell is divided into segments at breakpoints: points of the own boundary whose closest
+point on the partner is the end c of an element,
 
     h(s) = (X(s) - c) . v = 0,
 
-with the tangent v of the piece, or the sum of both unit tangents at a hollow corner. Before a
-corner that stands out lies a stretch of points that meet the corner itself, between one mark for
-each side.
+with the tangent v of the element there, or the sum of both unit tangents at a concave corner. At a
+convex corner there is an interval of points whose closest point is the corner itself; it lies
+between two breakpoints, one for the tangent on each side.
 
-Where a point lies along a partner is a station: 2 k + 1 for the piece k, 2 k for the corner before
-it. A cell whose ends have different stations passes through those in between. Cells in which the
-projection jumps are divided there first (see `cutting`).
+The feature of the partner that a point projects to has a number: 2 k + 1 for element k, 2 k for the
+corner before it. A cell whose ends have different features passes through those in between.
+Cells in which the closest-point projection jumps are divided there first (see `segmentation`).
+
+Source: Puso and Laursen 2004 for mortar segments.
 """
 
 from __future__ import annotations
@@ -30,17 +33,17 @@ from stiction.solids.arrays import Surface
 from stiction.solids.shape_functions.splines import curve_functions
 
 __all__ = [
-    "Ends",
-    "Passed",
+    "ElementEnds",
+    "FeatureSequence",
     "Segments",
-    "alone",
-    "between",
-    "celled",
-    "closes",
-    "passed",
-    "rule",
-    "smooth_ends",
-    "stations",
+    "closest_features",
+    "feature_sequence",
+    "gauss_rule",
+    "integration_cells",
+    "is_closed",
+    "segments_of_cells",
+    "single_points",
+    "smooth_joints",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -48,63 +51,65 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Curve = Callable[[Ints, Floats, Floats], tuple[Floats, Floats]]
 
-# points for the lengths of cells, which are what weights of pressure refer to
-_EXACT = 8
-# parts of a unit vector by which tangents at a joint may differ and count as one
+# Gauss points for the reference lengths of cells, which weigh the recorded tractions
+_LENGTH_POINTS = 8
+# largest difference of unit tangents at a joint that counts as smooth
 _PARALLEL = 1e-9
-# steps for a mark, and one after which it is found: Newton's method squares the error
-_STEPS, _FOUND = 60, 1e-9
-# by how much of a cell a mark may lie outside, by rounding
-_OUTSIDE = 1e-9
-# part of a cell that a mark may lie from its end and count as there
-_FACING = 1e-9
+# most steps of Newton's method for a breakpoint, and the change of xi at which it has converged:
+# convergence is quadratic
+_STEPS, _CONVERGED = 60, 1e-9
+# fraction of a cell by which rounding may put a breakpoint outside of it
+_ROUNDING = 1e-9
+# fraction of a cell within which a breakpoint coincides with an end of the cell
+_OPPOSITE_ENDS = 1e-9
 
 
 class Segments(NamedTuple):
-    """Segments c of a boundary with g points each.
+    """Mortar segments c of a boundary with g integration points each.
 
     Parameters
     ----------
-    element, cell : (c,) pieces of the boundary, and cells
-    ends : (c, 2) xi of the piece
-    pieces : (c, K) of the partner, in slots: the one that is met alone, or with its neighbours
-    slot : (c,) of the piece that points meet
-    corner : (c,) xi of the corner that points meet; 0 where they meet the piece
-    tangents : (c, 2, 2) slots of the tangents of the marks at both ends, -1 for none
-    sides : (c, 2, 2) xi of the places of these tangents
-    share, at : (c, g) weights and places of points on [0, 1]
-    begin : (c, 2) xi of the partner at both ends, about
+    element, cell : (c,) elements of the own boundary, and cells
+    ends : (c, 2) xi of both ends on the element
+    partner_elements : (c, K) elements of the partner in K slots: the closest one, and its two
+        neighbours where a joint has a corner
+    slot : (c,) slot of the element that holds the closest points
+    corner : (c,) xi of the corner that is the closest point; 0 where closest points lie inside
+    tangents : (c, 2, 2) slots of the tangents of the breakpoints at both ends, -1 for none
+    sides : (c, 2, 2) xi at which these tangents are taken, -1 or 1
+    weights, at : (c, g) weights and coordinates of the integration points on [0, 1]
+    xi_guess : (c, 2) xi of the closest points of both ends, where iterations start
     """
 
     element: Ints
     cell: Ints
     ends: Floats
-    pieces: Ints
+    partner_elements: Ints
     slot: Ints
     corner: Floats
     tangents: Ints
     sides: Floats
-    share: Floats
+    weights: Floats
     at: Floats
-    begin: Floats
+    xi_guess: Floats
 
-    def kept(self, which: Bools | Ints) -> Segments:
-        """Return some of them."""
+    def selected(self, which: Bools | Ints) -> Segments:
+        """Return some of the segments."""
         return Segments._make(part[which] for part in self)
 
 
 @functools.cache
-def rule(points: int) -> tuple[Floats, Floats]:
-    """Return the places and weights of Gauss's rule on [0, 1]."""
+def gauss_rule(points: int) -> tuple[Floats, Floats]:
+    """Return the points and weights of the Gauss rule on [0, 1]."""
     gauss, weight = np.polynomial.legendre.leggauss(points)
     return 0.5 + 0.5 * gauss, 0.5 * weight
 
 
-def celled(own: Surface, points: Floats) -> Surface:
-    """Return a boundary of the plane with a point in the middle of each of its cells.
+def integration_cells(own: Surface, points: Floats) -> Surface:
+    """Return a boundary of the plane with one point at the centre of each integration cell.
 
-    Cells have equal shares of the coordinate of a piece, as many as it had points; areas are
-    those of cells.
+    Cells divide the coordinate xi of an element into equal parts, as many as it had integration
+    points; the areas of points are those of cells.
 
     Parameters
     ----------
@@ -115,62 +120,64 @@ def celled(own: Surface, points: Floats) -> Surface:
     """
     count = own.points.size
     ends = np.linspace(-1.0, 1.0, count + 1)
-    gauss, weight = np.polynomial.legendre.leggauss(_EXACT)
-    middle, half = 0.5 * (ends[1:] + ends[:-1]), 1.0 / count
-    many = (middle[:, None] + half * gauss).ravel()
-    _, rates = curve_functions(own.extraction, own.weights, many)
+    gauss, weight = np.polynomial.legendre.leggauss(_LENGTH_POINTS)
+    middle, half_width = 0.5 * (ends[1:] + ends[:-1]), 1.0 / count
+    xi = (middle[:, None] + half_width * gauss).ravel()
+    _, rates = curve_functions(own.extraction, own.weights, xi)
     tangents = np.matmul(rates, points[own.nodes])
-    size = np.sqrt((tangents * tangents).sum(axis=2)).reshape(-1, count, _EXACT)
+    size = np.sqrt((tangents * tangents).sum(axis=2)).reshape(-1, count, _LENGTH_POINTS)
     functions, rates = curve_functions(own.extraction, own.weights, middle)
-    areas = half * (size * weight).sum(axis=2)
-    made = own._replace(points=middle, functions=functions, derivatives=rates[..., None])
-    return made._replace(areas=areas)
+    areas = half_width * (size * weight).sum(axis=2)
+    cells = own._replace(points=middle, functions=functions, derivatives=rates[..., None])
+    return cells._replace(areas=areas)
 
 
-def closes(surface: Surface) -> bool:
-    """Return whether a boundary of the plane goes on from its end to its beginning."""
+def is_closed(surface: Surface) -> bool:
+    """Return whether a boundary of the plane is a closed curve."""
     return bool(surface.neighbours[0, 0] >= 0)
 
 
-def smooth_ends(partner: Surface) -> Bools:
-    """Return whether tangents agree where pieces meet, in any state, (pieces + 1,).
+def smooth_joints(partner: Surface) -> Bools:
+    """Return at which element ends both tangents agree in every state, (elements + 1,).
+
+    They agree in every state where both are the same functional of the nodes, up to a factor.
 
     Verified by: tests/unit/solids/contact/test_segments.py::test_joints_of_splines_are_smooth
     """
-    pieces, nodes = partner.nodes.shape[0], int(partner.nodes.max()) + 1
+    count, nodes = partner.nodes.shape[0], int(partner.nodes.max()) + 1
     _, rates = curve_functions(partner.extraction, partner.weights, np.array([-1.0, 1.0]))
-    smooth = np.zeros(pieces + 1, dtype=np.bool_)
-    for end in range(1, pieces):
-        both = np.zeros((2, nodes))
-        np.add.at(both[0], partner.nodes[end - 1], rates[end - 1, 1])
-        np.add.at(both[1], partner.nodes[end], rates[end, 0])
-        both /= np.linalg.norm(both, axis=1)[:, None]
-        smooth[end] = bool(np.abs(both[0] - both[1]).max() < _PARALLEL)
+    smooth = np.zeros(count + 1, dtype=np.bool_)
+    for end in range(1, count):
+        tangents = np.zeros((2, nodes))
+        np.add.at(tangents[0], partner.nodes[end - 1], rates[end - 1, 1])
+        np.add.at(tangents[1], partner.nodes[end], rates[end, 0])
+        tangents /= np.linalg.norm(tangents, axis=1)[:, None]
+        smooth[end] = bool(np.abs(tangents[0] - tangents[1]).max() < _PARALLEL)
     return smooth
 
 
-def stations(element: Ints, xi: Floats, normal: Bools, smooth: Bools) -> tuple[Ints, Bools]:
-    """Return the stations (p,) of nearest points, and which have none.
+def closest_features(element: Ints, xi: Floats, normal: Bools, smooth: Bools) -> tuple[Ints, Bools]:
+    """Return the features (p,) that hold closest points, and which points have none.
 
     Parameters
     ----------
-    element, xi, normal : (p,) of nearest points
-    smooth : what `smooth_ends` returned
+    element, xi, normal : (p,) of closest points
+    smooth : from `smooth_joints`
     """
     knot = element + (xi > 0.0)
-    held = ~normal & (np.abs(xi) == 1.0)
-    corner = held & ~smooth[knot]
-    return np.where(corner, 2 * knot, 2 * element + 1), ~(normal | held)
+    at_end = ~normal & (np.abs(xi) == 1.0)
+    corner = at_end & ~smooth[knot]
+    return np.where(corner, 2 * knot, 2 * element + 1), ~(normal | at_end)
 
 
-class Ends:
-    """The ends of the pieces of a partner in a state.
+class ElementEnds:
+    """Places and tangents at the ends of the partner's elements in a state.
 
     Parameters
     ----------
     partner : the boundary
-    functions : (2, rows, n, pieces) at both ends of pieces
-    smooth : what `smooth_ends` returned
+    functions : (2, rows, n, elements) shape functions at both ends of elements
+    smooth : from `smooth_joints`
     x : (nodes, d) places [m]
     """
 
@@ -178,7 +185,7 @@ class Ends:
         at = x.T[:, partner.nodes]
         low, high = np.einsum("ernp,dpn->erdp", functions, at, optimize=False)
         self.place = np.concatenate([low[0], high[0][:, -1:]], axis=1)
-        # of both sides of each end, (2, d, pieces): place and tangent
+        # place and tangent at the lower and upper end of each element, (rows, d, elements)
         self.low, self.high = low, high
         # unit tangents before and behind each end
         ahead, behind = (row[1] / np.sqrt((row[1] ** 2).sum(axis=0)) for row in (low, high))
@@ -186,252 +193,267 @@ class Ends:
         self.before = np.concatenate([none, behind], axis=1)
         self.behind = np.concatenate([ahead, none], axis=1)
         turn = self.before[0] * self.behind[1] - self.before[1] * self.behind[0]
-        # corners that points can meet: ends, and those that stand out to the right of the way
-        self.met = ~smooth & (turn > 0.0)
-        self.met[0] = self.met[-1] = True
+        # corners that can be a closest point: convex ones, and both ends of an open boundary. The
+        # outside lies to the right, so that a convex corner turns to the left
+        self.exposed = ~smooth & (turn > 0.0)
+        self.exposed[0] = self.exposed[-1] = True
         self.smooth = smooth
 
 
-class Passed(NamedTuple):
-    """Stations that cells pass, in order, and the marks between them.
+class FeatureSequence(NamedTuple):
+    """Features of the partner onto which cells project, in order, and the breakpoints between.
 
     Parameters
     ----------
-    cell, station : (c,) of each segment
-    ends : (2, c) xi at which it begins and ends
-    bad : (cells,) cells that cannot be cut
-    stood : (cells,) stations at both ends; those of slivers that were left out are no segment's
+    cell, feature : (c,) of each segment
+    ends : (2, c) xi at which a segment begins and ends
+    bad : (cells,) cells without a valid segmentation
+    end_features : (cells,) features of both cell ends; a sliver that was omitted may have held one
     """
 
     cell: Ints
-    station: Ints
+    feature: Ints
     ends: Floats
     bad: Bools
-    stood: tuple[Ints, Ints]
+    end_features: tuple[Ints, Ints]
 
 
-def passed(
-    mine: Curve,
+def feature_sequence(
+    own_curve: Curve,
     cells: tuple[Ints, Floats, Floats],
-    stood: tuple[Ints, Ints],
+    end_features: tuple[Ints, Ints],
     places: Floats,
-    ends: Ends,
+    ends: ElementEnds,
     x: Floats,
-) -> Passed:
-    """Return what cells pass from end to end.
+) -> FeatureSequence:
+    """Return the features onto which cells project between their ends.
 
     Parameters
     ----------
-    mine : functions and places of the boundary at pieces and xi (c,)
-    cells : pieces (n,) and xi (n,) of both ends of each cell
-    stood : (n,) stations at both ends
+    own_curve : functions and places of the own boundary at elements and xi (c,)
+    cells : elements (n,) of cells, and xi (n,) of their lower and upper ends
+    end_features : (n,) features of the closest points of both ends
     places : (2, d, n) of both ends [m]
-    ends : of the pieces of the partner
+    ends : of the elements of the partner
     x : (nodes, d) places [m]
 
-    Verified by: tests/unit/solids/contact/test_segments.py::test_marks_lie_opposite_to_ends
+    Verified by: tests/unit/solids/contact/test_segments.py::test_breakpoints_are_opposite_to_ends
     """
-    first, last = stood
+    first, last = end_features
+    # one segment for each feature from that of the first end to that of the last, in either order
     count = np.abs(last - first) + 1
     cell = np.repeat(np.arange(first.size), count)
     step = np.arange(cell.size) - np.repeat(np.cumsum(count) - count, count)
-    station = first[cell] + np.where(last[cell] >= first[cell], step, -step)
+    feature = first[cell] + np.where(last[cell] >= first[cell], step, -step)
     inner = (step > 0) & (step < count[cell] - 1)
-    skipped = inner & (station % 2 == 0) & ~ends.met[station // 2]
-    cell, station = cell[~skipped], station[~skipped]
+    # concave and smooth joints hold no closest points
+    skipped = inner & (feature % 2 == 0) & ~ends.exposed[feature // 2]
+    cell, feature = cell[~skipped], feature[~skipped]
     low, high = cells[1][cell], cells[2][cell]
-    made = np.stack([low, high])
+    xi = np.stack([low, high])
     bad = np.zeros(first.size, dtype=np.bool_)
-    marks = np.flatnonzero(cell[1:] == cell[:-1])
-    if marks.size:
-        s, lost = _marks(
-            mine, cells, cell[marks], station[marks], station[marks + 1], places, ends, x
+    breaks = np.flatnonzero(cell[1:] == cell[:-1])
+    if breaks.size:
+        s, missing = _breakpoints(
+            own_curve, cells, cell[breaks], feature[breaks], feature[breaks + 1], places, ends, x
         )
-        made[1, marks], made[0, marks + 1] = s, s
-        bad[cell[marks[lost]]] = True
-        wide = (high - low) * _OUTSIDE
-        bad[cell[made[1] < made[0] - wide]] = True
-        made[1] = np.maximum(made[0], made[1])
-        again = np.flatnonzero(made[0, 1:] != made[1, :-1])
+        xi[1, breaks], xi[0, breaks + 1] = s, s
+        bad[cell[breaks[missing]]] = True
+        # breakpoints follow each other but for rounding; else the cell has no valid segmentation
+        width = (high - low) * _ROUNDING
+        bad[cell[xi[1] < xi[0] - width]] = True
+        xi[1] = np.maximum(xi[0], xi[1])
+        again = np.flatnonzero(xi[0, 1:] != xi[1, :-1])
         again = again[cell[again + 1] == cell[again]]
-        made[0, again + 1] = made[1, again]
-        cell, station, made = _without_slivers(cell, station, made, high - low, bad)
-    return Passed(cell, station, made, bad, stood)
+        xi[0, again + 1] = xi[1, again]
+        cell, feature, xi = _without_slivers(cell, feature, xi, high - low, bad)
+    return FeatureSequence(cell, feature, xi, bad, end_features)
 
 
 def _without_slivers(
-    cell: Ints, station: Ints, made: Floats, wide: Floats, bad: Bools
+    cell: Ints, feature: Ints, xi: Floats, width: Floats, bad: Bools
 ) -> tuple[Ints, Ints, Floats]:
-    """Return what cells pass without what begins or ends them and has no length but rounding.
+    """Return features without those at the ends of cells whose segment has no length but rounding.
 
-    Where ends of pieces face ends of cells, rounding alone decides in which of two cells a mark
-    lies. The sum over points is the same, but not its derivative by the mark.
+    If an element end lies opposite to a cell end, rounding alone decides in which of two cells the
+    breakpoint lies. The integral is the same, but its derivative by the breakpoint is not.
     """
-    kept = np.ones(cell.size, dtype=np.bool_)
-    short = (made[1] - made[0] <= wide * _FACING) & ~bad[cell]
-    for way in (1, -1):
-        c, s = cell[::way], short[::way]
+    keep = np.ones(cell.size, dtype=np.bool_)
+    short = (xi[1] - xi[0] <= width * _OPPOSITE_ENDS) & ~bad[cell]
+    for direction in (1, -1):
+        c, s = cell[::direction], short[::direction]
         begins = np.append(True, c[1:] != c[:-1])
-        lost, before = np.zeros(c.size, dtype=np.bool_), begins
-        while (now := before & s & ~lost).any():
-            lost |= now
-            before = np.append(False, lost[:-1]) & ~begins
-        kept[::way] &= ~lost
-    # a cell that is nothing but slivers would be lost
-    whole = np.bincount(cell[kept], minlength=bad.size) > 0
-    kept |= ~whole[cell]
-    low, high = made[0].copy(), made[1].copy()
+        removed, before = np.zeros(c.size, dtype=np.bool_), begins
+        while (now := before & s & ~removed).any():
+            removed |= now
+            before = np.append(False, removed[:-1]) & ~begins
+        keep[::direction] &= ~removed
+    # a cell of slivers alone keeps them
+    whole = np.bincount(cell[keep], minlength=bad.size) > 0
+    keep |= ~whole[cell]
+    low, high = xi[0].copy(), xi[1].copy()
     first = np.append(True, cell[1:] != cell[:-1])
     start, number = low[first], np.cumsum(first) - 1
     stop = high[np.append(first[1:], True)]
-    number = number[kept]
-    cell, station, made = cell[kept], station[kept], np.stack([low[kept], high[kept]])
+    number = number[keep]
+    cell, feature, xi = cell[keep], feature[keep], np.stack([low[keep], high[keep]])
     first = np.append(True, cell[1:] != cell[:-1])
     last = np.append(first[1:], True)
-    made[0, first], made[1, last] = start[number[first]], stop[number[last]]
-    return cell, station, made
+    xi[0, first], xi[1, last] = start[number[first]], stop[number[last]]
+    return cell, feature, xi
 
 
-def _marks(
-    mine: Curve,
+def _breakpoints(
+    own_curve: Curve,
     cells: tuple[Ints, Floats, Floats],
     cell: Ints,
     one: Ints,
     other: Ints,
     places: Floats,
-    ends: Ends,
+    ends: ElementEnds,
     x: Floats,
 ) -> tuple[Floats, Bools]:
-    """Return xi (c,) of marks between stations, and which are not there."""
+    """Return xi (c,) of breakpoints between features, and which of them do not exist.
+
+    Each is a root of h(s) = (X(s) - c) . v, by Newton's method inside a bracket.
+    """
     low, high = np.minimum(one, other), np.maximum(one, other)
     knot = (low + 1) // 2
-    # a step from piece to piece sees both tangents, one to or from a corner that of its piece
-    both = high - low == 2
-    v = ends.before[:, knot] * (both | (low % 2 == 1)) + ends.behind[:, knot] * (low % 2 == 0)
-    hollow = both & ~ends.smooth[knot]
+    # v is the tangent of the element next to a corner; between two elements it is the common
+    # tangent at a smooth joint, and the sum of both unit tangents at a concave corner
+    between_elements = high - low == 2
+    v = ends.before[:, knot] * (between_elements | (low % 2 == 1)) + ends.behind[:, knot] * (
+        low % 2 == 0
+    )
+    hollow = between_elements & ~ends.smooth[knot]
     v = v + ends.behind[:, knot] * hollow
     c = ends.place[:, knot]
     e, left, right = cells[0][cell], cells[1][cell], cells[2][cell]
     f_left, f_right = (((place[:, cell] - c) * v).sum(axis=0) for place in places)
-    none = (f_left < 0.0) == (f_right < 0.0)
-    small = _OUTSIDE * np.abs(f_left - f_right)
-    lost = none & (np.minimum(np.abs(f_left), np.abs(f_right)) > small)
+    no_sign_change = (f_left < 0.0) == (f_right < 0.0)
+    small = _ROUNDING * np.abs(f_left - f_right)
+    missing = no_sign_change & (np.minimum(np.abs(f_left), np.abs(f_right)) > small)
     a, b, rises = left.copy(), right.copy(), f_right > f_left
     with np.errstate(all="ignore"):
         s = left - f_left * (right - left) / (f_right - f_left)
     s = np.clip(np.where(np.isfinite(s), s, left), left, right)
-    going = np.flatnonzero(~none)
+    active = np.flatnonzero(~no_sign_change)
     for _ in range(_STEPS):
-        if not going.size:
+        if not active.size:
             break
-        _, row = mine(e[going], s[going], x)
-        f = ((row[0] - c[:, going]) * v[:, going]).sum(axis=0)
-        slope = (row[1] * v[:, going]).sum(axis=0)
-        above = (f > 0.0) == rises[going]
-        b[going[above]], a[going[~above]] = s[going[above]], s[going[~above]]
+        _, row = own_curve(e[active], s[active], x)
+        f = ((row[0] - c[:, active]) * v[:, active]).sum(axis=0)
+        slope = (row[1] * v[:, active]).sum(axis=0)
+        above = (f > 0.0) == rises[active]
+        b[active[above]], a[active[~above]] = s[active[above]], s[active[~above]]
         with np.errstate(all="ignore"):
-            way = s[going] - f / slope
-        inside = (way >= a[going]) & (way <= b[going])
-        way = np.where(inside, way, 0.5 * (a[going] + b[going]))
-        moved = np.abs(way - s[going])
-        s[going] = way
-        going = going[(moved > _FOUND) & (f != 0.0)]
-    return s, lost
+            trial = s[active] - f / slope
+        inside = (trial >= a[active]) & (trial <= b[active])
+        trial = np.where(inside, trial, 0.5 * (a[active] + b[active]))
+        moved = np.abs(trial - s[active])
+        s[active] = trial
+        active = active[(moved > _CONVERGED) & (f != 0.0)]
+    return s, missing
 
 
-def between(way: Passed, cells: Ints, reached: Floats, ends: Ends, points: int) -> Segments:
-    """Return the segments of cells that are cut.
+def segments_of_cells(
+    sequence: FeatureSequence, cells: Ints, reached: Floats, ends: ElementEnds, points: int
+) -> Segments:
+    """Return the mortar segments of cells.
 
     Parameters
     ----------
-    way : what the cells pass
-    cells : (n,) pieces of the boundary in which they lie
-    reached : (n, 2) xi of the partner at both ends of the cells
-    ends : of the pieces of the partner
-    points : of each segment
+    sequence : features of the partner onto which the cells project
+    cells : (n,) elements of the own boundary in which they lie
+    reached : (n, 2) xi of the closest points of both ends of the cells
+    ends : of the elements of the partner
+    points : integration points of each segment
     """
-    good = ~way.bad[way.cell]
-    cell, station = way.cell[good], way.station[good]
-    count, wide = cell.size, 1 if ends.smooth[1:-1].all() else 3
+    good = ~sequence.bad[sequence.cell]
+    cell, feature = sequence.cell[good], sequence.feature[good]
+    count, slots = cell.size, 1 if ends.smooth[1:-1].all() else 3
     last = ends.smooth.size - 2
-    odd = station % 2 == 1
-    # the piece in the middle slot; a corner is the end of the piece before it
-    middle = np.where(odd, station // 2, np.minimum(station // 2, last))
-    base = middle - (wide > 1)
-    met = np.where(odd | (station == 0), station // 2, station // 2 - 1)
-    corner = np.where(odd, 0.0, np.where(station == 0, -1.0, 1.0))
-    pieces = np.clip(base[:, None] + np.arange(wide), 0, last)
+    odd = feature % 2 == 1
+    # the element in the middle slot; a corner belongs to the element before it
+    middle = np.where(odd, feature // 2, np.minimum(feature // 2, last))
+    base = middle - (slots > 1)
+    closest_element = np.where(odd | (feature == 0), feature // 2, feature // 2 - 1)
+    corner = np.where(odd, 0.0, np.where(feature == 0, -1.0, 1.0))
+    partner_elements = np.clip(base[:, None] + np.arange(slots), 0, last)
     tangents = np.full((count, 2, 2), -1)
     sides = np.zeros((count, 2, 2))
-    begin = reached[cell].copy()
+    xi_guess = reached[cell].copy()
     inner = np.append(cell[1:] == cell[:-1], False)
     for end, step in ((0, -1), (1, 1)):
-        beyond = way.stood[end][cell] - station
-        begin[beyond != 0, end] = np.sign(beyond[beyond != 0])
+        beyond = sequence.end_features[end][cell] - feature
+        xi_guess[beyond != 0, end] = np.sign(beyond[beyond != 0])
         at = np.flatnonzero(np.roll(inner, 1) if end == 0 else inner)
-        low = np.minimum(station[at], station[at + step])
+        low = np.minimum(feature[at], feature[at + step])
         knot = (low + 1) // 2
-        both = np.abs(station[at] - station[at + step]) == 2
-        smooth = both & ends.smooth[knot]
-        mine = middle[at] == knot
-        # pieces and sides of the tangents of a mark; of two that agree the one of the own piece
-        before = ((low % 2 == 1) & ~smooth) | (smooth & ~mine)
-        behind = (low % 2 == 0) | (both & ~ends.smooth[knot]) | (smooth & mine)
+        between_elements = np.abs(feature[at] - feature[at + step]) == 2
+        smooth = between_elements & ends.smooth[knot]
+        own_element = middle[at] == knot
+        # slots and ends of the tangents of a breakpoint; at a smooth joint that of the element
+        # in the middle slot alone
+        before = ((low % 2 == 1) & ~smooth) | (smooth & ~own_element)
+        behind = (low % 2 == 0) | (between_elements & ~ends.smooth[knot]) | (smooth & own_element)
         tangents[at, end, 0] = np.where(before, knot - 1 - base[at], -1)
         tangents[at, end, 1] = np.where(behind, knot - base[at], -1)
         sides[at, end] = (1.0, -1.0)
-        begin[at, end] = np.where(knot > middle[at], 1.0, -1.0)
-    places, share = rule(points)
+        xi_guess[at, end] = np.where(knot > middle[at], 1.0, -1.0)
+    places, weights = gauss_rule(points)
     return Segments(
         cells[cell],
         cell,
-        np.ascontiguousarray(way.ends[:, good].T),
-        pieces,
-        met - base,
+        np.ascontiguousarray(sequence.ends[:, good].T),
+        partner_elements,
+        closest_element - base,
         corner,
         tangents,
         sides,
-        np.tile(share, (count, 1)),
+        np.tile(weights, (count, 1)),
         np.tile(places, (count, 1)),
-        begin,
+        xi_guess,
     )
 
 
-def alone(
+def single_points(
     cell: Ints,
     element: Ints,
     ends: Floats,
-    met: Ints,
+    closest_element: Ints,
     corner: Floats,
-    wide: int,
+    slots: int,
     last: int,
 ) -> Segments:
-    """Return one segment for each point of cells that are not cut.
+    """Return one segment for each integration point of cells without a segmentation.
 
     Parameters
     ----------
-    cell, element : (c,) of the points, g of each cell in turn
-    ends : (c, 2) of the cells
-    met, corner : (c, g) pieces that the points meet, and xi of corners
-    wide : slots
-    last : the last piece of the partner
+    cell, element : (c,) cells, and elements of the own boundary
+    ends : (c, 2) xi of the ends of the cells
+    closest_element, corner : (c, g) partner elements of closest points, and xi of corners
+    slots : of partner elements in a segment
+    last : the last element of the partner
     """
-    points = met.shape[1]
-    places, share = rule(points)
+    points = closest_element.shape[1]
+    places, weights = gauss_rule(points)
     each = np.repeat(np.arange(cell.size), points)
-    turn = np.tile(np.arange(points), cell.size)
-    pieces = np.clip(met.ravel()[:, None] - (wide > 1) + np.arange(wide), 0, last)
+    number = np.tile(np.arange(points), cell.size)
+    partner_elements = np.clip(
+        closest_element.ravel()[:, None] - (slots > 1) + np.arange(slots), 0, last
+    )
     count = each.size
     return Segments(
         element[each],
         cell[each],
         ends[each],
-        pieces,
-        np.full(count, int(wide > 1)),
+        partner_elements,
+        np.full(count, int(slots > 1)),
         corner.ravel(),
         np.full((count, 2, 2), -1),
         np.zeros((count, 2, 2)),
-        np.tile((share / points)[turn][:, None], (1, points)),
-        np.tile(places[turn][:, None], (1, points)),
+        np.tile((weights / points)[number][:, None], (1, points)),
+        np.tile(places[number][:, None], (1, points)),
         np.zeros((count, 2)),
     )

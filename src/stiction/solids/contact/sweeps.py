@@ -4,10 +4,12 @@ A pass loads its own body alone: traction T n / J - t per reference area, with t
 current area where the law says so. A rigid partner is one more node, its translation, which
 takes the opposite force. Two deformable bodies make two passes.
 
-These are sweeps over the points of a pass in NumPy: boundaries have few points, so that nothing
-is gained by compiling them. Points come last in every array. Sums go in the order in which they
-are written, and each point is computed as if it were alone. The number d of components and that of
-coordinates of a surface, m = d - 1, are shapes of arrays; recorded vectors have room for three.
+These are sweeps over the integration points of a pass in NumPy: boundaries have few points, so that
+compiled code would be no faster. Points are the last axis of every array. Sums have a fixed order,
+so that results of a point do not depend on the others. The number d of components and that of
+coordinates of a surface, m = d - 1, follow from array shapes; recorded vectors have three entries.
+
+Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(62).
 """
 
 from __future__ import annotations
@@ -48,16 +50,24 @@ from stiction.laws.interface_tractions import (
     return_map_points,
     slide_threshold,
 )
-from stiction.solids.contact.curves import rows_of
-from stiction.solids.dimensions import bends, crossed, rests, solve
+from stiction.solids.contact.curves import derivative_layout
+from stiction.solids.dimensions import area_derivatives, crossed, positive_definite, solve
 
-__all__ = ["OUT", "ContactState", "Meeting", "loads", "own_points", "tangents", "tractions"]
+__all__ = [
+    "OUT",
+    "ContactKinematics",
+    "ContactState",
+    "loads",
+    "own_points",
+    "tangents",
+    "tractions",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# columns of what a pass tells about each point; a plane leaves the last of vectors empty
+# columns of the record of each point; in the plane the third entries of vectors are zero
 (
     GAP,
     PRESSURE,
@@ -86,66 +96,68 @@ Bools = npt.NDArray[np.bool_]
     NORMAL_X,
     NORMAL_Y,
     NORMAL_Z,
-    RUB,
-    SLID,
+    FRICTION_FORCE,
+    SLIP_STEP,
 ) = range(29)
 OUT = 29
 # recorded values of points without a partner, where they are not zero
 _UNKNOWN = {GAP: np.inf, ORIGIN: np.nan, ORIGIN_2: np.nan}
 # entries of the settings of a pass
 PENALTY, PER_CURRENT, THINS, ATTRACTION, STICK_RATIO, DEPTH = range(6)
-# part of the points below which tangents are made for those that act alone
-_FEW = 0.8
-# rows of a point on a boundary: its place, then tangents and their changes; of functions: the
-# value, then derivatives
+# fraction of points: if fewer have tractions, tangents are computed for these alone
+_MOSTLY_ACTIVE = 0.8
+# rows of a point on a boundary: place, tangents, second derivatives; of functions: value, then
+# derivatives
 PLACE, ALONG = range(2)
 VALUE, RATE = range(2)
 # most coordinates of a surface
-_MOST = 2
-# states wanted beside those of `return_map_points`: no friction; a point that stuck lets go at
-# a higher traction
+_MAX_COORDINATES = 2
+# requested states beside those of `return_map_points`: no friction; a point that stuck, whose
+# threshold is higher by the stick ratio
 FREE, STUCK = -3, -2
 # recorded friction states: none, stick, slip
 NONE, STICKS, SLIDES = 0.0, 1.0, 2.0
 
 
-class Meeting(NamedTuple):
-    """The partner as the points of a boundary meet it.
+class ContactKinematics(NamedTuple):
+    """Kinematics of the partner at the closest points, one for each point of the own boundary.
 
     Parameters
     ----------
-    coordinate : (m, p) of the nearest points along the partner [m]
-    span : (m, p) change of that with the coordinates of the element
-    near, far : (rows, n, p) functions at the nearest points and at the origins of slip
-    place, before, root : (rows, d, p) nearest points now and on the reference boundary, and the
-        origins of slip, with tangents and their changes
+    coordinate : (m, p) reference length along the partner at the closest points [m]
+    span : (m, p) derivative of the coordinate by xi of the element
+    closest_functions, origin_functions : (rows, n, p) shape functions at the closest points and at
+        the origins of slip
+    closest_places, reference_places, origin_places : (rows, d, p) closest points in the current
+        and in the reference state, and origins of slip, with tangents and their derivatives
     """
 
     coordinate: Floats
     span: Floats
-    near: Floats
-    far: Floats
-    place: Floats
-    before: Floats
-    root: Floats
+    closest_functions: Floats
+    origin_functions: Floats
+    closest_places: Floats
+    reference_places: Floats
+    origin_places: Floats
 
 
 class ContactState(NamedTuple):
-    """Kinematics and tractions of contact points, from which tangents are made.
+    """Kinematics and tractions of contact points, for tangents.
 
     Parameters
     ----------
-    meets : (p,) whether a point has a nearest one on its partner
-    rubs : (p,) whether it has friction
-    pull, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
+    has_closest : (p,) whether a point has a closest point on its partner
+    frictional : (p,) whether friction acts on it
+    normal_traction, slope : (p,) normal traction [Pa] and its derivative by the gap [Pa/m]
     by_gap, by_stretch : (p,) derivatives of the threshold [Pa/m], [Pa]
-    per_area : (p,) what shear counts per
-    surface, slide : (SURFACE, d, p) and (SLIDE, d, p), named rows
+    per_area : (p,) reference area per area that shear is counted per [1]
+    surface, slide : (SURFACE, d, p) and (SLIDE, d, p) rows of `interface_rates` and of
+        `interface_tractions`
     """
 
-    meets: Bools
-    rubs: Bools
-    pull: Floats
+    has_closest: Bools
+    frictional: Bools
+    normal_traction: Floats
     slope: Floats
     by_gap: Floats
     by_stretch: Floats
@@ -155,7 +167,7 @@ class ContactState(NamedTuple):
 
 
 def summed(functions: Floats, values: Floats) -> Any:
-    """Return the sum of functions (n, p) times values at nodes (..., n, p), in their order."""
+    """Return the sum of functions (n, p) times values at nodes (..., n, p), in fixed order."""
     total = functions[0] * values[..., 0, :]
     for k in range(1, functions.shape[0]):
         total = total + functions[k] * values[..., k, :]
@@ -168,7 +180,7 @@ def lengths(vectors: Floats) -> Any:
 
 
 def dot(a: Floats, b: Floats) -> Any:
-    """Return the products of vectors (d, p), term after term."""
+    """Return inner products of vectors (d, p), summed in fixed order."""
     total = a[0] * b[0]
     for k in range(1, a.shape[0]):
         total = total + a[k] * b[k]
@@ -176,7 +188,7 @@ def dot(a: Floats, b: Floats) -> Any:
 
 
 def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: Floats) -> Floats:
-    """Fill in place and stretch of the own points; return d area / d tangents (m, d, p).
+    """Record places and stretches of the own points; return d area / d tangents (m, d, p).
 
     Parameters
     ----------
@@ -189,28 +201,35 @@ def own_points(nodes: Ints, functions: Floats, x: Floats, length: Floats, out: F
     d = x.shape[1]
     now = np.take(np.ascontiguousarray(x.T), nodes, axis=1)
     out[X : X + d] = summed(functions[VALUE], now)
-    along = np.stack([summed(rate, now) for rate in functions[RATE:]])
-    normal = crossed(along)
+    tangents = np.stack([summed(rate, now) for rate in functions[RATE:]])
+    normal = crossed(tangents)
     size = lengths(normal)
     out[OWN_STRETCH] = size / length
-    return rests(along, normal / size)
+    return area_derivatives(tangents, normal / size)
 
 
-def _surface_at(points: Floats, thins: bool, meets: Meeting, s: Floats) -> tuple[Floats, Any]:
-    """Fill in the partner's surface at the nearest points (d, p); return gaps and stretches."""
-    there, d = meets.place, points.shape[0]
+def _surface_at(
+    points: Floats, thins: bool, kinematics: ContactKinematics, s: Floats
+) -> tuple[Floats, Any]:
+    """Fill in the partner's surface at the closest points; return gaps and stretches.
+
+    g = (x_k - x_p) . n, eq. (8); the stretch is the ratio of current to reference area, eq. (10).
+    """
+    places, d = kinematics.closest_places, points.shape[0]
     m = d - 1
-    normal = crossed(there[ALONG:d])
+    normal = crossed(places[ALONG:d])
     s[NORMAL, :d] = normal / lengths(normal)
-    gap = dot(points - there[PLACE], s[NORMAL])
-    s[TANGENT : TANGENT + m, :d] = there[ALONG:d]
-    rows = [(TURN, there)]
+    gap = dot(points - places[PLACE], s[NORMAL])
+    s[TANGENT : TANGENT + m, :d] = places[ALONG:d]
+    rows = [(TURN, places)]
     if thins:
-        s[REFERENCE : REFERENCE + m, :d] = meets.before[ALONG:d]
-        rows.append((REFERENCE_TURN, meets.before))
-    for row, a, b in rows_of(m).pairs:
-        for first, known in rows:
-            s[first + _MOST * a + b, :d] = s[first + _MOST * b + a, :d] = known[row]
+        s[REFERENCE : REFERENCE + m, :d] = kinematics.reference_places[ALONG:d]
+        rows.append((REFERENCE_TURN, kinematics.reference_places))
+    for row, a, b in derivative_layout(m).pairs:
+        for first, values in rows:
+            s[first + _MAX_COORDINATES * a + b, :d] = s[first + _MAX_COORDINATES * b + a, :d] = (
+                values[row]
+            )
     s[STRETCHING, :m], stretch = 0.0, np.ones_like(gap)
     if thins:
         stretch = surface_stretch(m, s)
@@ -223,70 +242,83 @@ def _slide_rows(d: int) -> int:
     return MODULUS + d
 
 
-def _rub(wanted: Ints, threshold: Floats, settings: Floats, meets: Meeting, slide: Floats) -> Bools:
+def _return_map(
+    requested: Ints,
+    threshold: Floats,
+    settings: Floats,
+    kinematics: ContactKinematics,
+    slide: Floats,
+) -> Bools:
     """Fill in the tangential traction of points with a history; return which of them slip.
+
+    The trial traction is the penalty times the vector from the origin of slip to the closest point.
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (27)-(32).
     """
     penalty = float(settings[PENALTY])
-    trial = penalty * (meets.place[PLACE] - meets.root[PLACE])
-    rubs = wanted != FREE
-    slide[TRIAL] = np.where(rubs, trial, 0.0)
-    most = settings[STICK_RATIO] * threshold
-    holds = dot(trial, trial) < most * most
-    asked = np.where(wanted == STUCK, np.where(holds, STICK, DECIDE), wanted)
-    slips = return_map_points(slide, slide.shape[1], threshold, penalty, asked)
-    none = ~rubs | (slips & (threshold <= 0.0))
+    trial = penalty * (kinematics.closest_places[PLACE] - kinematics.origin_places[PLACE])
+    frictional = requested != FREE
+    slide[TRIAL] = np.where(frictional, trial, 0.0)
+    bound = settings[STICK_RATIO] * threshold
+    sticks = dot(trial, trial) < bound * bound
+    states = np.where(requested == STUCK, np.where(sticks, STICK, DECIDE), requested)
+    slips = return_map_points(slide, slide.shape[1], threshold, penalty, states)
+    none = ~frictional | (slips & (threshold <= 0.0))
     slide[TRACTION, :, none] = 0.0
-    slide[INCREMENT, :, ~rubs] = 0.0
+    slide[INCREMENT, :, ~frictional] = 0.0
     return slips
 
 
 def _record_friction(
-    slips: Bools, penalty: float, meets: Meeting, history: Floats, state: ContactState, out: Floats
+    slips: Bools,
+    penalty: float,
+    kinematics: ContactKinematics,
+    history: Floats,
+    state: ContactState,
+    out: Floats,
 ) -> None:
-    """Fill in what friction did, where it did anything."""
+    """Record friction heat, stored energy, new origins of slip and slip."""
     traction, slip = state.slide[TRACTION], state.slide[INCREMENT]
     d = slip.shape[0]
-    tangents = meets.place[ALONG:d]
-    there = state.rubs & ((out[THRESHOLD] > 0.0) | ~slips)
-    per = out[WEIGHT] * state.per_area
+    tangents = kinematics.closest_places[ALONG:d]
+    recorded = state.frictional & ((out[THRESHOLD] > 0.0) | ~slips)
+    weight = out[WEIGHT] * state.per_area
     metric = np.stack([np.stack([dot(a, b) for b in tangents]) for a in tangents])
-    moved = solve(metric, np.stack([dot(slip, a) for a in tangents])) * meets.span
+    coordinate_change = solve(metric, np.stack([dot(slip, a) for a in tangents])) * kinematics.span
     for column, value in (
         (STATE, np.where(slips, SLIDES, STICKS)),
-        (HEAT, per * dot(traction, slip)),
-        (SPRING, per * dot(traction, traction) / (2.0 * penalty)),
-        *((ORIGIN + a, history[a] + moved[a]) for a in range(d - 1)),
+        (HEAT, weight * dot(traction, slip)),
+        (SPRING, weight * dot(traction, traction) / (2.0 * penalty)),
+        *((ORIGIN + a, history[a] + coordinate_change[a]) for a in range(d - 1)),
     ):
-        out[column] = np.where(there, value, out[column])
-    # where friction has just come to its end, the spring that it leaves goes with its last slip
+        out[column] = np.where(recorded, value, out[column])
+    # where a point has just lost friction, its last slip still counts in the energy balance
     for p in range(d):
-        out[SLIP_X + p] = np.where(state.rubs, slip[p], out[SLIP_X + p])
+        out[SLIP_X + p] = np.where(state.frictional, slip[p], out[SLIP_X + p])
 
 
 def _record(
     gap: Floats,
-    pulls: Bools,
+    tensile: Bools,
     tangent: Floats,
     settings: Floats,
     c_n: Floats,
     state: ContactState,
     out: Floats,
 ) -> None:
-    """Fill in tractions, potential and force of every point."""
+    """Record tractions, potential and force of every point."""
     traction, trial = state.slide[TRACTION], state.slide[TRIAL]
     d = traction.shape[0]
     w, j = out[WEIGHT], state.per_area
-    pressure = state.pull / out[STRETCH]
+    pressure = state.normal_traction / out[STRETCH]
     out[GAP], out[PRESSURE] = gap, pressure
-    # along the own boundary in the plane; in space the magnitude
-    along = dot(traction, tangent[0]) if d < 3 else lengths(traction)
-    out[SHEAR] = -j * along
+    # in the plane the component along the own boundary, in space the magnitude
+    shear = dot(traction, tangent[0]) if d < 3 else lengths(traction)
+    out[SHEAR] = -j * shear
     out[EXCESS] = lengths(trial) - out[THRESHOLD]
-    # the well of the potential scales with the attraction, the wall does not
+    # attraction scales the well of the potential, not its repulsive wall
     psi = adhesion_potential(gap, c_n)
-    well = np.where(pulls, psi, -settings[DEPTH])
+    well = np.where(tensile, psi, -settings[DEPTH])
     out[POTENTIAL] = w * (psi + (settings[ATTRACTION] - 1.0) * well)
     out[BY_ATTRACTION] = w * well
     normal = out[NORMAL_X : NORMAL_X + d]
@@ -296,25 +328,25 @@ def _record(
 def tractions(
     out: Floats,
     tangent: Floats,
-    wanted: Ints,
+    requested: Ints,
     normal: Bools,
-    meets: Meeting,
+    kinematics: ContactKinematics,
     history: Floats,
     settings: Floats,
     tables: tuple[Floats, Floats],
 ) -> ContactState:
     """Fill in gap, tractions and forces of each point; return what tangents need.
 
-    Points near enough to their partner's end or centre of curvature are left out: beyond the
-    centre of curvature of a hollow partner the point found is the farthest, not the nearest.
+    Points beyond the end or the centre of curvature of their partner are omitted: beyond the centre
+    of curvature of a concave partner the projection is a maximum of the distance, not a minimum.
 
     Parameters
     ----------
     out : (OUT, p), filled in; see the names above
-    tangent : (m, d, p) what `own_points` returned
-    wanted : (p,) states of the return map, FREE, or STUCK
-    normal : (p,) whether the line to the nearest point is normal
-    meets : nearest points and origins of slip
+    tangent : (m, d, p) from `own_points`
+    requested : (p,) states of the return map, FREE, or STUCK
+    normal : (p,) whether the line to the closest point is normal
+    kinematics : of the partner at closest points and origins of slip
     history : (m, p) coordinates of the origins of slip at the last accepted step [m]
     settings : of the pass
     tables : of adhesion and friction
@@ -325,45 +357,54 @@ def tractions(
     c_n, c_t = tables
     m, d, count = tangent.shape
     s, slide = np.empty((SURFACE, d, count)), np.zeros((_slide_rows(d), d, count))
-    gap, stretch = _surface_at(out[X : X + d], settings[THINS] > 0.0, meets, s)
+    gap, stretch = _surface_at(out[X : X + d], settings[THINS] > 0.0, kinematics, s)
     traction, slope = adhesion(gap, c_n)
     threshold, by_gap, by_stretch = slide_threshold(gap, traction, slope, stretch, c_t)
-    pulls = traction < 0.0
-    traction = np.where(pulls, settings[ATTRACTION] * traction, traction)
-    slope = np.where(pulls, settings[ATTRACTION] * slope, slope)
+    tensile = traction < 0.0
+    traction = np.where(tensile, settings[ATTRACTION] * traction, traction)
+    slope = np.where(tensile, settings[ATTRACTION] * slope, slope)
     per_area = out[OWN_STRETCH] if settings[PER_CURRENT] > 0.0 else np.ones(count)
-    out[STRETCH], out[THRESHOLD], out[ORIGIN : ORIGIN + m] = stretch, threshold, meets.coordinate
+    out[STRETCH], out[THRESHOLD], out[ORIGIN : ORIGIN + m] = (
+        stretch,
+        threshold,
+        kinematics.coordinate,
+    )
     out[NORMAL_X : NORMAL_X + d] = s[NORMAL]
-    # the inverse that `projected_surface` leaves is positive up to the centres of curvature
-    found, rubs = normal & bends(s[INVERSE : INVERSE + m, :m]), wanted != FREE
+    # the inverse from `projected_surface` is positive definite up to the centres of curvature
+    has_closest, frictional = (
+        normal & positive_definite(s[INVERSE : INVERSE + m, :m]),
+        requested != FREE,
+    )
     slips = np.ones(count, dtype=bool)
-    if rubs.any():
-        slips = _rub(wanted, threshold, settings, meets, slide)
-    state = ContactState(found, rubs, traction, slope, by_gap, by_stretch, per_area, s, slide)
-    _record(gap, pulls, tangent, settings, c_n, state, out)
-    if rubs.any():
-        _record_friction(slips, float(settings[PENALTY]), meets, history, state, out)
-    if not found.all():
-        # of points that meet nothing it is known where they are, and no more
+    if frictional.any():
+        slips = _return_map(requested, threshold, settings, kinematics, slide)
+    state = ContactState(
+        has_closest, frictional, traction, slope, by_gap, by_stretch, per_area, s, slide
+    )
+    _record(gap, tensile, tangent, settings, c_n, state, out)
+    if frictional.any():
+        _record_friction(slips, float(settings[PENALTY]), kinematics, history, state, out)
+    if not has_closest.all():
+        # points without a closest point have a place and an area, and no other values
         for column in set(range(OUT)) - {X, Y, Z, OWN_STRETCH, WEIGHT}:
-            out[column, ~found] = _UNKNOWN.get(column, 0.0)
+            out[column, ~has_closest] = _UNKNOWN.get(column, 0.0)
     return state
 
 
 def loads(places: Ints, functions: Floats, out: Floats, rigid: bool, residual: Floats) -> None:
-    """Subtract forces on the own body from its residual; a rigid partner takes the opposite.
+    """Subtract forces on the own body from its residual; add them to that of a rigid partner.
 
     Parameters
     ----------
-    places : (p, r, d) of the components of each row's node in the residual, point by point
+    places : (p, r, d) indices of the components of each row's node in the residual
     """
     forces = out[FORCE_X : FORCE_X + places.shape[2]].T
     n = functions.shape[1]
-    shares = np.empty(places.shape)
-    shares[:, :n] = -(functions[VALUE].T[:, :, None] * forces[:, None])
+    nodal_forces = np.empty(places.shape)
+    nodal_forces[:, :n] = -(functions[VALUE].T[:, :, None] * forces[:, None])
     if rigid:
-        shares[:, n] = forces
-    np.add.at(residual.reshape(-1), places.ravel(), shares.ravel())
+        nodal_forces[:, n] = forces
+    np.add.at(residual.reshape(-1), places.ravel(), nodal_forces.ravel())
 
 
 def _derivatives(thins: bool, out: Floats, state: ContactState) -> tuple[Floats, Floats]:
@@ -372,34 +413,36 @@ def _derivatives(thins: bool, out: Floats, state: ContactState) -> tuple[Floats,
     d = s.shape[1]
     m = d - 1
     normal, shear = np.zeros((2, BY_RATE + m, d, d, gap.size))
-    normal_derivatives(gap, state.pull, state.slope, stretch, m, s, normal)
+    normal_derivatives(gap, state.normal_traction, state.slope, stretch, m, s, normal)
     by_stretch = state.by_stretch
     if not thins:
-        # no stretch of the partner, and none of its derivatives
+        # tractions do not depend on the stretch of the partner
         by_stretch = np.zeros_like(gap)
-        back = state.pull / stretch * s[NORMAL]
+        back = state.normal_traction / stretch * s[NORMAL]
         for a in range(m):
             normal[BY_RATE + a] += back[:, None] * s[DUAL + a]
-    if state.rubs.any():
+    if state.frictional.any():
         slide = state.slide
         tangential_derivatives(gap, state.by_gap, by_stretch, stretch, m, s, slide, shear)
-        if not state.rubs.all():
-            shear[..., ~state.rubs] = 0.0
+        if not state.frictional.all():
+            shear[..., ~state.frictional] = 0.0
     return normal, shear
 
 
 def _acting(state: ContactState) -> Ints:
-    """Return the points whose tractions, or their derivatives, are not all zero."""
-    rub = (state.by_gap != 0.0) | (state.by_stretch != 0.0)
-    rub |= (state.slide[TRACTION] != 0.0).any(axis=0) | (state.slide[MODULUS:] != 0.0).any((0, 1))
-    acts = (state.pull != 0.0) | (state.slope != 0.0) | state.rubs & rub
-    return np.flatnonzero(state.meets & acts)
+    """Return the points with a traction or a derivative of it that is not zero."""
+    by_friction = (state.by_gap != 0.0) | (state.by_stretch != 0.0)
+    by_friction |= (state.slide[TRACTION] != 0.0).any(axis=0) | (state.slide[MODULUS:] != 0.0).any(
+        (0, 1)
+    )
+    acts = (state.normal_traction != 0.0) | (state.slope != 0.0) | state.frictional & by_friction
+    return np.flatnonzero(state.has_closest & acts)
 
 
 def tangents(
     rigid: bool,
     functions: Floats,
-    meets: Meeting,
+    kinematics: ContactKinematics,
     settings: Floats,
     tangent: Floats,
     length: Floats,
@@ -409,62 +452,64 @@ def tangents(
 ) -> None:
     """Fill in the tangent blocks of each point, (p, rows d, columns d).
 
-    Rows are own nodes, then a rigid partner's; columns the same, or own nodes, partner's nodes
-    at the nearest point and at the origin of slip.
+    Rows are own nodes, then that of a rigid partner. Columns are the same for a rigid partner, else
+    own nodes, and the partner's nodes at the closest point and at the origin of slip.
 
     Parameters
     ----------
     rigid : whether the partner is
     functions : (1 + m, n, p) of the own boundary
-    meets, settings, tangent, out, state : the arguments and the result of `tractions`
+    kinematics, settings, tangent, out, state : the arguments and the result of `tractions`
     length : (p,) area of the reference tangents of the own boundary
     values : filled in, zero where no force acts
 
     Source: Mergel, Scheibert, Sauer 2021, eqs (40)-(62).
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
-    acts = _acting(state)
-    if acts.size < _FEW * state.meets.size:
-        # most points of a wide boundary are away from their partner, and have blocks of zeros
+    active = _acting(state)
+    if active.size < _MOSTLY_ACTIVE * state.has_closest.size:
+        # most points of a wide boundary are far from their partner: their blocks are zero
         values[...] = 0.0
-        if not acts.size:
+        if not active.size:
             return
-        functions, tangent, length = functions[..., acts], tangent[..., acts], length[acts]
-        meets = Meeting._make(part[..., acts] for part in meets)
-        state = ContactState._make(part[..., acts] for part in state)
-        part = np.empty((acts.size, *values.shape[1:]))
-        tangents(rigid, functions, meets, settings, tangent, length, out[:, acts], state, part)
-        values[acts] = part
+        functions, tangent, length = functions[..., active], tangent[..., active], length[active]
+        kinematics = ContactKinematics._make(part[..., active] for part in kinematics)
+        state = ContactState._make(part[..., active] for part in state)
+        part = np.empty((active.size, *values.shape[1:]))
+        tangents(
+            rigid, functions, kinematics, settings, tangent, length, out[:, active], state, part
+        )
+        values[active] = part
         return
     n, p = functions.shape[1:]
     normal, shear = _derivatives(settings[THINS] > 0.0, out, state)
     j = state.per_area
-    # derivatives of the whole traction
+    # derivatives of the total traction by the own point, the closest point and its tangents
     by_point = normal[BY_POINT] - j * shear[BY_POINT]
-    moves = shear[BY_PARTNER] + shear[BY_ORIGIN] if rigid else shear[BY_PARTNER]
-    by_partner = -normal[BY_POINT] - j * moves
+    by_translation = shear[BY_PARTNER] + shear[BY_ORIGIN] if rigid else shear[BY_PARTNER]
+    by_partner = -normal[BY_POINT] - j * by_translation
     columns = functions[VALUE][:, None, None] * by_point
     if settings[PER_CURRENT] > 0.0:
-        # the current area grows with the boundary
-        for rate, rest in zip(functions[RATE:], tangent, strict=True):
-            grows = -state.slide[TRACTION][:, None] * rest
-            columns += grows * rate[:, None, None] * (1.0 / length)
+        # derivative of the current area by own nodes
+        for rate, area_derivative in zip(functions[RATE:], tangent, strict=True):
+            by_area = -state.slide[TRACTION][:, None] * area_derivative
+            columns += by_area * rate[:, None, None] * (1.0 / length)
     if rigid:
         columns = np.concatenate([columns, by_partner[None]])
     else:
-        first = by_partner * meets.near[VALUE][:, None, None]
+        first = by_partner * kinematics.closest_functions[VALUE][:, None, None]
         for a in range(tangent.shape[0]):
             by_rate = normal[BY_RATE + a] - j * shear[BY_RATE + a]
-            first += by_rate * meets.near[RATE + a][:, None, None]
-        second = -j * shear[BY_ORIGIN] * meets.far[VALUE][:, None, None]
+            first += by_rate * kinematics.closest_functions[RATE + a][:, None, None]
+        second = -j * shear[BY_ORIGIN] * kinematics.origin_functions[VALUE][:, None, None]
         columns = np.concatenate([columns, first, second])
     # one block per column, of components of the force by those of the node
     blocks = np.ascontiguousarray(columns.transpose(3, 1, 0, 2))
-    w = np.where(state.meets, out[WEIGHT], 0.0)
-    made = values.reshape(p, -1, *blocks.shape[1:])
-    left = (-w * functions[VALUE]).T
-    made[:, :n] = left[:, :, None, None, None] * blocks[:, None]
+    w = np.where(state.has_closest, out[WEIGHT], 0.0)
+    blocks_of_nodes = values.reshape(p, -1, *blocks.shape[1:])
+    weighted = (-w * functions[VALUE]).T
+    blocks_of_nodes[:, :n] = weighted[:, :, None, None, None] * blocks[:, None]
     if rigid:
-        made[:, n] = w[:, None, None, None] * blocks
-    if not state.meets.all():
-        made[~state.meets] = 0.0
+        blocks_of_nodes[:, n] = w[:, None, None, None] * blocks
+    if not state.has_closest.all():
+        blocks_of_nodes[~state.has_closest] = 0.0

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.solids.contact.curves import rows_of
-from stiction.solids.dimensions import bends, crossed
+from stiction.solids.contact.curves import derivative_layout
+from stiction.solids.dimensions import crossed, positive_definite
 
 __all__ = ["Sides", "Variations", "coordinates_twice", "sides_of", "variations"]
 
@@ -78,7 +78,7 @@ def sides_of(points: Floats, place: Floats, own: Floats, near: Floats) -> Sides:
     Parameters
     ----------
     points : (p, d) own places [m]
-    place : (p, rows, d) closest point, tangents and their changes, as `rows_of` has them
+    place : (p, rows, d) closest point, tangents and their changes, as `derivative_layout` has them
     own : (p, n) functions of the own nodes
     near : (p, rows, k) functions of the partner's nodes
     """
@@ -93,7 +93,7 @@ def sides_of(points: Floats, place: Floats, own: Floats, near: Floats) -> Sides:
         return np.asarray(np.einsum("pj,ik->pijk", shapes[:, row], unit).reshape(p, d, -1))
 
     bent, dbent = np.zeros((p, m, m, d)), np.zeros((p, m, m, d, shapes.shape[2] * d))
-    for row, i, j in rows_of(m).pairs:
+    for row, i, j in derivative_layout(m).pairs:
         bent[:, i, j] = bent[:, j, i] = place[:, row]
         dbent[:, i, j] = dbent[:, j, i] = varied(row)
     da = np.stack([varied(1 + i) for i in range(m)], axis=1)
@@ -111,7 +111,7 @@ def variations(at: Sides) -> Variations:
     normal = outward / np.linalg.norm(outward, axis=1)[:, None]
     metric = np.einsum("pai,pbi->pab", a, a)
     matrix = metric - np.einsum("pi,pabi->pab", r, bent)
-    single = bends(matrix.transpose(1, 2, 0))
+    single = positive_definite(matrix.transpose(1, 2, 0))
     inverse = np.linalg.inv(np.where(single[:, None, None], matrix, np.eye(a.shape[1])))
     by_f = np.einsum("pai,pij->paj", a, dr) + np.einsum("pi,paij->paj", r, da)
     moves = np.einsum("pab,pbj->paj", inverse, by_f)

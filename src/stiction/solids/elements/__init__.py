@@ -1,1 +1,1 @@
-"""Elements: Lagrange inside, with a layer of splines on the boundaries that touch."""
+"""Finite elements with spline layers on contact boundaries, and their assembly."""

@@ -1,4 +1,8 @@
-"""The matrix of a body: where every block goes is found once, then values are added in place."""
+"""Assembly of internal forces and tangents of bodies into one CSR matrix.
+
+The positions of all element blocks in the sparse matrix are computed once; values are then added in
+place.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,18 @@ from stiction.solids.shape_functions.hourglass import Hourglass, hourglass_of
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-__all__ = ["Bulk", "Part", "Pattern", "mean_stresses", "parts_of", "told"]
+__all__ = ["Bulk", "EnergyTerm", "Pattern", "energy_and_stress", "energy_terms", "mean_stresses"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
 
-# places of a straight way at which volumes are told
-_ALONG = 257
+# samples of det F along a straight path between two states
+_SAMPLES = 257
 
 
 class Pattern:
-    """Where the d x d blocks of pairs of nodes stand in a CSR matrix.
+    """Sparsity pattern: positions of the d x d blocks of pairs of nodes in a CSR matrix.
 
     Parameters
     ----------
@@ -44,9 +48,9 @@ class Pattern:
 
         rows = np.concatenate([np.arange(nodes), *(r.ravel() for r, _ in pairs)])
         columns = np.concatenate([np.arange(nodes), *(c.ravel() for _, c in pairs)])
-        both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        ones = np.ones(both[0].size, dtype=np.int8)
-        graph = coo_matrix((ones, both), shape=(nodes, nodes)).tocsr()
+        symmetric = np.concatenate([rows, columns]), np.concatenate([columns, rows])
+        ones = np.ones(symmetric[0].size, dtype=np.int8)
+        graph = coo_matrix((ones, symmetric), shape=(nodes, nodes)).tocsr()
         graph.sum_duplicates()
         graph.sort_indices()
         self.nodes, self.dim = nodes, dim
@@ -56,14 +60,14 @@ class Pattern:
         self.row = length.astype(np.int32)
         starts = np.repeat(length, dim)
         self.indptr = np.concatenate([[0], np.cumsum(starts)]).astype(np.int32)
-        wide = (self._columns[:, None] * dim + np.arange(dim)).reshape(-1)
-        pieces = np.repeat(np.arange(nodes), dim)
+        block_columns = (self._columns[:, None] * dim + np.arange(dim)).reshape(-1)
+        owners = np.repeat(np.arange(nodes), dim)
         lengths = starts
         # the columns of a node, repeated for each of its rows
-        begin = np.repeat(self._first[pieces] * dim, lengths)
+        begin = np.repeat(self._first[owners] * dim, lengths)
         offset = np.arange(int(lengths.sum())) - np.repeat(self.indptr[:-1], lengths)
-        self.indices = wide[begin + offset].astype(np.int32)
-        # blocks are found by one number per pair
+        self.indices = block_columns[begin + offset].astype(np.int32)
+        # one sorted key per pair of nodes, for the search of blocks
         self._keys = np.repeat(np.arange(nodes), np.diff(self._first)) * nodes + self._columns
 
     @property
@@ -78,10 +82,10 @@ class Pattern:
         ------
         KeyError : if a pair is not in the pattern.
         """
-        wanted = rows.astype(np.int64) * self.nodes + columns
-        at = np.searchsorted(self._keys, wanted)
-        found = self._keys[np.minimum(at, self._keys.size - 1)] == wanted
-        if not found.all():
+        keys = rows.astype(np.int64) * self.nodes + columns
+        at = np.searchsorted(self._keys, keys)
+        present = self._keys[np.minimum(at, self._keys.size - 1)] == keys
+        if not present.all():
             raise KeyError("a pair of nodes is not in the pattern")
         inside = at - self._first[rows]
         return np.asarray(
@@ -93,9 +97,9 @@ class Pattern:
         from scipy.sparse import csr_matrix
 
         size = self.nodes * self.dim
-        made = csr_matrix((data, self.indices, self.indptr), shape=(size, size), copy=False)
-        made.has_sorted_indices = True
-        return made
+        matrix = csr_matrix((data, self.indices, self.indptr), shape=(size, size), copy=False)
+        matrix.has_sorted_indices = True
+        return matrix
 
 
 class _Block(NamedTuple):
@@ -105,8 +109,8 @@ class _Block(NamedTuple):
     hourglass: Hourglass | None
 
 
-class Part(NamedTuple):
-    """One part of the energy, and where it is integrated.
+class EnergyTerm(NamedTuple):
+    """One term of the strain energy, with its integration points.
 
     Parameters
     ----------
@@ -144,15 +148,15 @@ class Bulk:
 
     def pairs(self) -> list[tuple[Ints, Ints]]:
         """Return the pairs of nodes that elements couple."""
-        found = []
+        pairs = []
         for block in self._blocks:
             nodes = block.elements.nodes
             n = nodes.shape[1]
-            found.append((np.repeat(nodes, n, axis=1), np.tile(nodes, (1, n))))
-        return found
+            pairs.append((np.repeat(nodes, n, axis=1), np.tile(nodes, (1, n))))
+        return pairs
 
     def bind(self, pattern: Pattern) -> None:
-        """Find where the blocks of this pattern's matrix are."""
+        """Compute the positions of all element blocks in this pattern's matrix."""
         bound = []
         for block in self._blocks:
             nodes = block.elements.nodes
@@ -163,7 +167,7 @@ class Bulk:
         self._blocks, self._pattern = bound, pattern
 
     def add(self, u: Floats, residual: Floats, data: Floats | None) -> int:
-        """Add internal forces and, unless `data` is None, the tangent; count points inside out.
+        """Add internal forces and, unless `data` is None, the tangent; count inverted points.
 
         Parameters
         ----------
@@ -174,29 +178,29 @@ class Bulk:
         from stiction.solids.elements.bulk_kernels import bulk_kernel
         from stiction.solids.stress_points import deformation, is_short, point_rows
 
-        bad = 0
-        unknown = np.empty((1, 0, 0))
-        none = np.zeros((0, 0, 0), dtype=np.int32)
+        inverted_total = 0
+        no_points = np.empty((1, 0, 0))
+        no_places = np.zeros((0, 0, 0), dtype=np.int32)
         store = data if data is not None else np.zeros(1)
         row = self._pattern.row if data is not None else np.zeros(0, dtype=np.int32)
         for elements, table, places, hourglass in self._blocks:
-            nodes, where = elements.nodes, places if data is not None else none
+            nodes, block_places = elements.nodes, places if data is not None else no_places
             run = bulk_kernel(nodes.shape[1], u.shape[1])
-            for part, gradients, weights in parts_of(elements):
-                points = unknown
+            for part, gradients, weights in energy_terms(elements):
+                points = no_points
                 if not is_short(table):
-                    points, wrong = point_rows(deformation(nodes, gradients, u), table, part)
-                    bad += wrong
+                    points, inverted = point_rows(deformation(nodes, gradients, u), table, part)
+                    inverted_total += inverted
                 arguments = (nodes, gradients, weights, points, u, table, part)
-                bad += run(*arguments, residual, store, where, row)
+                inverted_total += run(*arguments, residual, store, block_places, row)
             if hourglass is not None:
-                hourglass.add(u, residual, data, where, row)
-        return bad
+                hourglass.add(u, residual, data, block_places, row)
+        return inverted_total
 
     def least_volume(self, one: Floats, other: Floats) -> float:
-        """Return the smallest det F on the straight way between two states.
+        """Return the smallest det F on the straight path between two states.
 
-        There det F is a polynomial of degree d, which d + 1 places determine.
+        det F is a polynomial of degree d along the path; d + 1 values determine it.
 
         Parameters
         ----------
@@ -205,73 +209,77 @@ class Bulk:
         Verified by: tests/unit/solids/test_assembly.py::test_least_volume_on_a_straight_way
         """
         d, least = one.shape[1], np.inf
-        few, many = np.linspace(0.0, 1.0, d + 1), np.linspace(0.0, 1.0, _ALONG)
-        rows = np.vander(many, d + 1) @ np.linalg.inv(np.vander(few, d + 1))
+        nodes_of_path, samples = np.linspace(0.0, 1.0, d + 1), np.linspace(0.0, 1.0, _SAMPLES)
+        rows = np.vander(samples, d + 1) @ np.linalg.inv(np.vander(nodes_of_path, d + 1))
         for block in self._blocks:
             nodes = block.elements.nodes
-            for part in parts_of(block.elements):
+            for part in energy_terms(block.elements):
                 f, g = (
                     np.eye(d) + np.einsum("eqnd,enc->eqcd", part.gradients, u[nodes])
                     for u in (one, other)
                 )
-                known = np.stack([np.linalg.det(f + p * (g - f)).ravel() for p in few])
-                least = min(least, *(float((row @ known).min()) for row in rows))
+                determinants = np.stack(
+                    [np.linalg.det(f + p * (g - f)).ravel() for p in nodes_of_path]
+                )
+                least = min(least, *(float((row @ determinants).min()) for row in rows))
         return least
 
     def energy(self, u: Floats) -> float:
-        """Return the strain energy [J/m]; NaN where an element is inside out."""
+        """Return the strain energy [J/m]; NaN if an element is inverted."""
         from stiction.solids.stress_points import deformation, energy_points, total_energy
 
         total = 0.0
         for elements, table, _, hourglass in self._blocks:
-            for part in parts_of(elements):
+            for part in energy_terms(elements):
                 f = deformation(elements.nodes, part.gradients, u)
-                known = energy_points(f, table, part.energy)
-                total += total_energy(part.weights, known)
+                energies = energy_points(f, table, part.energy)
+                total += total_energy(part.weights, energies)
             if hourglass is not None:
                 total += hourglass.energy(u)
         return float(total)
 
 
-def parts_of(elements: Elements) -> list[Part]:
-    """Return the parts of the energy: all, or shape and volume where integration is reduced."""
+def energy_terms(elements: Elements) -> list[EnergyTerm]:
+    """Return the terms of the energy: one, or two if the volumetric one has reduced integration."""
     from stiction.solids.material_laws import ALL, SHAPE, VOLUME
 
     if not elements.volume_weights.shape[1]:
-        return [Part(ALL, elements.gradients, elements.weights)]
-    volume = Part(VOLUME, elements.volume_gradients, elements.volume_weights)
-    return [Part(SHAPE, elements.gradients, elements.weights), volume]
+        return [EnergyTerm(ALL, elements.gradients, elements.weights)]
+    volume = EnergyTerm(VOLUME, elements.volume_gradients, elements.volume_weights)
+    return [EnergyTerm(SHAPE, elements.gradients, elements.weights), volume]
 
 
-def told(elements: Elements, part: Part, u: Floats, table: Floats) -> Floats:
-    """Return energy and Cauchy stress at the points of a part, (TOLD, q, e).
+def energy_and_stress(elements: Elements, part: EnergyTerm, u: Floats, table: Floats) -> Floats:
+    """Return energy and Cauchy stress at the points of a term, (STRESS_ROWS, q, e).
 
     Parameters
     ----------
     elements : of one kind
-    part : of their energy
+    part : term of their energy
     u : (nodes, d) displacements [m]
     table : of the material
     """
-    from stiction.solids.stress_points import deformation, tell_points
+    from stiction.solids.stress_points import deformation, energy_and_stress_points
 
-    return tell_points(deformation(elements.nodes, part.gradients, u), table, part.energy)
+    return energy_and_stress_points(
+        deformation(elements.nodes, part.gradients, u), table, part.energy
+    )
 
 
 def mean_stresses(elements: Elements, u: Floats, table: Floats) -> Floats:
     """Return the mean Cauchy stress xx, yy, xy, zz of every element, (e, 4) [Pa]; space has yz, zx.
 
-    Each part of the energy is averaged over its own points: no point of one part stands for
-    another, and means do not depend on the corner from which an element is numbered.
+    Each term of the energy is averaged over its own points, so that means do not depend on the
+    corner from which an element is numbered.
 
     Verified by: tests/unit/solids/test_assembly.py::test_stress_of_homogeneous_states
     """
-    from stiction.solids.stress_points import TOLD, XX, ZZ
+    from stiction.solids.stress_points import STRESS_ROWS, XX, ZZ
 
-    last = ZZ + 1 if u.shape[1] < 3 else TOLD
+    last = ZZ + 1 if u.shape[1] < 3 else STRESS_ROWS
     out = np.zeros((elements.nodes.shape[0], last - XX))
-    for part in parts_of(elements):
-        known = told(elements, part, u, table)[XX:last]
+    for part in energy_terms(elements):
+        stresses = energy_and_stress(elements, part, u, table)[XX:last]
         whole = part.weights.sum(axis=1)
-        out += np.einsum("kqe,eq->ek", known, part.weights) / whole[:, None]
+        out += np.einsum("kqe,eq->ek", stresses, part.weights) / whole[:, None]
     return out

@@ -1,10 +1,12 @@
-"""Internal forces and tangent of a body, summed over its points.
+"""Kernels for internal forces and the tangent of a body, by sums over integration points.
 
-One kernel per number of functions and of components, both constants of its code; see
-`stress_points` for the points and the tangent. The kernels know one law themselves, that of nearly
-all bodies, and read rows of points for others: each law they knew would be compiled for every run.
+With the first Piola-Kirchhoff stress P, r_a = sum_q w P grad N_a; see `stress_points` for the
+tangent K_ab. There is one kernel for each number of functions and of components, which are
+constants of its code. The Neo-Hookean law is part of the kernels; other laws pass their values at
+integration points, since every law in a kernel would be compiled in every run.
 
-The d rows of the matrix of one node have one pattern, so that one number says where a block is.
+The d rows of the matrix that belong to one node have the same pattern, so that the position of the
+first entry of a block determines the others.
 """
 
 from __future__ import annotations
@@ -18,7 +20,12 @@ import numpy.typing as npt
 
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.jit import kernel
-from stiction.solids.dimensions import cofactor, cofactor_kernel, turn, turn_kernel
+from stiction.solids.dimensions import (
+    cofactor,
+    cofactor_derivative,
+    cofactor_derivative_kernel,
+    cofactor_kernel,
+)
 from stiction.solids.material_laws import LAM, MU, SHAPE, VOLUME
 from stiction.solids.shape_functions.hourglass import entries
 from stiction.solids.stress_points import (
@@ -31,10 +38,10 @@ from stiction.solids.stress_points import (
     BY_IJ,
     BY_J,
     BY_JJ,
-    MOST_KEPT,
+    MAX_CACHED,
+    cached,
     deformation,
     dot,
-    kept,
     point_rows,
     products,
     rows_of_a_point,
@@ -48,11 +55,11 @@ Places = npt.NDArray[np.int32]
 
 
 @functools.cache
-def _short_law(d: int) -> Any:
-    """Return the kernel of the Neo-Hookean law; NaN where a point is inside out.
+def _neo_hooke(d: int) -> Any:
+    """Return the kernel of the Neo-Hookean law; NaN where det F <= 0.
 
-    It takes F from the first entries of `t`, puts its cofactors behind them, fills in the nominal
-    stress (d d,), and returns psi_j, psi_jj and det F.
+    It reads F from the first entries of `t`, writes cof F behind them, fills in the stress
+    P = mu F + psi_j cof F (d d,), and returns psi_j, psi_jj and det F.
 
     Verified by: tests/unit/solids/test_plain.py::test_bodies_have_the_same_bits
     """
@@ -73,31 +80,32 @@ def _short_law(d: int) -> Any:
 
 
 @functools.cache
-def _spread(d: int) -> Any:
-    """Return the kernel that adds the blocks (n, n, d d) of one element, given their upper half."""
+def _scatter(d: int) -> Any:
+    """Return the kernel that scatters blocks (n, n, d d) of an element, given their upper half."""
 
     @kernel
-    def spread(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
+    def scatter(nodes: Ints, places: Places, row: Places, k: Stack, data: Vector) -> None:
         n = nodes.size
         for i in range(n):
-            down = row[nodes[i]]
+            row_length = row[nodes[i]]
+            # blocks below the diagonal are transposes of those above
             for m in range(i):
                 at = places[i, m]
                 for p in range(d):
                     for q in range(d):
-                        data[at + p * down + q] += k[m, i, d * q + p]
+                        data[at + p * row_length + q] += k[m, i, d * q + p]
             for m in range(i, n):
                 at = places[i, m]
                 for p in range(d):
                     for q in range(d):
-                        data[at + p * down + q] += k[i, m, d * p + q]
+                        data[at + p * row_length + q] += k[i, m, d * p + q]
 
-    return spread
+    return scatter
 
 
 @functools.cache
 def _inner_kernel(d: int) -> Any:
-    """Return the kernel for the product of two gradients."""
+    """Return the kernel for the inner product of the gradients of two functions."""
 
     @kernel
     def inner(g: Matrix, i: int, m: int) -> float:
@@ -113,17 +121,17 @@ def _inner_kernel(d: int) -> Any:
 def _tangent_kernel(n: int, d: int) -> Any:
     """Return the kernel that adds one point to the upper half of the blocks of an element.
 
-    `t` is F and its cofactors, then the weighted coefficients of `point_rows`; `fa`, `ga` and
-    `ha` are scratch for the vectors f, g, h of every function, (n, d).
+    `t` holds F, cof F, and the weighted coefficients of `point_rows`. The vectors of each function,
+    f = F grad N, g = cof F grad N and h, have scratch in `fa`, `ga` and `ha`, (n, d).
     """
-    turned, first, last, space = turn_kernel(d), 2 * d * d, d - 1, d > 2
+    turned, first, last, space = cofactor_derivative_kernel(d), 2 * d * d, d - 1, d > 2
     second, inner = _second_kernel(n, d), _inner_kernel(d)
 
     @kernel
     def tangent(g: Matrix, t: Vector, fa: Matrix, ga: Matrix, ha: Matrix, k: Stack) -> None:
         s1, s2, s5 = t[first + BY_A], t[first + BY_J], t[first + BY_JJ]
         s3, s4 = t[first + BY_AA], t[first + BY_AJ]
-        plain = s3 == 0.0 and s4 == 0.0
+        by_determinant_alone = s3 == 0.0 and s4 == 0.0
         for i in range(n):
             for p in range(d):
                 f = c = 0.0
@@ -132,22 +140,23 @@ def _tangent_kernel(n: int, d: int) -> Any:
                     c += t[d * d + p * d + q] * g[i, q]
                 fa[i, p], ga[i, p] = f, c
         for i in range(n):
-            # rows of s3 f f + s4 (f g + g f) + s5 g g; a plane has its last entry twice
+            # s3 f f + s4 (f g + g f) + s5 g g as a f + b g with vectors a, b of function i; in the
+            # plane the last entry is there twice
             x, y, z = ga[i, 0], ga[i, 1], ga[i, last]
             a, b = (s4 * x, s4 * y, s4 * z), (s5 * x, s5 * y, s5 * z)
-            if plain:
+            if by_determinant_alone:
                 for m in range(i, n):
                     same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
                     for p in range(d):
                         for q in range(d):
-                            rest = b[p] * ga[m, q]
+                            entry = b[p] * ga[m, q]
                             if p == q:
-                                rest += same
+                                entry += same
                             elif p < q:
-                                rest += s2 * skew[p + q - 1]
+                                entry += s2 * skew[p + q - 1]
                             else:
-                                rest -= s2 * skew[p + q - 1]
-                            k[i, m, p * d + q] += rest
+                                entry -= s2 * skew[p + q - 1]
+                            k[i, m, p * d + q] += entry
                 continue
             x, y, z = fa[i, 0], fa[i, 1], fa[i, last]
             a = s3 * x + a[0], s3 * y + a[1], s3 * z + a[2]
@@ -156,15 +165,15 @@ def _tangent_kernel(n: int, d: int) -> Any:
                 same, skew = s1 * inner(g, i, m), turned(g, i, m, t)
                 for p in range(d):
                     for q in range(d):
-                        rest = a[p] * fa[m, q]
+                        entry = a[p] * fa[m, q]
                         if p == q:
-                            rest += same
+                            entry += same
                         elif p < q:
-                            rest += s2 * skew[p + q - 1]
-                        rest += b[p] * ga[m, q]
+                            entry += s2 * skew[p + q - 1]
+                        entry += b[p] * ga[m, q]
                         if p > q:
-                            rest -= s2 * skew[p + q - 1]
-                        k[i, m, p * d + q] += rest
+                            entry -= s2 * skew[p + q - 1]
+                        k[i, m, p * d + q] += entry
         if space:
             second(g, t, fa, ga, ha, k)
 
@@ -173,7 +182,7 @@ def _tangent_kernel(n: int, d: int) -> Any:
 
 @functools.cache
 def _second_kernel(n: int, d: int) -> Any:
-    """Return the kernel that adds what depends on the second invariant."""
+    """Return the kernel that adds the terms of the second invariant; see `stress_points`."""
     first = 2 * d * d
 
     @kernel
@@ -190,10 +199,10 @@ def _second_kernel(n: int, d: int) -> Any:
                 # h = |F|^2 f - F F^T f
                 total = 0.0
                 for q in range(d):
-                    left = 0.0
+                    left_cauchy_green = 0.0
                     for r in range(d):
-                        left += t[p * d + r] * t[q * d + r]
-                    total += left * fa[i, q]
+                        left_cauchy_green += t[p * d + r] * t[q * d + r]
+                    total += left_cauchy_green * fa[i, q]
                 ha[i, p] = square * fa[i, p] - total
         for i in range(n):
             for m in range(i, n):
@@ -203,17 +212,17 @@ def _second_kernel(n: int, d: int) -> Any:
                     both += fa[i, p] * fa[m, p]
                 for p in range(d):
                     for q in range(d):
-                        left = 0.0
+                        left_cauchy_green = 0.0
                         for r in range(d):
-                            left += t[p * d + r] * t[q * d + r]
-                        rest = 2.0 * fa[i, p] * fa[m, q] - fa[m, p] * fa[i, q]
-                        rest -= same * left
+                            left_cauchy_green += t[p * d + r] * t[q * d + r]
+                        entry = 2.0 * fa[i, p] * fa[m, q] - fa[m, p] * fa[i, q]
+                        entry -= same * left_cauchy_green
                         if p == q:
-                            rest += square * same - both
-                        rest *= s6
-                        rest += s7 * (fa[i, p] * ha[m, q] + ha[i, p] * fa[m, q])
-                        rest += s9 * (ha[i, p] * ga[m, q] + ga[i, p] * ha[m, q])
-                        k[i, m, p * d + q] += rest + s8 * ha[i, p] * ha[m, q]
+                            entry += square * same - both
+                        entry *= s6
+                        entry += s7 * (fa[i, p] * ha[m, q] + ha[i, p] * fa[m, q])
+                        entry += s9 * (ha[i, p] * ga[m, q] + ga[i, p] * ha[m, q])
+                        k[i, m, p * d + q] += entry + s8 * ha[i, p] * ha[m, q]
 
     return second
 
@@ -223,12 +232,12 @@ def bulk_kernel(n: int, d: int) -> Any:
     """Return the kernel for elements of `n` functions and `d` components, compiled when called.
 
     It adds internal forces to `residual` (nodes, d) and the tangent to `data`: `places[e, a, b]`
-    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row;
-    an empty `places` leaves the tangent out. Where `points` is empty they are made from the
-    displacements `u`, and it returns how many are inside out.
+    is the entry of block (a, b) in the first of its rows, `row[node]` the length of a row. An empty
+    `places` omits the tangent. If `points` is empty, stresses follow from the displacements `u`.
+    The kernel returns the number of points with det F <= 0.
     """
-    tangent, law = _tangent_kernel(n, d), _short_law(d)
-    cofactors, spread = cofactor_kernel(d), _spread(d)
+    tangent, law = _tangent_kernel(n, d), _neo_hooke(d)
+    cofactors, scatter = cofactor_kernel(d), _scatter(d)
     first, size = 2 * d * d, rows_of_a_point(d)
 
     @kernel(allocates=True, plain=_add_plain)
@@ -245,10 +254,10 @@ def bulk_kernel(n: int, d: int) -> Any:
         places: Places,
         row: Places,
     ) -> int:
-        wants, knows = places.shape[0] > 0, points.shape[2] > 0
+        with_tangent, has_points = places.shape[0] > 0, points.shape[2] > 0
         mu = 0.0 if part == VOLUME else c[MU]
         lam = 0.0 if part == SHAPE else c[LAM]
-        bad = 0
+        inverted = 0
         k, r, ha = np.empty((n, n, d * d)), np.empty((n, d)), np.empty((n, d))
         fa, ga = np.empty((n, d)), np.empty((n, d))
         t, stress = np.zeros(size), np.empty(d * d)
@@ -261,38 +270,40 @@ def bulk_kernel(n: int, d: int) -> Any:
                         k[i, m, p] = 0.0
             for q in range(weights.shape[1]):
                 w, g = weights[e, q], gradients[e, q]
-                if knows:
+                if has_points:
                     for p in range(d * d):
                         t[p], stress[p] = points[p, q, e], points[d * d + p, q, e]
                     for p in range(first, size):
                         t[p] = w * points[p, q, e]
                     cofactors(t)
                 else:
+                    # F = 1 + sum_a u_a (x) grad N_a
                     for p in range(d):
                         for s in range(d):
                             t[p * d + s] = 1.0 if p == s else 0.0
                     for i in range(n):
                         for p in range(d):
-                            moved = u[nodes[e, i], p]
+                            displacement = u[nodes[e, i], p]
                             for s in range(d):
-                                t[p * d + s] += moved * g[i, s]
+                                t[p * d + s] += displacement * g[i, s]
                     s2, s5, j = law(t, stress, mu, lam)
-                    bad += math.isnan(j)
+                    inverted += math.isnan(j)
                     t[first + BY_A], t[first + BY_J], t[first + BY_JJ] = w * mu, w * s2, w * s5
+                # r_a += w P grad N_a
                 for i in range(n):
                     for p in range(d):
                         total = 0.0
                         for s in range(d):
                             total += stress[p * d + s] * g[i, s]
                         r[i, p] += w * total
-                if wants:
+                if with_tangent:
                     tangent(g, t, fa, ga, ha, k)
             for i in range(n):
                 for p in range(d):
                     residual[nodes[e, i], p] += r[i, p]
-            if wants:
-                spread(nodes[e], places[e], row, k, data)
-        return bad
+            if with_tangent:
+                scatter(nodes[e], places[e], row, k, data)
+        return inverted
 
     return add
 
@@ -313,29 +324,29 @@ def _add_plain(
     """Sum over the points of all elements at once, in the order of the kernel."""
     e, n = nodes.shape
     d = residual.shape[1]
-    bad = 0
+    inverted = 0
     if not points.size:
-        points, bad = point_rows(deformation(nodes, gradients, u), c, part)
+        points, inverted = point_rows(deformation(nodes, gradients, u), c, part)
     low, _ = _pairs(n)
     by = 2 * d * d
-    curved = bool(points[by + BY_AA].any() or points[by + BY_AJ].any())
+    has_invariant_terms = bool(points[by + BY_AA].any() or points[by + BY_AJ].any())
     r, k = np.zeros((d, n, e)), np.zeros((d, d, low.size, e))
-    for q, g in enumerate(kept(_by_point, gradients)):
+    for q, g in enumerate(cached(_by_point, gradients)):
         w, at = weights[:, q], points[:, q]
         stress = at[d * d : by].reshape(d, d, 1, e)
-        pull = stress[:, 0] * g[0]
+        nominal = stress[:, 0] * g[0]
         for p in range(1, d):
-            pull = pull + stress[:, p] * g[p]
-        r += w * pull
+            nominal = nominal + stress[:, p] * g[p]
+        r += w * nominal
         if places.size:
-            _add_point(k, g, w, at, curved)
+            _add_point(k, g, w, at, has_invariant_terms)
     here = nodes.ravel()[:, None] * d + np.arange(d)
     np.add.at(residual.reshape(-1), here.ravel(), r.transpose(2, 1, 0).ravel())
     if not places.size:
-        return bad
+        return inverted
     whole = k.ravel().take(_order(n, d, e))
-    np.add.at(data, kept(entries, nodes, places, row, d), whole)
-    return bad
+    np.add.at(data, cached(entries, nodes, places, row, d), whole)
+    return inverted
 
 
 @functools.cache
@@ -345,20 +356,20 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
     return low, high
 
 
-@functools.lru_cache(maxsize=MOST_KEPT)
+@functools.lru_cache(maxsize=MAX_CACHED)
 def _order(n: int, d: int, e: int) -> Ints:
-    """Return where the upper halves (d, d, pairs, e) have the entries of all blocks."""
+    """Return the positions of the entries of all blocks in the upper halves (d, d, pairs, e)."""
     low, high = _pairs(n)
-    found = np.empty((e, n, d, n, d), dtype=np.int64)
+    positions = np.empty((e, n, d, n, d), dtype=np.int64)
     k = np.arange(d * d * low.size * e).reshape(d, d, low.size, e)
-    # the mirrored half first: blocks on the diagonal are given whole
+    # the lower half first: blocks on the diagonal are complete, and overwrite it
     for one in range(d):
         for two in range(d):
-            found[:, high, two, low, one] = k[one, two].T
+            positions[:, high, two, low, one] = k[one, two].T
     for one in range(d):
         for two in range(d):
-            found[:, low, one, high, two] = k[one, two].T
-    return found.ravel()
+            positions[:, low, one, high, two] = k[one, two].T
+    return positions.ravel()
 
 
 def _by_point(gradients: Floats) -> Floats:
@@ -366,7 +377,7 @@ def _by_point(gradients: Floats) -> Floats:
     return np.ascontiguousarray(gradients.transpose(1, 3, 2, 0))
 
 
-def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> None:
+def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, has_invariant_terms: bool) -> None:
     """Add one point of every element to the upper half of its blocks, (d, d, pairs, e)."""
     d, n, e = g.shape
     low, high = _pairs(n)
@@ -376,18 +387,18 @@ def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> Non
     gi, gm = g.take(low, axis=1), g.take(high, axis=1)
     near = dot(gi, gm)
     same = by[BY_A] * near
-    skew = [by[BY_J] * one for one in turn(gi, gm, f)]
-    if curved:
+    skew = [by[BY_J] * one for one in cofactor_derivative(gi, gm, f)]
+    if has_invariant_terms:
         fa = np.stack([dot(row, g) for row in f])
         gb = by[BY_AJ] * fa + gb
         fb = by[BY_AA] * fa + by[BY_AJ] * ga
         # in the order of the kernel
         block = fb.take(low, axis=1)[:, None] * fa.take(high, axis=1)
-        _add_rest(block, same, skew)
+        _add_symmetric(block, same, skew)
         block += gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
     else:
         block = gb.take(low, axis=1)[:, None] * ga.take(high, axis=1)
-        _add_rest(block, same, skew)
+        _add_symmetric(block, same, skew)
     for q in range(d):
         for p in range(q + 1, d):
             block[p, q] -= skew[p + q - 1]
@@ -396,8 +407,8 @@ def _add_point(k: Floats, g: Floats, w: Floats, at: Floats, curved: bool) -> Non
         k += _second(f, g, ga, near, by)
 
 
-def _add_rest(block: Floats, same: Floats, skew: list[Floats]) -> None:
-    """Add what stands on and above the diagonal of blocks."""
+def _add_symmetric(block: Floats, same: Floats, skew: list[Floats]) -> None:
+    """Add `same` on the diagonal of blocks and `skew` above it."""
     for p in range(block.shape[0]):
         block[p, p] += same
         for q in range(p + 1, block.shape[0]):
@@ -405,15 +416,18 @@ def _add_rest(block: Floats, same: Floats, skew: list[Floats]) -> None:
 
 
 def _second(f: Floats, g: Floats, ga: Floats, same: Floats, by: Floats) -> Floats:
-    """Return what depends on the second invariant, (d, d, pairs, e)."""
+    """Return the terms of the second invariant, (d, d, pairs, e)."""
     d = g.shape[0]
     low, high = _pairs(g.shape[1])
     fa = np.stack([dot(row, g) for row in f])
-    square, left = dot(f.reshape(d * d, 1, -1), f.reshape(d * d, 1, -1)), products(f, f)
-    ha = square * fa - np.stack([dot(row, fa) for row in left])
+    square, left_cauchy_green = (
+        dot(f.reshape(d * d, 1, -1), f.reshape(d * d, 1, -1)),
+        products(f, f),
+    )
+    ha = square * fa - np.stack([dot(row, fa) for row in left_cauchy_green])
     (fi, hi, ci), (fm, hm, cm) = ([x.take(w, axis=1) for x in (fa, ha, ga)] for w in (low, high))
     both = dot(fi, fm)
-    block = 2.0 * fi[:, None] * fm - fm[:, None] * fi - same * left
+    block = 2.0 * fi[:, None] * fm - fm[:, None] * fi - same * left_cauchy_green
     for p in range(d):
         block[p, p] += square * same - both
     block = by[BY_I] * block + by[BY_AI] * (fi[:, None] * hm + hi[:, None] * fm)

@@ -1,7 +1,7 @@
-"""The faces of a boundary that is loaded: the functions on it, whether it touches something or not.
+"""Faces of a loaded boundary, with the shape functions on them.
 
-Where a boundary has a layer of splines its functions are those of the curve; elsewhere they are
-those of the cells.
+On a contact boundary with a layer of splines the functions are those of the curve; elsewhere they
+are those of the cells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POINTS = 5
 
 
 class Faces(NamedTuple):
-    """Faces with equally many functions, the body to the left of rising xi.
+    """Faces with the same number of functions; the body lies to the left of rising xi.
 
     Parameters
     ----------
@@ -52,28 +52,28 @@ def faces_of(
     ----------
     mesh, element, part : of the body
     name : of the boundary
-    contacts : boundaries that have a layer of their own
+    contacts : names of contact boundaries, which may have a layer of splines
 
     Verified by: tests/unit/solids/equilibria/test_boundary_loads.py::test_faces_sum_to_the_length
     """
     xi, rule = np.polynomial.legendre.leggauss(_POINTS)
-    pieces = mesh.boundary(name)
-    key = pieces @ np.array([4, 1])
-    left = np.ones(key.size, dtype=bool)
-    made = []
+    facets = mesh.boundary(name)
+    key = facets @ np.array([4, 1])
+    remaining = np.ones(key.size, dtype=bool)
+    faces = []
     for contact in contacts if element.SPLINE else ():
         surface = part.surfaces[contact]
-        there = np.isin(mesh.boundary(contact) @ np.array([4, 1]), key)
-        left &= ~np.isin(key, mesh.boundary(contact) @ np.array([4, 1]))
-        if there.any():
-            curve = surface.extraction[there], surface.weights[there]
-            made.append(_faces(surface.nodes[there], *curve, xi, rule, part.points))
-    if left.any():
-        places = _ends(mesh, element, name)[left]
+        in_layer = np.isin(mesh.boundary(contact) @ np.array([4, 1]), key)
+        remaining &= ~np.isin(key, mesh.boundary(contact) @ np.array([4, 1]))
+        if in_layer.any():
+            curve = surface.extraction[in_layer], surface.weights[in_layer]
+            faces.append(_faces(surface.nodes[in_layer], *curve, xi, rule, part.points))
+    if remaining.any():
+        places = _ends(mesh, element, name)[remaining]
         nodes = part.places.numbers[places, 0]
         extraction = lagrange_extraction(element.ORDER, nodes.shape[0])
-        made.append(_faces(nodes, extraction, np.ones(nodes.shape), xi, rule, part.points))
-    return made
+        faces.append(_faces(nodes, extraction, np.ones(nodes.shape), xi, rule, part.points))
+    return faces
 
 
 def _ends(mesh: Mesh, element: Element, name: str) -> Ints:
@@ -86,8 +86,8 @@ def _ends(mesh: Mesh, element: Element, name: str) -> Ints:
     edges, ends = mesh.edges, mesh.edge_nodes(name)
     number = np.full((mesh.cells.shape[0], 4), -1, dtype=np.int64)
     number[edges.cell, edges.side] = edges.number
-    pieces = mesh.boundary(name)
-    middle = mesh.points.shape[0] + number[pieces[:, 0], pieces[:, 1]]
+    facets = mesh.boundary(name)
+    middle = mesh.points.shape[0] + number[facets[:, 0], facets[:, 1]]
     return np.stack([ends[:, 0], middle, ends[:, 1]], axis=1)
 
 

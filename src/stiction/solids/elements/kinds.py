@@ -1,9 +1,9 @@
-"""Elements: Lagrange inside, with a layer of splines on the boundaries that touch.
+"""Finite elements: Lagrange functions inside, with a layer of splines on contact boundaries.
 
-The layer's face carries a curve of degree p in Bezier form, so that plain cells (p = 1, 2),
-quadratic B-splines (Corbett and Sauer 2014) and cubic Hermite curves (Sauer 2011) are one
-thing: functions = extraction times Bernstein polynomials. Inside, the layer has the nodes of
-its neighbours, so that the body holds together:
+The face of a layer has a curve of degree p in Bezier form. Lagrange cells (p = 1, 2), quadratic
+B-splines (Corbett and Sauer 2014) and cubic Hermite curves (Sauer 2011) have one formula: functions
+= extraction times Bernstein polynomials. Behind its face the layer has the nodes of its neighbours,
+so that displacements are continuous:
 
     N = C_a(xi) l_face(eta) on the face,   L_j(xi) l_k(eta) in the rows behind it,
 
@@ -45,11 +45,11 @@ __all__ = [
     "Q2",
     "Q2N2",
     "QM6",
+    "BodyLayout",
     "Element",
-    "Laid",
+    "body_layout",
     "discretise",
     "kinds_of",
-    "laid_out",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -66,11 +66,11 @@ class Element(Declared, abc.ABC):
 
     Parameters
     ----------
-    reduced : integrate the volumetric part at fewer points, against locking of bodies that
-        hardly change their volume; linear triangles have one point and no fewer
-    contact_points : integration points on each piece of a contact boundary
-    exact_arc : contact boundaries are arcs of circles or straight, and followed everywhere by
-        rational functions; only elements with a layer of splines can
+    reduced : integrate the volumetric term at fewer points, against volumetric locking of nearly
+        incompressible bodies; linear triangles have one point in any case
+    contact_points : integration points on each element of a contact boundary
+    exact_arc : contact boundaries are straight or arcs of circles, and rational functions represent
+        them exactly; only for elements with a layer of splines
     """
 
     reduced: Annotated[bool, _REDUCED] = False
@@ -96,9 +96,9 @@ class Q1(Element):
 class QM6(Element):
     """Bilinear quadrilaterals that bend as a beam does, with incompatible modes condensed.
 
-    One row of rectangles over the height of a beam is right; cells that are no parallelograms are
-    stiffer. Triangles are those of Q1 and lock. Volume does not lock. In space it is the trilinear
-    hexahedron with modes along its three axes.
+    One row of rectangles over the height of a beam is exact in pure bending; cells that are no
+    parallelograms are stiffer. Triangles are those of Q1 and lock. There is no volumetric locking.
+    In space it is the trilinear hexahedron with modes along its three axes.
 
     Source: Taylor, Beresford, Wilson 1976; at large strain after Mueller-Hoeppe, Loehnert,
     Wriggers 2009, see `solids.elements.hourglass`.
@@ -149,7 +149,7 @@ class Q2N2(Element):
 class Q1H(Element):
     """Q1 inside, cubic Hermite curves on contact boundaries.
 
-    Slopes at the nodes are unknowns; they stand as control points of the curve in Bezier form.
+    The unknown slopes at the nodes are represented by control points of the curve in Bezier form.
 
     Source: Sauer 2011.
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
@@ -173,8 +173,8 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
     Parameters
     ----------
     mesh : its shape
-    element : what displacements are made of
-    contact : names of the boundaries that touch something
+    element : shape functions of displacements
+    contact : names of the contact boundaries
 
     Raises
     ------
@@ -183,20 +183,23 @@ def discretise(mesh: Mesh, element: Element, contact: str | Sequence[str] = ()) 
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_linear_fields
     """
-    laid = laid_out(mesh, element, _names(contact))
-    points, fitted, made = laid.numbering.points, laid.mesh, laid.groups
+    layout = body_layout(mesh, element, _names(contact))
+    points, fitted, element_groups = layout.numbering.points, layout.mesh, layout.groups
     hulls = tuple(
-        hull_of(g.nodes, *bezier_form(g), g.triangle, g.cells, points.shape[0]) for g in made
+        hull_of(g.nodes, *bezier_form(g), g.triangle, g.cells, points.shape[0])
+        for g in element_groups
     )
     refuse_folded(hulls, points)
-    blocks = [_elements(group, element, points) for group in made]
-    drawn = picture(fitted, element.ORDER, laid.layers, laid.numbering, made)
-    places = Places(laid.numbering.numbers, laid.numbering.shares)
-    return Discretisation(points, blocks, laid.surfaces, laid.node_sets, drawn, places, hulls=hulls)
+    blocks = [_elements(group, element, points) for group in element_groups]
+    drawn = picture(fitted, element.ORDER, layout.layers, layout.numbering, element_groups)
+    places = Places(layout.numbering.numbers, layout.numbering.fractions)
+    return Discretisation(
+        points, blocks, layout.surfaces, layout.node_sets, drawn, places, hulls=hulls
+    )
 
 
-class Laid(NamedTuple):
-    """A body laid out: nodes and control points, elements by kind, boundaries."""
+class BodyLayout(NamedTuple):
+    """Nodes and control points of a body, its elements by kind, and its boundaries."""
 
     mesh: Mesh
     layers: list[Layer]
@@ -206,16 +209,16 @@ class Laid(NamedTuple):
     node_sets: dict[str, Ints]
 
 
-def laid_out(mesh: Mesh, element: Element, names: tuple[str, ...]) -> Laid:
-    """Return what nodes, elements and contact boundaries of these names a body has."""
+def body_layout(mesh: Mesh, element: Element, names: tuple[str, ...]) -> BodyLayout:
+    """Return nodes, elements and boundaries of a body, with contact boundaries of these names."""
     fitted = _with_middles(mesh) if element.ORDER == 2 and mesh.cells.shape[1] == 4 else mesh
     layers = []
     if element.SPLINE:
-        bent = mesh.cells.shape[1] == 9
-        layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, bent) for n in names]
+        curved = mesh.cells.shape[1] == 9
+        layers = [layer_of(fitted, n, element.SPLINE, element.exact_arc, curved) for n in names]
         refuse_overlaps(layers)
     numbering = number_nodes(fitted, element.ORDER, layers)
-    made = groups(fitted, element.ORDER, layers, numbering)
+    element_groups = groups(fitted, element.ORDER, layers, numbering)
     points = numbering.points
     surfaces = {}
     if element.SPLINE:
@@ -230,21 +233,21 @@ def laid_out(mesh: Mesh, element: Element, names: tuple[str, ...]) -> Laid:
         for name in names:
             surfaces[name] = _plain_surface(fitted, element, name, numbering)
     sets = {name: _node_set(fitted, name, layers, numbering) for name in fitted.boundaries}
-    return Laid(fitted, layers, numbering, made, surfaces, sets)
+    return BodyLayout(fitted, layers, numbering, element_groups, surfaces, sets)
 
 
 def kinds_of(
     mesh: Mesh, element: Element, contact: str | Sequence[str] = ()
 ) -> tuple[list[Group], Floats]:
     """Return the elements of a body by kind, and its nodes and control points (n, 2) [m]."""
-    laid = laid_out(mesh, element, _names(contact))
-    return laid.groups, laid.numbering.points
+    layout = body_layout(mesh, element, _names(contact))
+    return layout.groups, layout.numbering.points
 
 
 def _names(contact: str | Sequence[str]) -> tuple[str, ...]:
     names = (contact,) if isinstance(contact, str) else tuple(contact)
     if len(set(names)) != len(names):
-        why = "a boundary is one surface, whatever touches it."
+        why = "a boundary is one surface, with one or more partners."
         needs, try_ = "different names", "name each boundary once."
         raise ModelError("discretise.contact", names, needs, why, try_)
     return names
@@ -273,8 +276,8 @@ def _elements(group: Group, element: Element, points: Floats) -> Elements:
         e, _, n, d = g.shape
         vg, vw = np.zeros((e, 0, n, d)), np.zeros((e, 0))
     elif part is None:
-        # the mean over the element rather than the value in its middle: then a constant
-        # pressure is balanced exactly, on the curved face of the layer too
+        # the mean over the element instead of the value in its middle balances a constant
+        # pressure exactly, also on the curved face of a layer
         vw = w.sum(axis=1, keepdims=True)
         vg = np.matmul(w[:, None], g.reshape(*w.shape, -1)).reshape(-1, 1, *g.shape[2:])
         vg /= vw[:, :, None, None]
@@ -314,12 +317,12 @@ def _plain_surface(mesh: Mesh, element: Element, name: str, numbering: Numbering
     edges = mesh.edge_nodes(name)
     nodes = numbering.numbers[edges[:, [0, 1] if element.ORDER == 1 else [0, 2, 1]], 0]
     extraction = lagrange_extraction(element.ORDER, nodes.shape[0])
-    made = _surface(element, nodes, extraction, np.ones(nodes.shape), numbering.points)
-    return _closed(made) if mesh.closes(name) else made
+    surface = _surface(element, nodes, extraction, np.ones(nodes.shape), numbering.points)
+    return _closed(surface) if mesh.closes(name) else surface
 
 
 def _closed(surface: Surface) -> Surface:
-    """Return a boundary whose last piece is beside the first."""
+    """Return a closed boundary: its last element is adjacent to the first."""
     neighbours, last = surface.neighbours.copy(), surface.nodes.shape[0] - 1
     neighbours[0, 0], neighbours[last, 1] = last, 0
     return surface._replace(neighbours=neighbours)
@@ -327,10 +330,10 @@ def _closed(surface: Surface) -> Surface:
 
 def _node_set(mesh: Mesh, name: str, layers: list[Layer], numbering: Numbering) -> Ints:
     """Return the nodes and control points of a boundary."""
-    found = [numbering.numbers[mesh.edge_nodes(name)].ravel()]
-    own = mesh.boundary(name) @ np.array([4, 1])
+    nodes_of = [numbering.numbers[mesh.edge_nodes(name)].ravel()]
+    facets = mesh.boundary(name) @ np.array([4, 1])
     for layer, controls in zip(layers, numbering.controls, strict=True):
-        shared = np.isin(layer.pieces @ np.array([4, 1]), own)
-        found.append(controls[layer.curve.numbers[shared]].ravel())
-    nodes = np.unique(np.concatenate(found))
+        shared = np.isin(layer.facets @ np.array([4, 1]), facets)
+        nodes_of.append(controls[layer.curve.numbers[shared]].ravel())
+    nodes = np.unique(np.concatenate(nodes_of))
     return nodes[nodes >= 0]

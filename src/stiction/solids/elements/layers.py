@@ -1,8 +1,8 @@
-"""Layers of splines on contact boundaries, the numbering of what is left, groups of elements.
+"""Layers of splines on contact boundaries, the numbering of nodes, and groups of elements.
 
-The control points of a layer replace the nodes of its boundary. Where a cell outside of the
-layer touches the boundary with a corner, its function there is shared out to the two control
-points that make this place of the curve, so that the body holds together for any mesh.
+The control points of a layer replace the nodes of its boundary. If a cell outside of the layer has
+a corner on the boundary, its function there is distributed to the two control points whose mean is
+this place of the curve, so that displacements are continuous for any mesh.
 """
 
 from __future__ import annotations
@@ -32,68 +32,68 @@ _OWN = {
 
 
 class Layer(NamedTuple):
-    """The pieces of one contact boundary and the curve on them.
+    """The facets of one contact boundary and the curve on them.
 
     Parameters
     ----------
     name : of the boundary
-    pieces : (s, 2) cell and edge
-    ends : (s + 1,) nodes of the mesh between the pieces
-    middles : (s,) nodes of the mesh inside the pieces, or none
+    facets : (s, 2) cell and edge
+    ends : (s + 1,) nodes of the mesh at the ends of facets
+    middles : (s,) nodes of the mesh in the middle of facets, or none
     curve : with control points numbered from 0
     """
 
     name: str
-    pieces: Ints
+    facets: Ints
     ends: Ints
     middles: Ints
     curve: Curve
 
 
 class Numbering(NamedTuple):
-    """What became of the nodes of the mesh.
+    """New numbers of the nodes of the mesh, after control points have replaced some.
 
     Parameters
     ----------
-    numbers : (nodes, 2) new nodes or control points that make its place, -1 where there is none
-    shares : (nodes, 2) of the two
+    numbers : (nodes, 2) new nodes or control points whose mean is the node's place, -1 for none
+    fractions : (nodes, 2) weights of the two
     points : (n, 2) places of new nodes and control points [m]
     controls : new numbers of the control points of each layer
     """
 
     numbers: Ints
-    shares: Floats
+    fractions: Floats
     points: Floats
     controls: list[Ints]
 
 
-def layer_of(mesh: Mesh, name: str, degree: int, exact: bool, bent: bool) -> Layer:
+def layer_of(mesh: Mesh, name: str, degree: int, exact: bool, curved: bool) -> Layer:
     """Return the layer on a boundary, with a curve of this degree.
 
     Parameters
     ----------
-    bent : whether the mesh knows places inside of the pieces; else it has straight edges, and
+    curved : whether the mesh has nodes in the middle of facets; else its edges are straight, and
         the boundary is a smooth curve through its nodes
     """
-    pieces, closed = mesh.chain(name, closed=True), mesh.closes(name)
+    facets, closed = mesh.chain(name, closed=True), mesh.closes(name)
     edges = mesh.edge_nodes(name)
     ends = np.append(edges[:, 0], edges[-1, 1])
     middles = edges[:, 2] if edges.shape[1] == 3 else np.zeros(0, dtype=np.int64)
-    inside = mesh.points[middles] if bent else None
+    inside = mesh.points[middles] if curved else None
     curve = spline_curve(name, mesh.points[ends], inside, degree, exact, closed)
-    return Layer(name, pieces, ends, middles, curve)
+    return Layer(name, facets, ends, middles, curve)
 
 
 def refuse_overlaps(layers: list[Layer]) -> None:
-    """Refuse cells with two faces in layers, and layers that meet elsewhere than at ends."""
+    """Refuse cells with two faces in layers, and layers with common nodes other than ends."""
     if not layers:
         return
     cells, counts = np.unique(
-        np.concatenate([layer.pieces[:, 0] for layer in layers]), return_counts=True
+        np.concatenate([layer.facets[:, 0] for layer in layers]), return_counts=True
     )
     if (counts > 1).any():
         got = f"cell {int(cells[np.argmax(counts > 1)])} with two edges on contact boundaries"
-        why = "an element of a spline layer has one face that touches."
+        why = "an element of a spline layer has one face on a contact boundary."
         try_ = "mesh the corner with more cells, or use Q1 or Q2."
         raise ModelError("Mesh.boundaries", got, "at most one", why, try_)
     inside = np.concatenate([layer.ends[1:-1] for layer in layers])
@@ -102,13 +102,13 @@ def refuse_overlaps(layers: list[Layer]) -> None:
     wrong = np.intersect1d(nodes[counts > 1], inside)
     if wrong.size:
         got = f"node {int(wrong[0])} inside of one contact boundary and on another"
-        why = "the curves of two layers have but their ends in common."
+        why = "the curves of two layers have only ends in common."
         try_ = "split the boundary at this node."
         raise ModelError("Mesh.boundaries", got, "boundaries that end there", why, try_)
 
 
 def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
-    """Return new numbers: first the nodes that stay, then control points layer by layer."""
+    """Return new numbers: first remaining nodes, then control points layer by layer."""
     used = np.zeros(mesh.points.shape[0], dtype=bool)
     for triangle in (False, True):
         used[mesh.cells[mesh.triangles == triangle][:, _OWN[order, triangle]]] = True
@@ -116,51 +116,52 @@ def number_nodes(mesh: Mesh, order: int, layers: list[Layer]) -> Numbering:
         used[layer.ends] = used[layer.middles] = False
     count = int(used.sum())
     numbers = np.full((used.size, 2), -1, dtype=np.int64)
-    shares = np.zeros((used.size, 2))
-    numbers[used, 0], shares[used, 0] = np.arange(count), 1.0
+    fractions = np.zeros((used.size, 2))
+    numbers[used, 0], fractions[used, 0] = np.arange(count), 1.0
     points, controls = [mesh.points[used]], []
     for layer in layers:
         size = layer.curve.points.shape[0]
         own = np.full(size, -1, dtype=np.int64)
-        # layers that follow each other have the control point between them in common; a closed
-        # one has none that is alone at its ends
+        # consecutive layers share the control point between them; a closed layer shares none
         own[0], own[-1] = numbers[layer.ends[[0, -1]], 0]
         new = own < 0
         own[new] = count + np.arange(int(new.sum()))
         count += int(new.sum())
         points.append(layer.curve.points[new])
         controls.append(own)
-        at, share = vertices(layer.curve)
+        at, fraction = vertices(layer.curve)
         numbers[layer.ends] = np.where(at < 0, -1, own[at])
-        shares[layer.ends] = share
-    return Numbering(numbers, shares, np.concatenate(points), controls)
+        fractions[layer.ends] = fraction
+    return Numbering(numbers, fractions, np.concatenate(points), controls)
 
 
 # ---------------------------------------------------------------- groups
 
 
 def groups(mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering) -> list[Group]:
-    """Return the elements by kind: plain ones, then layer by layer; kinds without any left out."""
-    layer_cells = [layer.pieces[:, 0] for layer in layers]
+    """Return the elements by kind: plain ones, then layer by layer; without empty kinds."""
+    layer_cells = [layer.facets[:, 0] for layer in layers]
     plain = np.ones(mesh.cells.shape[0], dtype=bool)
     for cells in layer_cells:
         plain[cells] = False
-    made = []
+    element_groups = []
     for triangle in (False, True):
         cells = np.flatnonzero(plain & (mesh.triangles == triangle))
         base = mesh.cells[cells][:, _OWN[order, triangle]]
         none = np.zeros((cells.size, 0), dtype=np.int64)
-        made += _by_number(order, triangle, cells, none, None, base, numbering)
+        element_groups += _by_number(order, triangle, cells, none, None, base, numbering)
     for layer, controls in zip(layers, numbering.controls, strict=True):
         curve = layer.curve
         for triangle in (False, True):
-            here = np.flatnonzero(mesh.triangles[layer.pieces[:, 0]] == triangle)
-            cells, sides = layer.pieces[here].T
+            chosen = np.flatnonzero(mesh.triangles[layer.facets[:, 0]] == triangle)
+            cells, sides = layer.facets[chosen].T
             base = _inner(mesh.cells[cells], sides, order, triangle)
-            numbers = curve.numbers[here]
-            face = curve.extraction[here], curve.weights[numbers]
-            made += _by_number(order, triangle, cells, controls[numbers], face, base, numbering)
-    return made
+            numbers = curve.numbers[chosen]
+            face = curve.extraction[chosen], curve.weights[numbers]
+            element_groups += _by_number(
+                order, triangle, cells, controls[numbers], face, base, numbering
+            )
+    return element_groups
 
 
 def _inner(cells: Ints, sides: Ints, order: int, triangle: bool) -> Ints:
@@ -186,32 +187,33 @@ def _by_number(
     base: Ints,
     numbering: Numbering,
 ) -> list[Group]:
-    """Return groups of elements with equally many functions.
+    """Return groups of elements with the same number of functions.
 
     Parameters
     ----------
     control : (e, k) control points of the face
-    base : (e, l) nodes of the mesh that carry Lagrange functions; what comes after the face
+    base : (e, l) nodes of the mesh with Lagrange functions, which follow those of the face
     """
-    made = []
+    element_groups = []
     double = numbering.numbers[base, 1] >= 0
-    for more in np.unique(double.sum(axis=1)):
-        here = np.flatnonzero(double.sum(axis=1) == more)
-        own, front = base[here], control[here]
-        part = None if face is None else (face[0][here], face[1][here])
+    for extra in np.unique(double.sum(axis=1)):
+        chosen = np.flatnonzero(double.sum(axis=1) == extra)
+        own, front = base[chosen], control[chosen]
+        part = None if face is None else (face[0][chosen], face[1][chosen])
         nodes = np.concatenate([front, numbering.numbers[own, 0]], axis=1)
-        if more == 0:
-            made.append(Group(order, triangle, cells[here], nodes, part, None, None))
+        if extra == 0:
+            element_groups.append(Group(order, triangle, cells[chosen], nodes, part, None, None))
             continue
-        # functions whose node became two control points come twice, the second time at the end
-        twice = np.argsort(~double[here], axis=1, kind="stable")[:, :more]
+        # a function whose node became two control points is there twice, again at the end
+        twice = np.argsort(~double[chosen], axis=1, kind="stable")[:, :extra]
         again = np.take_along_axis(own, twice, axis=1)
         k = front.shape[1]
-        first = np.broadcast_to(np.arange(k + own.shape[1]), (here.size, k + own.shape[1]))
+        first = np.broadcast_to(np.arange(k + own.shape[1]), (chosen.size, k + own.shape[1]))
         source = np.concatenate([first, k + twice], axis=1)
-        shares = np.concatenate(
-            [np.ones(front.shape), numbering.shares[own, 0], numbering.shares[again, 1]], axis=1
+        fractions = np.concatenate(
+            [np.ones(front.shape), numbering.fractions[own, 0], numbering.fractions[again, 1]],
+            axis=1,
         )
         nodes = np.concatenate([nodes, numbering.numbers[again, 1]], axis=1)
-        made.append(Group(order, triangle, cells[here], nodes, part, shares, source))
-    return made
+        element_groups.append(Group(order, triangle, cells[chosen], nodes, part, fractions, source))
+    return element_groups

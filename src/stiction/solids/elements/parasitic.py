@@ -1,15 +1,15 @@
-"""Energy that linear elements hold in bending and a beam does not, from the displacements found.
+"""Parasitic shear energy of linear elements in bending (shear locking), from displacements.
 
-A bilinear cell that is bent shears, and is too stiff by (length / height)^2 of the cell. Modes
-1 - xi^2 that no neighbour shares take the shear away (Wilson 1973; Taylor, Beresford, Wilson 1976):
-with the nodes where they are, the energy falls by
+A bilinear cell in bending has parasitic shear, and is too stiff by (length / height)^2 of the cell.
+Incompatible modes 1 - xi^2 remove the shear (Wilson 1973; Taylor, Beresford, Wilson 1976): at fixed
+nodes they reduce the energy by
 
     Delta = 1/2 r . H^-1 r,   r = int grad M . C : e,   H = int grad M . C . grad M,
 
-where e is the strain of what is not the mean, F_mean^-1 F - 1. It vanishes in homogeneous
-states, whatever their size. In a beam under given displacements Delta / (E - Delta) is the excess
-of its stiffness. Linear triangles have no such modes inside: there e is the difference of their
-strain to one that is linear between averages at the nodes (Zienkiewicz, Zhu 1987).
+where e is the symmetric part of F_mean^-1 F - 1. It vanishes in homogeneous states of any size. In
+a beam under prescribed displacements Delta / (E - Delta) is the relative excess of its stiffness.
+For linear triangles Delta is the energy of the difference between their strain and a strain that is
+linear between averages at the nodes (Zienkiewicz, Zhu 1987).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ import numpy.typing as npt
 
 from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
-from stiction.solids.elements.assembly import Bulk, parts_of
+from stiction.solids.elements.assembly import Bulk, energy_terms
 from stiction.solids.material_laws import KIND, LINEAR, NEO_HOOKEAN, small_moduli
 from stiction.solids.shape_functions.hourglass import condensed
 from stiction.solids.stress_points import deformation
 
-__all__ = ["Excess", "Modes", "excess", "modes_in"]
+__all__ = ["Excess", "IncompatibleModes", "excess", "incompatible_modes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _SPACE = 3
-# strains below which an energy is better found from them, and below which they are rounding
+# strains below which an energy is computed by its quadratic form, and below which they are rounding
 _SMALL, _ROUNDING = 1e-5, 1e-13
 
 
-class Modes(NamedTuple):
-    """What the elements of one kind could do besides.
+class IncompatibleModes(NamedTuple):
+    """Incompatible modes that the elements of one kind could have.
 
     Parameters
     ----------
@@ -46,7 +46,8 @@ class Modes(NamedTuple):
     inverse : (e, m d, m d) of the stiffness of their modes; empty for triangles
     lam, mu : [Pa]
     linear : whether rotations count as strain
-    lacks : modulus of the volumetric part, which does not resist what is not the mean [Pa]
+    missing_modulus : of a volumetric term with reduced integration, which resists the mean strain
+        alone [Pa]
     """
 
     elements: Elements
@@ -54,36 +55,36 @@ class Modes(NamedTuple):
     lam: float
     mu: float
     linear: bool
-    lacks: float = 0.0
+    missing_modulus: float = 0.0
 
 
-def modes_in(elements: Elements, table: Floats) -> Modes | None:
-    """Return what elements of one kind could do besides, None where it is nothing."""
+def incompatible_modes(elements: Elements, table: Floats) -> IncompatibleModes | None:
+    """Return the incompatible modes of elements of one kind, None if they have none."""
     lam, mu = small_moduli(table)
     linear = bool(table[KIND] == LINEAR)
     if elements.modes.shape[2]:
-        lacks = 0.0
-        if len(parts_of(elements)) > 1:
-            # the volumetric part has its mean alone: bodies in bending lack the rest of it. In
-            # space that lets them curve across the beam, as no beam does: there shear alone counts
+        missing_modulus = 0.0
+        if len(energy_terms(elements)) > 1:
+            # reduced integration leaves the mean of the volumetric term: the energy lacks the rest
+            # in bending. In space a beam may then curve across its axis, and shear alone counts
             plane = elements.modes.shape[3] < _SPACE
             part = lam if table[KIND] == NEO_HOOKEAN else lam + 2.0 * mu / _SPACE
-            lam, lacks = (lam, part) if plane else (0.0, 0.0)
+            lam, missing_modulus = (lam, part) if plane else (0.0, 0.0)
         inverse = condensed(elements.weights, elements.modes, lam, mu)
-        return Modes(elements, inverse, lam, mu, linear, lacks)
+        return IncompatibleModes(elements, inverse, lam, mu, linear, missing_modulus)
     if elements.nodes.shape[1] == elements.gradients.shape[3] + 1:
-        return Modes(elements, np.zeros((0, 0, 0)), lam, mu, linear)
+        return IncompatibleModes(elements, np.zeros((0, 0, 0)), lam, mu, linear)
     return None
 
 
-def excess(kinds: list[Modes], u: Floats) -> float:
-    """Return the energy of the elements of a body above that with more modes [J/m].
+def excess(kinds: list[IncompatibleModes], u: Floats) -> float:
+    """Return the energy of the elements of a body above that with incompatible modes [J/m].
 
     Parameters
     ----------
     u : (nodes, d) displacements [m]
 
-    Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_the_beam
+    Verified by: tests/unit/solids/elements/test_parasitic.py::test_excess_is_that_of_a_beam
     """
     total = 0.0
     triangles = []
@@ -102,46 +103,46 @@ def excess(kinds: list[Modes], u: Floats) -> float:
         r = np.einsum("ijqe,eqmj->emi", w * stress, elements.modes, optimize=True)
         r = r.reshape(w.shape[1], -1)
         total += 0.5 * float(np.sum(r * np.matmul(kind.inverse, r[:, :, None])[..., 0]))
-        total -= 0.5 * kind.lacks * float(np.sum(w * trace**2))
+        total -= 0.5 * kind.missing_modulus * float(np.sum(w * trace**2))
     return total + _of_triangles(triangles, u.shape[0])
 
 
 def _strain(f: Floats, mean: Floats, linear: bool) -> Floats:
     """Return the symmetric part (d, d, ...) of mean^-1 f - 1; of f - mean in linear elasticity."""
-    away = f - mean
+    difference = f - mean
     if not linear:
         cof, det = cofactor(mean)
-        away = np.einsum("ki...,kj...->ij...", cof / det, away)
-    return np.asarray(0.5 * (away + away.swapaxes(0, 1)))
+        difference = np.einsum("ki...,kj...->ij...", cof / det, difference)
+    return np.asarray(0.5 * (difference + difference.swapaxes(0, 1)))
 
 
-def _of_triangles(kinds: list[tuple[Modes, Floats]], count: int) -> float:
+def _of_triangles(kinds: list[tuple[IncompatibleModes, Floats]], count: int) -> float:
     """Return the energy of the difference to strains that are averaged at nodes [J/m]."""
     if not kinds:
         return 0.0
     d = kinds[0][1].shape[0]
-    total, share = np.zeros((count, d, d)), np.zeros(count)
+    total, weight = np.zeros((count, d, d)), np.zeros(count)
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)
         for column in kind.elements.nodes.T:
             np.add.at(total, column, (w * f).transpose(2, 0, 1))
-            np.add.at(share, column, w)
-    average = total.transpose(1, 2, 0) / np.where(share > 0.0, share, 1.0)
-    found = 0.0
+            np.add.at(weight, column, w)
+    average = total.transpose(1, 2, 0) / np.where(weight > 0.0, weight, 1.0)
+    energy = 0.0
     for kind, f in kinds:
         w = kind.elements.weights.sum(axis=1)
-        away = _strain(average[:, :, kind.elements.nodes.T], f[:, :, None], kind.linear)
-        both = np.concatenate([away, away.sum(axis=2, keepdims=True)], axis=2)
+        difference = _strain(average[:, :, kind.elements.nodes.T], f[:, :, None], kind.linear)
+        both = np.concatenate([difference, difference.sum(axis=2, keepdims=True)], axis=2)
         trace, square = np.einsum("iine->ne", both), np.einsum("ijne,ijne->ne", both, both)
         # the integral of a product of two linear functions is d! / (d + 2)! of the volume, that
         # of a square twice as much
         each = float(np.sum(w * (0.5 * kind.lam * trace**2 + kind.mu * square)))
-        found += each / ((d + 1) * (d + 2))
-    return found
+        energy += each / ((d + 1) * (d + 2))
+    return energy
 
 
 class Excess:
-    """Energies of bodies, and what more modes would take from them.
+    """Strain energies of bodies, and their parasitic part.
 
     Parameters
     ----------
@@ -152,33 +153,33 @@ class Excess:
     def __init__(self, bodies: Sequence[tuple[list[Elements], Floats]]) -> None:
         self._bodies = []
         for blocks, table in bodies:
-            kinds = [k for block in blocks if (k := modes_in(block, table)) is not None]
+            kinds = [k for block in blocks if (k := incompatible_modes(block, table)) is not None]
             volume = sum(float(block.weights.sum()) for block in blocks)
             size = small_moduli(table)[1] * volume
             self._bodies.append((kinds, Bulk([(block, table) for block in blocks]), size))
 
     def at(self, u: Floats) -> Floats:
-        """Return energy and excess (bodies, 2) [J/m]; zeros where a body has no modes, or rests.
+        """Return energy and excess (bodies, 2) [J/m]; zeros if a body has no modes or no strain.
 
-        Verified by: tests/unit/solids/elements/test_parasitic.py::test_bodies_that_fly_say_nothing
+        Verified by: tests/unit/solids/elements/test_parasitic.py::test_rigid_motions_have_no_excess
         """
-        found = np.zeros((len(self._bodies), 2))
-        for row, (kinds, bulk, size) in zip(found, self._bodies, strict=True):
+        result = np.zeros((len(self._bodies), 2))
+        for row, (kinds, bulk, size) in zip(result, self._bodies, strict=True):
             if not kinds:
                 continue
             energy = bulk.energy(u)
             if energy < _SMALL**2 * size:
-                # a law's own energy is rounding there
+                # the energy of the law would be rounding
                 energy = sum(_quadratic(b.elements, b.table, u) for b in bulk.blocks)
             steep = max(float(np.abs(kind.elements.gradients).max()) for kind in kinds)
             rounding = _ROUNDING * (1.0 + steep * float(np.abs(u).max()))
             if energy > rounding**2 * size:
                 row[:] = energy, excess(kinds, u)
-        return found
+        return result
 
 
 def _quadratic(elements: Elements, table: Floats, u: Floats) -> float:
-    """Return the energy of small strains, whatever the rotation [J/m]."""
+    """Return the quadratic energy of small strains, at any rotation [J/m]."""
     d = u.shape[1]
     rate = deformation(elements.nodes, elements.gradients, u) - np.eye(d)[:, :, None, None]
     strain = 0.5 * (rate + rate.swapaxes(0, 1))

@@ -1,4 +1,4 @@
-"""How a body in elements is drawn: corners of cells, and more where edges may bend."""
+"""Drawing of bodies in elements: corners of cells, and middles where edges may be curved."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Entries = tuple[Ints, Ints, Floats]
 
-# cells in drawn pieces: 0 to 3 are corners, 4 to 7 middles of edges, 8 is the centre
+# drawn quadrilaterals of a cell: 0 to 3 are corners, 4 to 7 middles of edges, 8 is the centre
 _COARSE = [[0, 1, 2, 3]]
 _FINE = [[0, 4, 8, 7], [4, 1, 5, 8], [8, 5, 2, 6], [7, 8, 6, 3]]
 _TRIANGLE = [[0, 4, 8, 6], [4, 1, 5, 8], [6, 8, 5, 2]]
 
 
 def picture(
-    mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, made: list[Group]
+    mesh: Mesh, order: int, layers: list[Layer], numbering: Numbering, element_groups: list[Group]
 ) -> Picture:
     """Return drawn points where cells meet, and quadrilaterals between them.
 
-    Triangles become three quadrilaterals. Quadratic cells and those of a layer are drawn in
-    four, so that bent edges are seen; what lies beside them fits, because its edges are straight.
+    Triangles become three quadrilaterals. Quadratic cells and those of a layer are drawn in four,
+    which shows curved edges. The edges of other cells are straight: the drawing has no gaps.
 
     Verified by: tests/unit/solids/elements/test_kinds.py::test_pictures_cover_the_body
     """
@@ -40,9 +40,9 @@ def picture(
     edge_of[edges.cell, edges.side] = edges.number
     fine = mesh.triangles | (order == 2)
     for layer in layers:
-        fine[layer.pieces[:, 0]] = True
+        fine[layer.facets[:, 0]] = True
 
-    # what is drawn: corners, then middles of edges, then centres
+    # drawn points: corners, then middles of edges, then centres
     corner = np.full(mesh.points.shape[0], -1, dtype=np.int64)
     nodes = np.unique(edges.ends)
     corner[nodes] = np.arange(nodes.size)
@@ -59,7 +59,7 @@ def picture(
     entries = [_of_nodes(corner[nodes], nodes, numbering)]
     entries += _of_middles(mesh, order, layers, numbering, middle)
     quads, owner = [], []
-    for number, group in enumerate(made):
+    for number, group in enumerate(element_groups):
         cells = group.cells
         if fine[cells[0]]:
             f, _ = functions(group, *centre(group))
@@ -82,10 +82,10 @@ def picture(
 
 def _of_nodes(rows: Ints, nodes: Ints, numbering: Numbering) -> Entries:
     """Return entries for the places of nodes of the mesh."""
-    columns, shares = numbering.numbers[nodes], numbering.shares[nodes]
-    there = columns >= 0
+    columns, fractions = numbering.numbers[nodes], numbering.fractions[nodes]
+    exists = columns >= 0
     wide = np.broadcast_to(rows[:, None], columns.shape)
-    return wide[there], columns[there], shares[there]
+    return wide[exists], columns[exists], fractions[exists]
 
 
 def _of_middles(
@@ -101,26 +101,28 @@ def _of_middles(
     for layer, controls in zip(layers, numbering.controls, strict=True):
         curve = layer.curve
         numbers = controls[curve.numbers]
-        here = number_of[layer.pieces[:, 0], layer.pieces[:, 1]]
+        here = number_of[layer.facets[:, 0], layer.facets[:, 1]]
         f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.zeros(1))
         rows = np.broadcast_to(middle[here][:, None], numbers.shape)
         entries.append((rows.ravel(), numbers.ravel(), f[:, 0].ravel()))
         plain[here] = False
-    rest = np.flatnonzero(plain)
+    others = np.flatnonzero(plain)
     if order == 2:
-        entries.append(_of_nodes(middle[rest], edges.middle[first[rest]], numbering))
+        entries.append(_of_nodes(middle[others], edges.middle[first[others]], numbering))
     else:
         for end in range(2):
-            rows, columns, shares = _of_nodes(middle[rest], edges.ends[first[rest], end], numbering)
-            entries.append((rows, columns, 0.5 * shares))
+            rows, columns, fractions = _of_nodes(
+                middle[others], edges.ends[first[others], end], numbering
+            )
+            entries.append((rows, columns, 0.5 * fractions))
     return entries
 
 
 def _outline(mesh: Mesh, corner: Ints, middle: Ints) -> Ints:
-    """Return the drawn points (k, 2) at the ends of each piece of the outline."""
+    """Return the drawn points (k, 2) at the ends of each segment of the outline."""
     edges = mesh.edges
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
     ends, between = corner[edges.ends[outer]], middle[edges.number[outer]]
-    bent = between >= 0
-    halves = np.stack([ends[bent, 0], between[bent], between[bent], ends[bent, 1]], axis=1)
-    return np.concatenate([ends[~bent], halves.reshape(-1, 2)])
+    curved = between >= 0
+    halves = np.stack([ends[curved, 0], between[curved], between[curved], ends[curved, 1]], axis=1)
+    return np.concatenate([ends[~curved], halves.reshape(-1, 2)])

@@ -1,13 +1,14 @@
-"""Bodies in space: a plane body swept along a third axis, in hexahedra.
+"""Bodies in space: hexahedra from a plane body that is swept along a third axis.
 
-Functions are products, N(xi, eta) M(zeta), of those of the plane element with B-splines along the
-axis: of one degree where the plane has nodes, and of another where it has control points of a
-contact boundary. So every plane element has its body in space: Q1 is the trilinear hexahedron, Q2
-the triquadratic one, and Q1N2 the trilinear one with biquadratic patches where it touches. All
-functions at one point of the plane have one degree along the axis, and the body holds together.
+Functions are tensor products N(xi, eta) M(zeta) of those of the plane element with B-splines along
+the axis. The splines have one degree at nodes of the plane, and may have another one at control
+points of its contact boundaries. So every plane element has one in space: Q1 becomes the trilinear
+hexahedron, Q2 the triquadratic one, and Q1N2 the trilinear one with biquadratic contact surfaces.
+All functions at one point of the plane have the same degree along the axis, so that displacements
+are continuous.
 
-Places may be moved afterwards: hexahedra need not stay straight. Splines on the faces go through
-the moved places at their Greville points.
+The swept body may be deformed by a mapping of places. Splines on its surfaces then interpolate the
+mapped places at their Greville points.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from stiction.numerics.bsplines import basis, bernstein, bezier_extraction, greville, open_knots
 from stiction.solids.arrays import Elements, Surface
 from stiction.solids.dimensions import crossed
-from stiction.solids.elements.kinds import Element, Laid, laid_out
+from stiction.solids.elements.kinds import BodyLayout, Element, body_layout
 from stiction.solids.mesh.model import Mesh
 from stiction.solids.shape_functions.functions import (
     Group,
@@ -73,33 +74,35 @@ class Axis(NamedTuple):
     def matrix(self, heights: Floats) -> Floats:
         """Return the functions at heights, (heights, k)."""
         first, values, _ = basis(self.knots, self.degree, heights)
-        made = np.zeros((heights.size, self.heights.size))
+        result = np.zeros((heights.size, self.heights.size))
         columns = first[:, None] + np.arange(self.degree + 1)
-        np.put_along_axis(made, columns, values, axis=1)
-        return made
+        np.put_along_axis(result, columns, values, axis=1)
+        return result
 
 
 class Levels(NamedTuple):
-    """The points of the plane in space.
+    """The points in space of each point of the plane.
 
     Parameters
     ----------
-    axes : of nodes, and of control points of contact boundaries
-    bent : (n,) which points of the plane are such control points
+    axes : splines along the axis at nodes, and at control points of contact boundaries
+    on_spline : (n,) which points of the plane are such control points
     numbers : (n, k) points in space along the axis, -1 beyond the last one
     """
 
     axes: tuple[Axis, Axis]
-    bent: Bools
+    on_spline: Bools
     numbers: Ints
 
     def of(self, kind: int) -> Ints:
         """Return the points of the plane with the first or second axis."""
-        return np.flatnonzero(self.bent == bool(kind))
+        return np.flatnonzero(self.on_spline == bool(kind))
 
     def ends(self) -> tuple[Ints, Ints]:
         """Return the points in space at both ends of the axis."""
-        last = np.array([axis.heights.size - 1 for axis in self.axes])[self.bent.astype(np.int64)]
+        last = np.array([axis.heights.size - 1 for axis in self.axes])[
+            self.on_spline.astype(np.int64)
+        ]
         return self.numbers[:, 0], np.take_along_axis(self.numbers, last[:, None], axis=1)[:, 0]
 
 
@@ -112,10 +115,10 @@ class Swept(NamedTuple):
     blocks : elements by kind
     surfaces : contact boundaries by name, swept from those of the plane
     node_sets : nodes and control points of every named boundary, and "front" and "back"
-    laid : the plane body
+    layout : the plane body
     levels : its points in space
-    homes : of the elements of each group of the plane: block, place in its layer, and how many
-        there are in one
+    element_index : of the plane elements of each group: block in space, number in a layer of it,
+        and number of elements in a layer
     hulls : the elements in Bezier form
     """
 
@@ -123,9 +126,9 @@ class Swept(NamedTuple):
     blocks: list[Elements]
     surfaces: dict[str, Surface]
     node_sets: dict[str, Ints]
-    laid: Laid
+    layout: BodyLayout
     levels: Levels
-    homes: list[Ints]
+    element_index: list[Ints]
     hulls: tuple[Hull, ...]
 
 
@@ -145,111 +148,117 @@ def sweep(
     mesh, element, contact : of the plane body, as in `discretise`
     breaks : (l + 1,) rising heights at the ends of the layers [m]
     degree : of the splines along the axis
-    move : where places (n, 3) go afterwards, before volumes are computed
+    move : mapping of places (n, 3), applied before volumes are computed
     face_degree : of the splines along the axis on contact boundaries; None takes `degree`
 
     Verified by: tests/unit/solids/elements/test_swept.py::test_patch_of_hexahedra
     """
     ends = np.asarray(breaks, dtype=np.float64)
-    laid = laid_out(mesh, element, tuple(contact))
+    layout = body_layout(mesh, element, tuple(contact))
     for name in contact:
-        # a swept boundary is a grid of patches with two ends each way
+        # a swept boundary is an open grid of patches: this refuses closed ones
         mesh.chain(name)
     degrees = (degree, degree if face_degree is None else face_degree)
-    levels = _levels(laid, element, ends, degrees)
-    flat = laid.numbering.points
+    levels = _levels(layout, element, ends, degrees)
+    flat = layout.numbering.points
     points = np.empty((int(levels.numbers.max()) + 1, 3))
     for kind, axis in enumerate(levels.axes):
-        mine = levels.of(kind)
-        there = levels.numbers[mine, : axis.heights.size]
-        points[there, :2], points[there, 2] = flat[mine, None], axis.heights
+        chosen = levels.of(kind)
+        there = levels.numbers[chosen, : axis.heights.size]
+        points[there, :2], points[there, 2] = flat[chosen, None], axis.heights
     if move is not None:
-        points = _moved(points, laid, levels, move)
+        points = _moved(points, layout, levels, move)
     blocks: list[Any] = []
-    homes: list[Any] = []
+    element_index: list[Any] = []
     hulls: list[Hull] = []
-    for group in laid.groups:
-        made, convex, home = _blocks(group, element, levels, points, len(blocks))
-        blocks += made
-        hulls += convex
-        homes.append(home)
+    for group in layout.groups:
+        elements, bezier_hulls, index = _blocks(group, element, levels, points, len(blocks))
+        blocks += elements
+        hulls += bezier_hulls
+        element_index.append(index)
     surfaces = {
-        name: _face(surface, element, levels, points) for name, surface in laid.surfaces.items()
+        name: _face(surface, element, levels, points) for name, surface in layout.surfaces.items()
     }
-    sets = _sets(laid, levels)
-    return Swept(points, blocks, surfaces, sets, laid, levels, homes, tuple(hulls))
+    sets = _sets(layout, levels)
+    return Swept(points, blocks, surfaces, sets, layout, levels, element_index, tuple(hulls))
 
 
-def _levels(laid: Laid, element: Element, breaks: Floats, degrees: tuple[int, int]) -> Levels:
+def _levels(
+    layout: BodyLayout, element: Element, breaks: Floats, degrees: tuple[int, int]
+) -> Levels:
     """Return the points of the plane in space: layers of nodes, then layers of control points."""
-    made = []
+    both_axes = []
     for degree in degrees:
         knots = open_knots(breaks, degree)
         first, extraction = bezier_extraction(knots, degree)
         numbers = first[:, None] + np.arange(degree + 1)
-        made.append(Axis(knots, numbers, extraction, greville(knots, degree), degree))
-    axes = (made[0], made[1])
-    bent = np.zeros(laid.numbering.points.shape[0], dtype=bool)
+        both_axes.append(Axis(knots, numbers, extraction, greville(knots, degree), degree))
+    axes = (both_axes[0], both_axes[1])
+    on_spline = np.zeros(layout.numbering.points.shape[0], dtype=bool)
     if element.SPLINE and degrees[0] != degrees[1]:
-        for surface in laid.surfaces.values():
-            bent[surface.nodes] = True
-    numbers = np.full((bent.size, max(axis.heights.size for axis in axes)), -1, dtype=np.int64)
+        for surface in layout.surfaces.values():
+            on_spline[surface.nodes] = True
+    numbers = np.full((on_spline.size, max(axis.heights.size for axis in axes)), -1, dtype=np.int64)
     shift = 0
     for kind, axis in enumerate(axes):
-        mine, high = np.flatnonzero(bent == bool(kind)), axis.heights.size
-        numbers[mine, :high] = shift + mine.size * np.arange(high) + np.arange(mine.size)[:, None]
-        shift += mine.size * high
-    return Levels(axes, bent, numbers)
+        chosen, high = np.flatnonzero(on_spline == bool(kind)), axis.heights.size
+        numbers[chosen, :high] = (
+            shift + chosen.size * np.arange(high) + np.arange(chosen.size)[:, None]
+        )
+        shift += chosen.size * high
+    return Levels(axes, on_spline, numbers)
 
 
-def _sets(laid: Laid, levels: Levels) -> dict[str, Ints]:
+def _sets(layout: BodyLayout, levels: Levels) -> dict[str, Ints]:
     """Return nodes by boundary: those of the plane at every height, and both ends."""
     sets = {}
-    for name, nodes in laid.node_sets.items():
-        found = levels.numbers[nodes].T.ravel()
-        sets[name] = found[found >= 0]
+    for name, nodes in layout.node_sets.items():
+        points = levels.numbers[nodes].T.ravel()
+        sets[name] = points[points >= 0]
     sets["back"], sets["front"] = levels.ends()
     return sets
 
 
-def _moved(points: Floats, laid: Laid, levels: Levels, move: Callable[[Floats], Floats]) -> Floats:
-    """Return points whose body goes through moved places: of nodes, and of Greville points."""
+def _moved(
+    points: Floats, layout: BodyLayout, levels: Levels, move: Callable[[Floats], Floats]
+) -> Floats:
+    """Return points that interpolate mapped places: of nodes, and at Greville points."""
     from scipy.sparse.linalg import splu
 
-    across = _collocation(laid, levels)
-    made = np.empty_like(points)
+    across = _collocation(layout, levels)
+    result = np.empty_like(points)
     for kind, axis in enumerate(levels.axes):
-        mine, high = levels.of(kind), axis.heights.size
-        if not mine.size:
+        chosen, high = levels.of(kind), axis.heights.size
+        if not chosen.size:
             continue
-        there = levels.numbers[mine, :high]
-        along, part = axis.matrix(axis.heights), across[mine][:, mine].tocsc()
+        there = levels.numbers[chosen, :high]
+        along, part = axis.matrix(axis.heights), across[chosen][:, chosen].tocsc()
         controls = points[there].transpose(1, 0, 2).reshape(high, -1)
-        levelled = (along @ controls).reshape(high, mine.size, 3)
+        levelled = (along @ controls).reshape(high, chosen.size, 3)
         places = np.stack([part @ level for level in levelled])
         moved = np.asarray(move(places.reshape(-1, 3)), dtype=np.float64)
-        went = np.linalg.solve(along, moved.reshape(high, -1)).reshape(high, mine.size, 3)
+        solved = np.linalg.solve(along, moved.reshape(high, -1)).reshape(high, chosen.size, 3)
         factors = splu(part)
-        made[there] = np.stack([factors.solve(level) for level in went], axis=1)
-    return made
+        result[there] = np.stack([factors.solve(level) for level in solved], axis=1)
+    return result
 
 
-def _collocation(laid: Laid, levels: Levels) -> csr_matrix:
-    """Return the matrix from points of the plane to places, one for each: Greville's on curves."""
+def _collocation(layout: BodyLayout, levels: Levels) -> csr_matrix:
+    """Return the collocation matrix of the plane: nodes, and Greville points of curves."""
     from scipy.sparse import csr_matrix, lil_matrix
 
-    count = levels.bent.size
+    count = levels.on_spline.size
     matrix = lil_matrix((count, count))
     matrix.setdiag(1.0)
-    for layer, surface in zip(laid.layers, laid.surfaces.values(), strict=False):
+    for layer, surface in zip(layout.layers, layout.surfaces.values(), strict=False):
         degree = layer.curve.extraction.shape[2] - 1
         sites = np.array([0.0]) if degree == 2 else np.array([-1.0, 1.0]) / 3.0
         f, _ = curve_functions(surface.extraction, surface.weights, sites)
-        for piece, nodes in enumerate(surface.nodes):
+        for element, nodes in enumerate(surface.nodes):
             for site in range(sites.size):
                 row = int(nodes[1 + site])
                 matrix[row, row] = 0.0
-                for value, column in zip(f[piece, site], nodes, strict=True):
+                for value, column in zip(f[element, site], nodes, strict=True):
                     matrix[row, int(column)] = value
     return csr_matrix(matrix)
 
@@ -265,8 +274,8 @@ def _products(f: Floats, df: Floats, m: Floats, dm: Floats) -> tuple[Floats, Flo
 
 def _product(f: Floats, m: Floats) -> Floats:
     """Return products (l e, q r, n k) of functions of the plane (e, q, n) and axis (l, r, k)."""
-    made = f[None, :, None, :, None, :] * m[:, None, :, None, :, None]
-    return made.reshape(m.shape[0] * f.shape[0], m.shape[1] * f.shape[1], -1)
+    product = f[None, :, None, :, None, :] * m[:, None, :, None, :, None]
+    return product.reshape(m.shape[0] * f.shape[0], m.shape[1] * f.shape[1], -1)
 
 
 def values_at(
@@ -282,64 +291,68 @@ def values_at(
 
     Verified by: tests/unit/solids/motion/test_masses.py::test_mass_of_a_dome
     """
-    gauss, share = np.polynomial.legendre.leggauss(along)
-    found = []
-    for group in swept.laid.groups:
+    gauss, weights_along = np.polynomial.legendre.leggauss(along)
+    result = []
+    for group in swept.layout.groups:
         rule = rule_of(group)
-        flags = swept.levels.bent[group.nodes]
+        flags = swept.levels.on_spline[group.nodes]
         patterns, which = np.unique(flags, axis=0, return_inverse=True)
-        for number, bent in enumerate(patterns):
-            mine = _taken(group, np.flatnonzero(np.ravel(which) == number))
+        for number, on_spline in enumerate(patterns):
+            subset = _subset(group, np.flatnonzero(np.ravel(which) == number))
             axes = [
-                (np.flatnonzero(bent == bool(kind)), axis)
+                (np.flatnonzero(on_spline == bool(kind)), axis)
                 for kind, axis in enumerate(swept.levels.axes)
             ]
             axes = [(columns, axis) for columns, axis in axes if columns.size]
-            f, df = functions(mine, rule.xi, rule.eta)
-            shape = (mine.nodes.shape[0], *f.shape[1:])
+            f, df = functions(subset, rule.xi, rule.eta)
+            shape = (subset.nodes.shape[0], *f.shape[1:])
             f, df = np.broadcast_to(f, shape), np.broadcast_to(df, (*shape, 2))
             parts = [
                 _products(f[..., columns], df[..., columns, :], *axis.at(gauss))
                 for columns, axis in axes
             ]
-            nodes = [_numbers(mine.nodes[:, columns], swept.levels, axis) for columns, axis in axes]
-            every = np.concatenate(nodes, axis=1)
-            weights = np.ravel(share[:, None] * rule.weights)
+            nodes = [
+                _numbers(subset.nodes[:, columns], swept.levels, axis) for columns, axis in axes
+            ]
+            all_nodes = np.concatenate(nodes, axis=1)
+            weights = np.ravel(weights_along[:, None] * rule.weights)
             rates = np.concatenate([part[1] for part in parts], axis=2)
-            _, volumes = mapped(rates, swept.points[every], weights)
-            found.append((every, np.concatenate([part[0] for part in parts], axis=2), volumes))
-    return found
+            _, volumes = mapped(rates, swept.points[all_nodes], weights)
+            result.append((all_nodes, np.concatenate([part[0] for part in parts], axis=2), volumes))
+    return result
 
 
 def _numbers(nodes: Ints, levels: Levels, axis: Axis) -> Ints:
     """Return the points (l e, k n) of points of the plane (e, n) in every layer."""
-    made = levels.numbers[nodes[None, :, None, :], axis.numbers[:, None, :, None]]
-    return np.asarray(made.reshape(axis.numbers.shape[0] * nodes.shape[0], -1))
+    numbers = levels.numbers[nodes[None, :, None, :], axis.numbers[:, None, :, None]]
+    return np.asarray(numbers.reshape(axis.numbers.shape[0] * nodes.shape[0], -1))
 
 
 def _blocks(
     group: Group, element: Element, levels: Levels, points: Floats, first: int
 ) -> tuple[list[Elements], list[Hull], Ints]:
-    """Return the elements of one kind in space, and where each one of the plane went."""
-    flags = levels.bent[group.nodes]
+    """Return the elements of one kind in space, their hulls, and `element_index` of the group."""
+    flags = levels.on_spline[group.nodes]
     patterns, which = np.unique(flags, axis=0, return_inverse=True)
-    home = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
-    made, hulls = [], []
-    for number, bent in enumerate(patterns):
-        here = np.flatnonzero(np.ravel(which) == number)
-        home[here, 0], home[here, 1] = first + number, np.arange(here.size)
-        home[here, 2] = here.size
-        mine = _taken(group, here)
-        hulls.append(_hull(mine, levels, bent, points.shape[0]))
+    index = np.empty((group.nodes.shape[0], 3), dtype=np.int64)
+    blocks, hulls = [], []
+    for number, on_spline in enumerate(patterns):
+        chosen = np.flatnonzero(np.ravel(which) == number)
+        index[chosen, 0], index[chosen, 1] = first + number, np.arange(chosen.size)
+        index[chosen, 2] = chosen.size
+        subset = _subset(group, chosen)
+        hulls.append(_hull(subset, levels, on_spline, points.shape[0]))
         refuse_folded(hulls[-1:], points)
-        made.append(_block(mine, element, levels, points, bent))
-    return made, hulls, home
+        blocks.append(_block(subset, element, levels, points, on_spline))
+    return blocks, hulls, index
 
 
-def _hull(group: Group, levels: Levels, bent: Bools, count: int) -> Hull:
+def _hull(group: Group, levels: Levels, on_spline: Bools, count: int) -> Hull:
     """Return elements in space, whose functions have the same axes, in Bezier form."""
     flat, degrees, weights = bezier_form(group)
-    axes = [(np.flatnonzero(bent == bool(kind)), axis) for kind, axis in enumerate(levels.axes)]
+    axes = [
+        (np.flatnonzero(on_spline == bool(kind)), axis) for kind, axis in enumerate(levels.axes)
+    ]
     axes = [(columns, axis) for columns, axis in axes if columns.size]
     degree = max(axis.degree for _, axis in axes)
     sites, to = coefficients_from(degree)
@@ -354,27 +367,31 @@ def _hull(group: Group, levels: Levels, bent: Bools, count: int) -> Hull:
     table = np.concatenate(tables, axis=2)
     if flat.shape[0] < e:
         table = np.repeat(table, e, axis=0)
-    every = np.concatenate(nodes, axis=1)
+    all_nodes = np.concatenate(nodes, axis=1)
     collapsed = group.triangle
-    return hull_of(every, table, (*degrees, degree), whole, collapsed, cells, count)
+    return hull_of(all_nodes, table, (*degrees, degree), whole, collapsed, cells, count)
 
 
-def _taken(group: Group, here: Ints) -> Group:
+def _subset(group: Group, chosen: Ints) -> Group:
     """Return some elements of a group."""
-    face = None if group.face is None else (group.face[0][here], group.face[1][here])
+    face = None if group.face is None else (group.face[0][chosen], group.face[1][chosen])
     return group._replace(
-        cells=group.cells[here],
-        nodes=group.nodes[here],
+        cells=group.cells[chosen],
+        nodes=group.nodes[chosen],
         face=face,
-        shares=None if group.shares is None else group.shares[here],
-        source=None if group.source is None else group.source[here],
+        fractions=None if group.fractions is None else group.fractions[chosen],
+        source=None if group.source is None else group.source[chosen],
     )
 
 
-def _block(group: Group, element: Element, levels: Levels, points: Floats, bent: Bools) -> Elements:
+def _block(
+    group: Group, element: Element, levels: Levels, points: Floats, on_spline: Bools
+) -> Elements:
     """Return elements in space whose functions have the same axes."""
     full, part = rules(group.order, element.SPLINE, group.triangle, group.face is not None)
-    axes = [(np.flatnonzero(bent == bool(kind)), axis) for kind, axis in enumerate(levels.axes)]
+    axes = [
+        (np.flatnonzero(on_spline == bool(kind)), axis) for kind, axis in enumerate(levels.axes)
+    ]
     axes = [(columns, axis) for columns, axis in axes if columns.size]
     degree = max(axis.degree for _, axis in axes)
     nodes = np.concatenate(
@@ -391,9 +408,9 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
         ]
 
     def at(rule: Rule, along: int) -> tuple[Floats, Floats]:
-        gauss, share = np.polynomial.legendre.leggauss(along)
+        gauss, weights_along = np.polynomial.legendre.leggauss(along)
         rates = derivatives(rule, gauss)
-        weights = np.ravel(share[:, None] * rule.weights)
+        weights = np.ravel(weights_along[:, None] * rule.weights)
         return mapped(np.concatenate(rates, axis=2), points[nodes], weights)
 
     g, w = at(full, degree + 1)
@@ -408,12 +425,12 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
     if group.order == 1 and not group.triangle:
         # 1 - xi^2 for each coordinate, as in the plane
         rates = np.zeros((full.xi.size * (degree + 1), 3, 3))
-        gauss, share = np.polynomial.legendre.leggauss(degree + 1)
+        gauss, weights_along = np.polynomial.legendre.leggauss(degree + 1)
         rates[:, 0, 0], rates[:, 1, 1] = (
             -2.0 * np.tile(c, gauss.size) for c in (full.xi, full.eta)
         )
         rates[:, 2, 2] = -2.0 * np.repeat(gauss, full.xi.size)
-        weights = np.ravel(share[:, None] * full.weights)
+        weights = np.ravel(weights_along[:, None] * full.weights)
         middle = np.concatenate(derivatives(Rule(*(np.zeros(1),) * 3), np.zeros(1)), axis=2)[:, 0]
         modes = modes_of(middle, points[nodes], rates, weights, w)
     if element.BENDS and modes.shape[2]:
@@ -424,9 +441,9 @@ def _block(group: Group, element: Element, levels: Levels, points: Floats, bent:
 
 def _face(surface: Surface, element: Element, levels: Levels, points: Floats) -> Surface:
     """Return a contact boundary in space: its second coordinate runs along the axis."""
-    axis = levels.axes[int(levels.bent[surface.nodes[0, 0]])]
-    gauss, share = np.polynomial.legendre.leggauss(element.contact_points)
-    pieces, layers = surface.nodes.shape[0], axis.numbers.shape[0]
+    axis = levels.axes[int(levels.on_spline[surface.nodes[0, 0]])]
+    gauss, weights_along = np.polynomial.legendre.leggauss(element.contact_points)
+    elements, layers = surface.nodes.shape[0], axis.numbers.shape[0]
     nodes = _numbers(surface.nodes, levels, axis)
     f, df = curve_functions(surface.extraction, surface.weights, gauss)
     n, dn = _products(f, df[..., None], *axis.at(gauss))
@@ -434,17 +451,17 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
     area = np.sqrt((crossed(tangents) ** 2).sum(axis=0))
     both = np.einsum("lkb,sna->lsknba", axis.extraction, surface.extraction)
     width = axis.extraction.shape[2] * surface.extraction.shape[2]
-    extraction = both.reshape(layers * pieces, -1, width)
+    extraction = both.reshape(layers * elements, -1, width)
     weights = np.tile(surface.weights, (layers, axis.numbers.shape[1]))
-    e = np.arange(pieces * layers)
-    column, row = e % pieces, e // pieces
+    e = np.arange(elements * layers)
+    column, row = e % elements, e // elements
     sides = [
         np.where(column > 0, e - 1, -1),
-        np.where(column < pieces - 1, e + 1, -1),
-        np.where(row > 0, e - pieces, -1),
-        np.where(row < layers - 1, e + pieces, -1),
+        np.where(column < elements - 1, e + 1, -1),
+        np.where(row > 0, e - elements, -1),
+        np.where(row < layers - 1, e + elements, -1),
     ]
-    each = np.ravel(share[:, None] * share)
+    each = np.ravel(weights_along[:, None] * weights_along)
     sizes = np.sqrt((tangents**2).sum(axis=1))
     return Surface(
         np.ascontiguousarray(nodes),
@@ -456,6 +473,6 @@ def _face(surface: Surface, element: Element, levels: Levels, points: Floats) ->
         np.ascontiguousarray(dn),
         np.ascontiguousarray(area * each),
         (surface.extraction.shape[2] - 1, axis.degree),
-        (pieces, layers),
+        (elements, layers),
         np.ascontiguousarray(0.5 * np.einsum("meq,q->em", sizes, each)),
     )

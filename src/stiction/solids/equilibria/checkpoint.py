@@ -12,7 +12,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Form, check_arrays, check_count, refused, unpacking
 from stiction.core.determinism import Loss
 from stiction.numerics.checks import MOST_WORK
-from stiction.solids.contact.model import Found, History
+from stiction.solids.contact.model import ClosestPoints, History
 from stiction.solids.contact.sweeps import OUT
 from stiction.solids.equilibria.history import Energies, Extremes, Recorder, Row, Stray
 from stiction.solids.equilibria.problem import State, Trial
@@ -105,7 +105,7 @@ def pack(march: March) -> Arrays:
         made[f"out{i}"] = out
         for name, value in zip(History._fields, history, strict=True):
             made[f"history{i}_{name}"] = value
-        for name, value in zip(Found._fields, found, strict=True):
+        for name, value in zip(ClosestPoints._fields, found, strict=True):
             made[f"found{i}_{name}"] = value
     for i, (rows, columns) in enumerate(march.problem.coupled):
         made[f"coupled{i}_rows"], made[f"coupled{i}_columns"] = rows, columns
@@ -333,7 +333,9 @@ def _unpack(kept: Arrays, march: March) -> None:
     histories = tuple(
         History(*(kept[f"history{i}_{name}"] for name in History._fields)) for i in passes
     )
-    founds = tuple(Found(*(kept[f"found{i}_{name}"] for name in Found._fields)) for i in passes)
+    founds = tuple(
+        ClosestPoints(*(kept[f"found{i}_{name}"] for name in ClosestPoints._fields)) for i in passes
+    )
     if "stage_base" in kept:
         turned = (float(a) for a in kept["stage_angles"])
         angles = dict(zip(problem.rigid_node, turned, strict=True))

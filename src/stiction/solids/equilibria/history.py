@@ -172,7 +172,7 @@ def contact_energies(
     algorithmic = reciprocity = 0.0
     for i, p in enumerate(problem.passes):
         a, b = before.outs[i], after.outs[i]
-        share = p.share
+        share = p.energy_fraction
         change = ramp.at(times[1]) - ramp.at(times[0])
         if change:
             by_ramp = a[:, k.BY_ATTRACTION].sum() + b[:, k.BY_ATTRACTION].sum()
@@ -184,7 +184,9 @@ def contact_energies(
                 np.sum((_friction(a, p.dim) - _friction(b, p.dim)) * b[:, columns(k.SLIP_X, p.dim)])
             )
         else:
-            slid = 0.5 * float(np.sum((a[:, k.RUB] - b[:, k.RUB]) * b[:, k.SLID]))
+            slid = 0.5 * float(
+                np.sum((a[:, k.FRICTION_FORCE] - b[:, k.FRICTION_FORCE]) * b[:, k.SLIP_STEP])
+            )
         if p.contact.friction.per_current_area:
             slid -= _spread_springs(p, a, b)
         if p.hard:
@@ -201,7 +203,7 @@ def contact_energies(
             taken += works[motor[0]] if motor is not None and works else 0.0
             springs = float(b[:, k.SPRING].sum() - a[:, k.SPRING].sum())
             reciprocity += taken - springs - float(h.sum()) - slid
-    if any(p.half for p in problem.passes):
+    if any(p.is_half_pass for p in problem.passes):
         # what the tractions of the passes took out of the bodies, against what is accounted for
         change = now.adhesive - last.adhesive + problem.springs(after) - problem.springs(before)
         change += problem.grounded(after, times[1]) - problem.grounded(before, times[0])
@@ -251,7 +253,7 @@ def _spread_springs(p: ContactPass, a: Floats, b: Floats) -> float:
     """
     stretches = a[:, k.OWN_STRETCH], b[:, k.OWN_STRETCH]
     if p.mortar:
-        both = a[:, k.RUB] * b[:, k.RUB]
+        both = a[:, k.FRICTION_FORCE] * b[:, k.FRICTION_FORCE]
     else:
         both = np.sum(_friction(a, p.dim) * _friction(b, p.dim), axis=1)
     per = 2.0 * p.contact.tangential_stiffness * a[:, k.WEIGHT] * stretches[0] * stretches[1]
@@ -393,7 +395,10 @@ class Recorder:
         moved = self.problem.unknowns.displacements(trial.u)
         self.bent.append(np.append(t, self.problem.excess.at(moved)))
         x = self.problem.places(trial.u)
-        lost = sum(p.missed(x, f) for p, f in zip(self.problem.passes, trial.founds, strict=True))
+        lost = sum(
+            p.without_projection(x, f)
+            for p, f in zip(self.problem.passes, trial.founds, strict=True)
+        )
         self.missed.append((lost, t))
         for i, strays in enumerate(self.problem.strays):
             found = Stray(t, *strays.nearest(x))

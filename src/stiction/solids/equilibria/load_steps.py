@@ -30,8 +30,14 @@ from stiction.solids.equilibria.history import (
 from stiction.solids.equilibria.newton import Limits, Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Problem, State, Trial
 from stiction.solids.equilibria.stability import Watch, find_snap
-from stiction.solids.many.continuous_collision import THROUGH, Ways
-from stiction.solids.many.pair_activation import carried_over, joined, kept_pairs, met, told_before
+from stiction.solids.many.continuous_collision import TUNNELLING, CollisionDetection
+from stiction.solids.many.pair_activation import (
+    activated_pairs,
+    extend_records,
+    saved_pairs,
+    with_activated_pairs,
+    with_new_passes,
+)
 
 if TYPE_CHECKING:
     from stiction.core.run import Request
@@ -111,17 +117,17 @@ class March:
         # whether they touch by virtual work alone: then energies close in short steps
         self.joined = problem.joined
         # whether any two bodies touch: more may be missing than what a jump releases
-        self.shared = self.joined or any(p.half for p in problem.passes)
+        self.shared = self.joined or any(p.is_half_pass for p in problem.passes)
         # what neither adheres nor rubs has one energy, which a smooth path conserves
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.holds = smooth and problem.deepest == 0.0
         self.watch.rigid = all(p.partner.rigid and not p.hard for p in problem.passes)
-        self.ways = Ways(problem)
+        self.ways = CollisionDetection(problem)
 
     def join(self, pairs: list[tuple[int, int, int]]) -> None:
         """Let pairs of contacts among many join, of which nothing is known yet."""
         self.joins += pairs
-        self.problem.widen(joined(self.problem.assembled, pairs))
+        self.problem.widen(with_activated_pairs(self.problem.assembled, pairs))
         self.space.space.describe(self.problem.layout())
         self.take_passes()
 
@@ -134,17 +140,17 @@ class March:
         ----------
         u : (nodes, d) unknowns at the end of the way
         """
-        pairs, known = met(self.problem, self.state.u, u), len(self.problem.passes)
+        pairs, known = activated_pairs(self.problem, self.state.u, u), len(self.problem.passes)
         if not pairs:
             return False
         self.join(pairs)
         if self.trial is None:
             self.state = self.problem.start(self.state.time)
             return True
-        self.state, self.trial, self.energy = carried_over(
+        self.state, self.trial, self.energy = with_new_passes(
             self.problem, self.state, self.trial, self.energy
         )
-        told_before(self.record, known)
+        extend_records(self.record, known)
         return True
 
     def pace(self) -> None:
@@ -215,7 +221,7 @@ class March:
         kept = None if checkpoint is None else checkpoint.load()
         self.kept = kept
         if kept is not None:
-            self.join(kept_pairs(kept, self.problem.assembled))
+            self.join(saved_pairs(kept, self.problem.assembled))
             unpack(kept, self)
             self.back(kept)
             self._warm()
@@ -305,8 +311,8 @@ class March:
                 if self.meets(outcome.trial.u):
                     continue
                 half, spent = 0.5 * (target - t), self.iterations - before
-                if self.ways.through(self.state.u, outcome.trial.u):
-                    outcome = Outcome(None, outcome.iterations, (), THROUGH)
+                if self.ways.tunnels(self.state.u, outcome.trial.u):
+                    outcome = Outcome(None, outcome.iterations, (), TUNNELLING)
                 elif astray == _ASTRAY or half < self.least or not self._strays(outcome, spent):
                     break
                 else:
@@ -605,7 +611,7 @@ class March:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
             if self.problem.carriers:
                 advice += "; hard contact holds nothing before surfaces touch: drive them together"
-        elif outcome.reason == THROUGH:
+        elif outcome.reason == TUNNELLING:
             advice = "On every straight way one lies inside the other: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"

@@ -12,16 +12,16 @@ from stiction.errors import ModelError
 from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
-from stiction.solids.contact.itself import SelfPass
-from stiction.solids.contact.model import Contact, ContactPass, Found, History
+from stiction.solids.contact.model import ClosestPoints, Contact, ContactPass, History
 from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary, RigidShape
+from stiction.solids.contact.self_contact import SelfPass
 from stiction.solids.contact.virtual_work import MortarPass
 from stiction.solids.elements.assembly import Bulk, Pattern
 from stiction.solids.elements.parasitic import Excess
 from stiction.solids.equilibria.boundary_conditions import Holding
 from stiction.solids.equilibria.work_integrals import LetGo, acting, let_go
-from stiction.solids.many.broad_phase import Strays
+from stiction.solids.many.broad_phase import BroadPhase
 from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
@@ -55,7 +55,7 @@ class State(NamedTuple):
     time: float
     u: Floats
     histories: tuple[History, ...]
-    founds: tuple[Found, ...]
+    founds: tuple[ClosestPoints, ...]
 
 
 class Trial(NamedTuple):
@@ -65,7 +65,7 @@ class Trial(NamedTuple):
     residual: Floats
     internal: Floats
     outs: tuple[Floats, ...]
-    founds: tuple[Found, ...]
+    founds: tuple[ClosestPoints, ...]
     bad: int
 
 
@@ -137,7 +137,8 @@ class Problem:
         for i, contact in list(enumerate(assembled.pairs))[known:]:
             self._join(i, contact)
         self.strays = [
-            Strays(near, [self._surface(b) for b in near.boundaries]) for near in assembled.watched
+            BroadPhase(near, [self._surface(b) for b in near.boundaries])
+            for near in assembled.watched
         ]
         # what all passes make together
         for name in ("joined", "deepest", "strongest", "overlap", "rounding", "still_force"):
@@ -300,7 +301,8 @@ class Problem:
         check_start(self, x, founds)
         both = zip(self.passes, founds, strict=True)
         histories = tuple(
-            p.attached(x, found) if t > p.contact.friction_from else p.fresh() for p, found in both
+            p.sticking(x, found) if t > p.contact.friction_from else p.empty_history()
+            for p, found in both
         )
         return State(t, u, histories, founds)
 
@@ -326,13 +328,15 @@ class Problem:
     def joined(self) -> bool:
         """Whether all bodies that rub touch by virtual work: then one energy has all forces."""
         rigid = [p for p in self.passes if not p.mortar]
-        smooth = all(isinstance(p.contact.friction, Frictionless) and not p.half for p in rigid)
+        smooth = all(
+            isinstance(p.contact.friction, Frictionless) and not p.is_half_pass for p in rigid
+        )
         return smooth and len(rigid) < len(self.passes)
 
     @functools.cached_property
     def deepest(self) -> float:
         """The largest work of adhesion of a whole boundary [J/m]."""
-        return max((p.deepest for p in self.passes), default=0.0)
+        return max((p.adhesion_energy for p in self.passes), default=0.0)
 
     @functools.cached_property
     def strongest(self) -> Floats:
@@ -482,17 +486,17 @@ class Problem:
         outs = []
         for k, p in enumerate(self.passes):
             held = helds[k] if helds is not None else np.full(p.count, -1)
-            store = np.empty(p.room(founds[k])) if data else None
+            store = np.empty(p.block_shape(founds[k])) if data else None
             out = p.evaluate(
                 x,
                 founds[k],
                 state.histories[k],
                 held,
-                rubs=t > p.contact.friction_from,
+                with_friction=t > p.contact.friction_from,
                 attraction=self.assembled.attraction.at(t),
                 residual=residual,
                 values=store,
-                turned=self.turns(self.contact_of_pass[k], t),
+                rotation=self.turns(self.contact_of_pass[k], t),
             )
             outs.append(out)
             if store is not None and values is not None:
@@ -510,7 +514,7 @@ class Problem:
             return trial, None
         return trial, self.unknowns.tangent(pattern.matrix(values))
 
-    def _bound(self, founds: tuple[Found, ...], state: State) -> Pattern:
+    def _bound(self, founds: tuple[ClosestPoints, ...], state: State) -> Pattern:
         """Return the pattern of the tangent at these nearest points, found anew when needed."""
         blocks = [
             p.blocks(f, h) for p, f, h in zip(self.passes, founds, state.histories, strict=True)
@@ -613,8 +617,8 @@ class Problem:
         )
         return State(t, trial.u, histories, self.anew(trial.founds, trial.u))
 
-    def anew(self, founds: tuple[Found, ...], u: Floats) -> tuple[Found, ...]:
-        """Return nearest points as a load step begins with them.
+    def anew(self, founds: tuple[ClosestPoints, ...], u: Floats) -> tuple[ClosestPoints, ...]:
+        """Return closest points as a load step begins with them.
 
         Parameters
         ----------
@@ -629,7 +633,7 @@ class Problem:
 
         adhesive = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            adhesive += p.share * float(out[:, k.POTENTIAL].sum())
+            adhesive += p.energy_fraction * float(out[:, k.POTENTIAL].sum())
         moved = self.unknowns.displacements(trial.u)
         return self.bulk.energy(moved) + self.springs(trial), adhesive
 
@@ -644,5 +648,5 @@ class Problem:
 
         total = 0.0
         for p, out in zip(self.passes, trial.outs, strict=True):
-            total += p.share * float(out[:, k.SPRING].sum())
+            total += p.energy_fraction * float(out[:, k.SPRING].sum())
         return total

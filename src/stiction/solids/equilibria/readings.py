@@ -12,10 +12,10 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import areas, crossings, gaps_at
-from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.model import ClosestPoints, ContactPass
 from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.contact.segmentation import Cut
+from stiction.solids.contact.segmentation import Segmentation
 from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = ["Lengths", "lengths", "shrinkage"]
@@ -44,7 +44,7 @@ def _covered(edges: Floats, begins_inside: bool, end: float) -> Floats:
     return marks.reshape(-1, 2)
 
 
-def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
+def lengths(p: ContactPass, out: Floats, found: ClosestPoints, x: Floats) -> Lengths:
     """Return how long the contact of one pass is, its edges located on the gap itself.
 
     Parameters
@@ -66,7 +66,7 @@ def lengths(p: ContactPass, out: Floats, found: Found, x: Floats) -> Lengths:
     gap = np.concatenate([gaps[:1], out[:, k.GAP], gaps[1:]])
     sampled = found.at(np.concatenate([[0], np.arange(p.count), [last]]))
     samples = np.concatenate([place[:1], out[:, [k.X, k.Y]], place[1:]])
-    if isinstance(found, Cut):
+    if isinstance(found, Segmentation):
         zeta, gap, sampled, samples = _with_islands(p, found, x, (zeta, gap, sampled, samples))
     edges, places = crossings(p, limit, zeta, gap, sampled, x)
     inside = _covered(edges, bool(gap[0] < limit), float(knots[-1]))
@@ -97,19 +97,22 @@ def _pressed(p: MultiplierPass, out: Floats, x: Floats, end: float) -> Lengths:
 
 
 def _with_islands(
-    p: ContactPass, found: Cut, x: Floats, known: tuple[Floats, Floats, Found, Floats]
-) -> tuple[Floats, Floats, Found, Floats]:
+    p: ContactPass,
+    found: Segmentation,
+    x: Floats,
+    known: tuple[Floats, Floats, ClosestPoints, Floats],
+) -> tuple[Floats, Floats, ClosestPoints, Floats]:
     """Return samples with those points of segments that are in contact between two that are not.
 
     Parameters
     ----------
     known : coordinates, gaps, nearest points and places of the samples, in order
     """
-    (knots,), met = knots_of(p.own), found.met
+    (knots,), met = knots_of(p.own), found.pairs
     limit, (zeta, gap, sampled, samples) = float(p.contact.adhesion.gap_max), known
     xi = 0.5 * (1.0 + met.s)
-    there = (1.0 - xi) * knots[met.own_piece] + xi * knots[met.own_piece + 1]
-    guess = Found(met.element, met.xi[:, None], met.meets)
+    there = (1.0 - xi) * knots[met.own_element] + xi * knots[met.own_element + 1]
+    guess = ClosestPoints(met.element, met.xi[:, None], met.has_closest)
     gaps, places = gaps_at(p, there[None], guess, x)
     after = np.clip(np.searchsorted(zeta, there), 1, zeta.size - 1)
     alone = (gaps < limit) & (gap[after - 1] >= limit) & (gap[after] >= limit)
@@ -120,7 +123,7 @@ def _with_islands(
         return known
     order = np.argsort(np.concatenate([zeta, there[at]]), kind="stable")
     more = guess.at(at)
-    joined = Found(*(np.concatenate(rows) for rows in zip(sampled, more, strict=True)))
+    joined = ClosestPoints(*(np.concatenate(rows) for rows in zip(sampled, more, strict=True)))
     return (
         np.concatenate([zeta, there[at]])[order],
         np.concatenate([gap, gaps[at]])[order],
@@ -209,7 +212,7 @@ def force_on(problem: Problem, trial: Trial, contact: int, body: int) -> Floats:
         partner = p.contact.partner
         if owner == body:
             total += out[:, forces].sum(axis=0)
-        elif isinstance(partner, Boundary) and not p.half and partner.body == body:
+        elif isinstance(partner, Boundary) and not p.is_half_pass and partner.body == body:
             # one pass loads both
             total -= out[:, forces].sum(axis=0)
     return total

@@ -34,7 +34,7 @@ def nearest_place(points: Floats, places: Places, point: Floats) -> tuple[Ints, 
     Verified by: tests/unit/solids/equilibria/test_unknowns.py::test_places_are_those_of_the_mesh
     """
     there = np.flatnonzero(places.numbers[:, 0] >= 0)
-    numbers, shares = places.numbers[there], places.shares[there]
+    numbers, shares = places.numbers[there], places.fractions[there]
     at = np.einsum("nk,nkd->nd", np.where(numbers < 0, 0.0, shares), points[numbers])
     best = int(np.argmin(np.linalg.norm(at - point, axis=1)))
     used = (numbers[best] >= 0) & (shares[best] != 0.0)

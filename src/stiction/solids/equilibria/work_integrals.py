@@ -30,7 +30,7 @@ from stiction.solids.equilibria import boundary_loads as on
 
 if TYPE_CHECKING:
     from stiction.solids.conditions import Condition, Reaction
-    from stiction.solids.contact.model import ContactPass, Found
+    from stiction.solids.contact.model import ClosestPoints, ContactPass
     from stiction.solids.equilibria.problem import Problem, Trial
 
 __all__ = [
@@ -276,7 +276,7 @@ def unbalanced(
     def met(part: float) -> object:
         x = problem.places(before.u + part * d)
         pairs = zip(problem.passes, before.founds, strict=True)
-        return tuple(p.meets(p.project(x, found)) for p, found in pairs)
+        return tuple(p.pairing(p.project(x, found)) for p, found in pairs)
 
     ends = along(0.0), along(1.0)
     error = problem.work_tolerance
@@ -285,7 +285,9 @@ def unbalanced(
     slid = 0.0
     for p, a, b in zip(problem.passes, before.outs, after.outs, strict=True):
         if p.mortar:
-            slid += 0.5 * float(np.sum((a[:, k.RUB] + b[:, k.RUB]) * _slid(p, a, b)))
+            slid += 0.5 * float(
+                np.sum((a[:, k.FRICTION_FORCE] + b[:, k.FRICTION_FORCE]) * _slid(p, a, b))
+            )
     excess = 0.5 * (ends[0][0] + ends[1][0] + sum(rubbed)) - line - slid
     return excess if np.isfinite(excess) else 0.0
 
@@ -318,12 +320,14 @@ def _slid(p: ContactPass, a: Floats, b: Floats) -> Floats:
     grown = (
         out[:, k.OWN_STRETCH] if p.contact.friction.per_current_area else 1.0 for out in (a, b)
     )
-    one, other = (out[:, k.RUB] / (per * j) for out, j in zip((a, b), grown, strict=True))
-    return np.asarray(other - one + b[:, k.SLID])
+    one, other = (
+        out[:, k.FRICTION_FORCE] / (per * j) for out, j in zip((a, b), grown, strict=True)
+    )
+    return np.asarray(other - one + b[:, k.SLIP_STEP])
 
 
 def conservative(
-    problem: Problem, founds: tuple[Found, ...], u: Floats, strength: float | None
+    problem: Problem, founds: tuple[ClosestPoints, ...], u: Floats, strength: float | None
 ) -> tuple[Floats, float, tuple[bytes, ...]]:
     """Return internal forces [N/m], the derivative of energy by attraction [J/m], and what is met.
 
@@ -341,9 +345,9 @@ def conservative(
         return problem.unknowns.forces(total), by_strength, ()
     met = []
     for p, found in zip(problem.passes, founds, strict=True):
-        change, here = p.pressed(x, found, strength, total)
+        change, here = p.add_normal_forces(x, found, strength, total)
         by_strength += change
-        met.append(p.meets(here))
+        met.append(p.pairing(here))
     return problem.unknowns.forces(total), by_strength, tuple(met)
 
 

@@ -1,1 +1,1 @@
-"""Many bodies that may touch: pairs found by their boxes, at the start and on the way."""
+"""Contact among many bodies: broad phase, pair activation, continuous collision detection."""

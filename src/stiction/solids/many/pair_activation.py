@@ -1,8 +1,8 @@
-"""Pairs of a contact among many that are found on the way: what a run knows of them from then on.
+"""Pair activation: contacts among many bodies that start during a run.
 
-Where boxes of two bodies meet in a step, the step is taken again, from the last accepted state and
-with the pair. Nothing of the run is lost by that: until then the two were too far apart to feel
-each other, so that there was nothing to remember.
+If the boxes of two bodies come within reach in a step, the step is repeated from the last accepted
+state, with the pair. Earlier results stay valid: the two bodies were too far apart for tractions,
+so that the new pair has no friction history.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.core.checkpoint import Form, check_arrays, refused
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.model import ContactPass, Found, History
+from stiction.solids.contact.model import ClosestPoints, ContactPass, History
 from stiction.solids.contact.partners import Boundary
 
 if TYPE_CHECKING:
@@ -26,14 +26,20 @@ if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import Problem, State, Trial
     from stiction.solids.model import Assembled
 
-__all__ = ["carried_over", "joined", "kept_pairs", "met", "told_before"]
+__all__ = [
+    "activated_pairs",
+    "extend_records",
+    "saved_pairs",
+    "with_activated_pairs",
+    "with_new_passes",
+]
 
 Floats = npt.NDArray[np.float64]
-Joined = tuple[int, int, int]
+ActivatedPair = tuple[int, int, int]
 
 
-def met(problem: Problem, before: Floats, after: Floats) -> list[Joined]:
-    """Return which contact among many, and which two of its boundaries, meet on a way.
+def activated_pairs(problem: Problem, before: Floats, after: Floats) -> list[ActivatedPair]:
+    """Return the pairs that a step activates: number of the contact, and of two boundaries.
 
     Parameters
     ----------
@@ -42,13 +48,17 @@ def met(problem: Problem, before: Floats, after: Floats) -> list[Joined]:
     if not problem.strays:
         return []
     ends = problem.places(before), problem.places(after)
-    return [(g, i, j) for g, strays in enumerate(problem.strays) for i, j in strays.join(*ends)]
+    return [
+        (g, i, j)
+        for g, strays in enumerate(problem.strays)
+        for i, j in strays.activated_pairs(*ends)
+    ]
 
 
-def joined(assembled: Assembled, pairs: Sequence[Joined]) -> Assembled:
+def with_activated_pairs(assembled: Assembled, pairs: Sequence[ActivatedPair]) -> Assembled:
     """Return the parts of a solid with more pairs, whose contacts come after all others.
 
-    Boundaries that meet in a contact of their own are left to that.
+    Pairs of boundaries that a named contact contains add no contact.
     """
     watched, contacts = list(assembled.watched), list(assembled.pairs)
     own = {_key(c.boundary, c.partner) for c in contacts if isinstance(c.partner, Boundary)}
@@ -56,8 +66,8 @@ def joined(assembled: Assembled, pairs: Sequence[Joined]) -> Assembled:
         near = watched[g]
         sides = near.boundaries[i], near.boundaries[j]
         if _key(*sides) not in own:
-            made = dataclasses.replace(near.like, boundary=sides[0], partner=sides[1])
-            contacts.append(made)
+            contact = dataclasses.replace(near.template, boundary=sides[0], partner=sides[1])
+            contacts.append(contact)
         watched[g] = near._replace(pairs=near.pairs | {(i, j)})
     return dataclasses.replace(assembled, contacts=contacts, watched=tuple(watched))
 
@@ -66,36 +76,36 @@ def _key(one: Boundary, other: Boundary) -> frozenset[tuple[int, str]]:
     return frozenset(((one.body, one.name), (other.body, other.name)))
 
 
-def carried_over(
+def with_new_passes(
     problem: Problem, state: State, trial: Trial, energy: Energies
 ) -> tuple[State, Trial, Energies]:
-    """Return the last accepted state, and what was told of it, with the passes that are new.
+    """Return the last accepted state, its trial and its energies, with the new passes.
 
-    What a law with a tail stores in a pair when it joins is work that is done then.
+    The energy that a law with a tail stores in a pair at activation counts as work.
     """
     known = len(state.founds)
     x, residual = problem.places(state.u), np.zeros_like(trial.residual)
     attraction = problem.assembled.attraction.at(state.time)
-    founds: list[Found] = []
+    founds: list[ClosestPoints] = []
     histories: list[History] = []
     outs: list[Floats] = []
     stored = 0.0
     for p in problem.passes[known:]:
-        found, free = p.project(x, None), np.full(p.count, -1)
+        closest, free = p.project(x, None), np.full(p.count, -1)
         out = p.evaluate(
             x,
-            found,
-            p.fresh(),
+            closest,
+            p.empty_history(),
             free,
-            rubs=False,
+            with_friction=False,
             attraction=attraction,
             residual=residual,
             values=None,
         )
-        founds.append(found)
-        histories.append(p.committed(out, p.fresh()))
+        founds.append(closest)
+        histories.append(p.committed(out, p.empty_history()))
         outs.append(out)
-        stored += p.share * float(out[:, k.POTENTIAL].sum())
+        stored += p.energy_fraction * float(out[:, k.POTENTIAL].sum())
     if not problem.unknowns.plain:
         residual = problem.unknowns.forces(residual)
     more = len(problem.assembled.pairs) - len(energy.heat)
@@ -114,11 +124,11 @@ def carried_over(
     )
 
 
-def told_before(record: Recorder, known: int) -> None:
-    """Let rows tell of passes that are new: before they joined nothing acted there.
+def extend_records(record: Recorder, known: int) -> None:
+    """Extend earlier records by new passes, which had no tractions before their activation.
 
-    Gaps are infinite then. Places are those that another pass over the same boundary told, NaN
-    where there is none.
+    Earlier gaps are infinite. Places are those of another pass over the same boundary, NaN without
+    one.
 
     Parameters
     ----------
@@ -139,23 +149,23 @@ def told_before(record: Recorder, known: int) -> None:
 
     last = record.last
     record.path = [filled(row) for row in record.path]
-    kept = [filled(row) for row in record.rows]
+    rows = [filled(row) for row in record.rows]
     if last is not None:
         same = [i for i, row in enumerate(record.rows) if row is last]
-        record.last = kept[same[0]] if same else filled(last)
-    record.rows = kept
+        record.last = rows[same[0]] if same else filled(last)
+    record.rows = rows
     none = np.zeros(problem.dim)
     for i in set(problem.contact_of_pass[known:]):
-        # until now neither felt the other
+        # no forces before the activation
         record.balances[i] = [(none, none) for _ in record.path]
-    seen = record.extremes
-    if seen.pulled.size:
+    extremes = record.extremes
+    if extremes.pulled.size:
         more = np.zeros(sum(p.count for p in new), dtype=bool)
-        seen.pulled = np.concatenate([seen.pulled, more])
+        extremes.pulled = np.concatenate([extremes.pulled, more])
 
 
 def _before(problem: Problem, new: ContactPass, known: int, name: str, values: Floats) -> Floats:
-    """Return what a row tells of a pass that was none yet."""
+    """Return the record of a new pass in a step before its activation."""
     if name == "gap":
         return np.full(new.count, np.inf)
     if not name.startswith("surface"):
@@ -168,22 +178,24 @@ def _before(problem: Problem, new: ContactPass, known: int, name: str, values: F
     return np.full(new.count, np.nan)
 
 
-def kept_pairs(kept: Mapping[str, npt.NDArray[np.int64]], assembled: Assembled) -> list[Joined]:
-    """Return the pairs that had joined when a checkpoint was made.
+def saved_pairs(
+    saved: Mapping[str, npt.NDArray[np.int64]], assembled: Assembled
+) -> list[ActivatedPair]:
+    """Return the pairs that were active in a checkpoint.
 
     Raises
     ------
-    StoreError : if these are no boundaries of its contacts among many.
+    StoreError : if they are no boundaries of the contacts among many.
     """
-    if "joined" not in kept:
+    if "joined" not in saved:
         return []
-    found = kept["joined"]
-    check_arrays({"joined": found}, {"joined": Form(("pairs", 3), "i8", least=0)})
-    pairs = [(int(g), int(i), int(j)) for g, i, j in found]
+    numbers = saved["joined"]
+    check_arrays({"joined": numbers}, {"joined": Form(("pairs", 3), "i8", least=0)})
+    pairs = [(int(g), int(i), int(j)) for g, i, j in numbers]
     watched = assembled.watched
     known = [len(near.boundaries) for near in watched]
     for n, (g, i, j) in enumerate(pairs):
-        there = g < len(known) and i < j < known[g]
-        if not there or (i, j) in watched[g].pairs or (g, i, j) in pairs[:n]:
+        exists = g < len(known) and i < j < known[g]
+        if not exists or (i, j) in watched[g].pairs or (g, i, j) in pairs[:n]:
             raise refused("joined", f"({g}, {i}, {j})", "two boundaries of a contact among many")
     return pairs

@@ -1,4 +1,4 @@
-"""Which surfaces may be in contact with which, together."""
+"""The contact pairs of a solid: expansion of contacts among many, labels, and checks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.many.broad_phase import Among, Near
+from stiction.solids.many.broad_phase import Among, PairSearch
 from stiction.solids.mesh.model import Mesh
 
-__all__ = ["check_partners", "told_apart", "written_out"]
+__all__ = ["check_partners", "contact_label", "expanded_contacts"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def written_out(
+def expanded_contacts(
     contacts: Sequence[Contact | Among], meshes: Sequence[Mesh | None]
-) -> tuple[tuple[Contact, ...], tuple[Near, ...]]:
-    """Return contacts of two sides each, the named ones first, and what is watched of the others.
+) -> tuple[tuple[Contact, ...], tuple[PairSearch, ...]]:
+    """Return contacts of two sides each, the named ones first, and the searches for others.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def written_out(
     Verified by: tests/unit/solids/many/test_broad_phase.py::test_pairs_as_if_named
     """
     named = [c for c in contacts if isinstance(c, Contact)]
-    watched = []
+    searches = []
     for group in contacts:
         if isinstance(group, Contact):
             continue
@@ -44,12 +44,12 @@ def written_out(
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
         pairs, near = group.found(places)
         named += pairs
-        watched.append(near)
-    return tuple(named), tuple(watched)
+        searches.append(near)
+    return tuple(named), tuple(searches)
 
 
-def told_apart(contact: Contact, number: int) -> str:
-    """Return a contact in words, by its number from 1 and its sides.
+def contact_label(contact: Contact, number: int) -> str:
+    """Return the label of a contact in messages: its number from 1 and its sides.
 
     Verified by: tests/unit/solids/many/test_broad_phase.py::test_a_run_as_if_named
     """
@@ -62,10 +62,10 @@ def told_apart(contact: Contact, number: int) -> str:
 
 
 def check_partners(contacts: Iterable[Contact]) -> None:
-    """Refuse a boundary that meets one body, or one rigid shape, in two contacts.
+    """Refuse two contacts of one boundary with the same body or the same rigid shape.
 
-    A boundary may meet several bodies: each attracts and presses what lies before it. Two
-    boundaries of one body do not lie apart, and what lies where they meet would be loaded by both.
+    A boundary may be in contact with several bodies. Two boundaries of one body are connected, and
+    points near their common end would be loaded by both.
     """
     with_bodies: dict[tuple[int, str, int], int] = {}
     partners: dict[tuple[int, str], list[object]] = {}
@@ -78,7 +78,7 @@ def check_partners(contacts: Iterable[Contact]) -> None:
             try_ = 'give passes="mortar".'
             raise ModelError("Contact.passes", got, "'mortar'", why, try_)
         if isinstance(partner, Boundary):
-            # one that touches itself is met from both sides in one contact
+            # self-contact: both sides are one key
             for key in {(*own, partner.body), (partner.body, partner.name, own[0])}:
                 with_bodies[key] = with_bodies.get(key, 0) + 1
         seen = partners.setdefault(own, [])

@@ -1,4 +1,4 @@
-"""What a mesh must be: checks of arrays, cells and boundaries, and the table of edges."""
+"""Checks of the arrays, cells and boundaries of a mesh, and the table of its edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
     "EdgeTable",
     "check_body",
     "check_chain",
-    "check_pieces",
+    "check_facets",
     "clean_boundaries",
     "clean_cells",
     "clean_points",
@@ -26,26 +26,26 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# columns of a row that a triangle leaves empty, by the columns of its own array
+# width of mixed arrays and the columns of a triangle in them, by the width of its own array
 _TRIANGLES = {3: (4, [0, 1, 2]), 6: (9, [0, 1, 2, 4, 5, 6])}
-# nodes closer than this part of the body are at one place
-# squares of lengths, and their sums, stay within floating point
+# largest coordinate [m]: squares of lengths and their sums must not overflow
 _FARTHEST = 1e150
+# distance over the size of the body below which two nodes are at one place
 _SAME_PLACE = 1e-9
-# edges of a boundary that ends where it begins: functions of an edge are then different ones
+# fewest edges of a closed boundary: with these the functions of an edge are distinct
 _LEAST_CLOSED = 4
 
 
 class EdgeTable(NamedTuple):
-    """Every edge of every cell, and which of them are one.
+    """Every edge of every cell, and the numbers of distinct edges.
 
     Parameters
     ----------
-    cell, side : (m,) whose edge it is, and its number there
+    cell, side : (m,) cell of the edge, and its number there
     ends : (m, 2) corners, the cell to the left
-    number : (m,) of the edge in the list of different edges
-    uses : (u,) cells at each different edge
-    middle : (m,) node in the middle, -1 where cells have corners alone
+    number : (m,) of the distinct edge
+    uses : (u,) number of cells at each distinct edge
+    middle : (m,) node in the middle, -1 if cells have corners only
     """
 
     cell: Ints
@@ -114,24 +114,24 @@ def clean_cells(value: object, count: int) -> Ints:
 
 
 def clean_boundaries(value: object) -> dict[str, Ints]:
-    """Return the pieces (k, 2) of boundaries by name, checked in shape."""
+    """Return the facets (k, 2) of boundaries by name; only their shape is checked."""
     why = "contacts and conditions refer to boundaries by name."
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        needs, try_ = "names with the pieces of each boundary", "give {'top': [[0, 2]]}."
+        needs, try_ = "names with the edges of each boundary", "give {'top': [[0, 2]]}."
         raise ModelError("Mesh.boundaries", type(value).__name__, needs, why, try_)
-    made = {}
-    for name, pieces in value.items():
+    checked = {}
+    for name, facets in value.items():
         where = f"Mesh.boundaries[{name!r}]"
         why, needs = "a boundary is made of edges of cells.", "whole numbers (k, 2), k >= 1"
-        array = np.array(pieces)
+        array = np.array(facets)
         if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
             got = "no edges" if array.size == 0 else f"an array of shape {array.shape}"
             raise ModelError(where, got, needs, why, "give cell and edge of each.")
         if array.dtype.kind not in "iu":
             raise ModelError(where, f"{array.dtype} numbers", needs, why, "round them.")
-        made[name] = array.astype(np.int64)
-        made[name].flags.writeable = False
-    return made
+        checked[name] = array.astype(np.int64)
+        checked[name].flags.writeable = False
+    return checked
 
 
 def edge_table(cells: Ints) -> EdgeTable:
@@ -140,14 +140,14 @@ def edge_table(cells: Ints) -> EdgeTable:
     first = cells[:, :4]
     after = np.roll(first, -1, axis=1)
     after[triangle, 2] = cells[triangle, 0]
-    there = np.ones(first.shape, dtype=bool)
-    there[triangle, 3] = False
-    cell, side = np.nonzero(there)
-    ends = np.stack([first[there], after[there]], axis=1)
+    exists = np.ones(first.shape, dtype=bool)
+    exists[triangle, 3] = False
+    cell, side = np.nonzero(exists)
+    ends = np.stack([first[exists], after[exists]], axis=1)
     key = ends.min(axis=1) * (int(cells.max()) + 1) + ends.max(axis=1)
     _, number, count = np.unique(key, return_inverse=True, return_counts=True)
     if cells.shape[1] == 9:
-        middle = cells[:, 4:8][there]
+        middle = cells[:, 4:8][exists]
     else:
         middle = np.full(cell.size, -1, dtype=np.int64)
     return EdgeTable(cell, side, ends, number.ravel(), count, middle)
@@ -197,7 +197,7 @@ def _check_corners(points: Floats, cells: Ints) -> None:
 
 
 def _check_pairs(points: Floats, edges: EdgeTable) -> None:
-    """Refuse edges of three cells, and two cells on one side of an edge."""
+    """Refuse edges of more than two cells, and two cells on one side of an edge."""
     rises = np.where(edges.ends[:, 0] < edges.ends[:, 1], 1, -1)
     balance = np.bincount(edges.number, weights=rises, minlength=edges.uses.size)
     wrong = np.flatnonzero((edges.uses > 2) | ((edges.uses == 2) & (balance != 0.0)))
@@ -210,7 +210,7 @@ def _check_pairs(points: Floats, edges: EdgeTable) -> None:
 
 
 def _check_places(points: Floats, corners: Ints) -> None:
-    """Refuse two nodes at one place: pieces of the body would not hold together."""
+    """Refuse two nodes at one place: displacements would be discontinuous there."""
     from scipy.spatial import cKDTree
 
     size = float(np.ptp(points, axis=0).max())
@@ -218,7 +218,7 @@ def _check_places(points: Floats, corners: Ints) -> None:
     if pairs.size:
         got = f"{pairs.shape[0]} pairs of nodes at one place, the first are "
         got += f"{sorted(corners[pairs[0]].tolist())} {_near(points, corners[pairs[0]])}"
-        why = "cells that do not share their nodes do not hold together."
+        why = "cells without common nodes are not connected."
         needs, try_ = "one node per place", "join them, for example with `merged`."
         raise ModelError("Mesh.points", got, needs, why, try_)
 
@@ -229,11 +229,11 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
 
     outer = np.flatnonzero(edges.uses[edges.number] == 1)
     if (edges.middle >= 0).any():
-        # an edge that is curved does not pass where its chord does
+        # the chord of a curved edge is not on the boundary
         middle, (a, b) = points[edges.middle[outer]], points[edges.ends[outer]].transpose(1, 0, 2)
         along = b - a
-        off = (middle[:, 0] - a[:, 0]) * along[:, 1] - (middle[:, 1] - a[:, 1]) * along[:, 0]
-        outer = outer[np.abs(off) < 1e-6 * (along**2).sum(axis=1)]
+        distance = (middle[:, 0] - a[:, 0]) * along[:, 1] - (middle[:, 1] - a[:, 1]) * along[:, 0]
+        outer = outer[np.abs(distance) < 1e-6 * (along**2).sum(axis=1)]
         if not outer.size:
             return
     ends = edges.ends[outer]
@@ -241,31 +241,33 @@ def _check_hanging(points: Floats, edges: EdgeTable) -> None:
     a, b = points[ends[:, 0]], points[ends[:, 1]]
     along = b - a
     length = np.hypot(along[:, 0], along[:, 1])
-    many = min(8, nodes.size)
-    _, found = cKDTree(points[nodes]).query(0.5 * (a + b), k=many)
-    found = nodes[found.reshape(outer.size, many)]
-    away = points[found] - a[:, None]
-    share = np.einsum("emd,ed->em", away, along) / (length**2)[:, None]
-    off = np.abs(away[..., 0] * along[:, None, 1] - away[..., 1] * along[:, None, 0])
-    off /= (length**2)[:, None]
-    hangs = (share > 1e-6) & (share < 1.0 - 1e-6) & (off < 1e-6)
+    n_nearest = min(8, nodes.size)
+    _, candidates = cKDTree(points[nodes]).query(0.5 * (a + b), k=n_nearest)
+    candidates = nodes[candidates.reshape(outer.size, n_nearest)]
+    from_end = points[candidates] - a[:, None]
+    fraction = np.einsum("emd,ed->em", from_end, along) / (length**2)[:, None]
+    distance = np.abs(from_end[..., 0] * along[:, None, 1] - from_end[..., 1] * along[:, None, 0])
+    distance /= (length**2)[:, None]
+    hangs = (fraction > 1e-6) & (fraction < 1.0 - 1e-6) & (distance < 1e-6)
     if hangs.any():
         e, k = (int(v) for v in np.argwhere(hangs)[0])
         got = f"{int(hangs.any(axis=1).sum())} edges with a node in between, the first is node "
-        got += f"{found[e, k]} on an edge of cell {edges.cell[outer[e]]} {_near(points, ends[e])}"
+        got += (
+            f"{candidates[e, k]} on an edge of cell {edges.cell[outer[e]]} {_near(points, ends[e])}"
+        )
         why = "displacements are not continuous where a node hangs on an edge."
         needs, try_ = "cells that meet in whole edges", "refine the neighbour as well."
         raise ModelError("Mesh.cells", got, needs, why, try_)
 
 
-def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None:
-    """Refuse pieces that are no edges, lie inside the body, or are listed twice."""
+def check_facets(name: str, facets: Ints, cells: Ints, edges: EdgeTable) -> None:
+    """Refuse facets that are no edges, lie inside the body, or are listed twice."""
     where, why = f"Mesh.boundaries[{name!r}]", "a boundary is made of outer edges of cells."
-    cell, side = pieces[:, 0], pieces[:, 1]
+    cell, side = facets[:, 0], facets[:, 1]
     inside = (cell >= 0) & (cell < cells.shape[0]) & (side >= 0) & (side < 4)
     inside[inside] &= (side[inside] < 3) | (cells[cell[inside], 3] >= 0)
     if not inside.all():
-        got = f"cell and edge {pieces[~inside][0].tolist()}"
+        got = f"cell and edge {facets[~inside][0].tolist()}"
         needs = f"cells from 0 to {cells.shape[0] - 1}, edges from 0 to 3, of triangles to 2"
         raise ModelError(where, got, needs, why, "count cells and edges from 0.")
     if np.unique(cell * 4 + side).size != cell.size:
@@ -275,7 +277,7 @@ def check_pieces(name: str, pieces: Ints, cells: Ints, edges: EdgeTable) -> None
     outer[edges.cell, edges.side] = edges.uses[edges.number] == 1
     wrong = np.flatnonzero(~outer[cell, side])
     if wrong.size:
-        got = f"edge {pieces[wrong[0]].tolist()} between two cells"
+        got = f"edge {facets[wrong[0]].tolist()} between two cells"
         raise ModelError(where, got, "edges with one cell", why, "leave it out.")
 
 
@@ -284,20 +286,20 @@ def check_chain(name: str, ends: Ints, closed: bool = False) -> None:
 
     Parameters
     ----------
-    closed : whether it may end where it begins
+    closed : whether it may be closed
     """
     where = f"Mesh.boundaries[{name!r}]"
     broken = np.flatnonzero(ends[1:, 0] != ends[:-1, 1])
     if broken.size:
         k = int(broken[0])
         got = f"edge {k + 2}, which does not begin where edge {k + 1} ends"
-        why = "a boundary that touches is one chain of edges, the body to its left."
+        why = "a contact boundary is one chain of edges, the body to its left."
         try_ = "sort its edges, or split it where it has gaps."
         raise ModelError(where, got, "edges in order", why, try_)
     begins = np.unique(ends[:, 0]).size == ends.shape[0]
     if closed and begins and ends[0, 0] == ends[-1, 1] and ends.shape[0] >= _LEAST_CLOSED:
         return
     if np.unique(ends).size != ends.shape[0] + 1:
-        why = "a boundary that touches has a beginning and an end, and does not meet itself."
+        why = "a contact boundary has a beginning and an end, and does not meet itself."
         got, needs = "a chain that closes", "an open chain"
         raise ModelError(where, got, needs, why, "split it in two boundaries.")

@@ -1,4 +1,4 @@
-"""Meshes from files: cells turned counter-clockwise, named groups of lines as boundaries."""
+"""Meshes from files: counter-clockwise cells, and named groups of lines as boundaries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stiction.solids.mesh.checks import EdgeTable, edge_table
 
 __all__ = ["read"]
 
-# meshio reads text at some MB a second, into lists of Python objects
+# lower bound of meshio's speed for text, and memory of its lists of Python objects
 _BYTES_PER_S, _MEMORY_PER_BYTE = 2e5, 100
 
 Floats = npt.NDArray[np.float64]
@@ -28,14 +28,14 @@ Ints = npt.NDArray[np.int64]
 # nodes of each kind of cell
 _CELLS = {"triangle": 3, "triangle6": 6, "quad": 4, "quad8": 8, "quad9": 9}
 _LINES = ("line", "line3")
-# nodes of a cell that runs clockwise, turned round
+# permutations that reverse the orientation of a cell
 _TURNED = {4: [0, 3, 2, 1], 9: [0, 3, 2, 1, 7, 6, 5, 4, 8]}
 _TURNED_TRIANGLE = {4: [0, 2, 1, 3], 9: [0, 2, 1, 3, 6, 5, 4, 7, 8]}
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds of a plane mesh.
+    """Contents of a file with a plane mesh.
 
     Parameters
     ----------
@@ -64,17 +64,17 @@ def read(path: str | os.PathLike[str]) -> tuple[Floats, Ints, dict[str, Ints]]:
     cells = _counter_clockwise(points, cells)
     edges = edge_table(cells)
     boundaries = {}
-    for name, pieces in _groups(file, edges, points.shape[0]).items():
-        boundaries[name] = _ordered(pieces, edges)
+    for name, facets in _groups(file, edges, points.shape[0]).items():
+        boundaries[name] = _ordered(facets, edges)
     used = np.zeros(points.shape[0], dtype=bool)
     used[cells[cells >= 0]] = True
-    # files also hold centres of arcs and the like
+    # files also contain points of no cell, such as centres of arcs
     number = np.cumsum(used) - 1
     return points[used], np.where(cells < 0, -1, number[cells]), boundaries
 
 
 def _file(path: str | os.PathLike[str]) -> Contents:
-    """Return what another process reads by meshio: a damaged file hangs or crashes that one."""
+    """Return the contents that meshio reads in a child process, which a damaged file may crash."""
     if sys.modules.get("meshio", True) is None or importlib.util.find_spec("meshio") is None:
         why = "files of meshes are read by meshio, which is not installed."
         try_ = 'pip install "stiction[mesh]"'
@@ -91,12 +91,12 @@ def _file(path: str | os.PathLike[str]) -> Contents:
         got = f"{str(path)!r}, which meshio cannot read ({error})"
         why, try_ = "the mesh of a body is read from it.", "look at its place, ending and content."
         raise ModelError("Mesh.read", got, "a file of a mesh", why, try_) from error
-    with np.load(io.BytesIO(raw), allow_pickle=False) as found:
-        kinds = [str(kind) for kind in found["kinds"]]
-        cells = [(str(kind), found[f"cells{k}"]) for k, kind in enumerate(found["blocks"])]
-        lines = {str(name): found[f"lines{k}"] for k, name in enumerate(found["lines"])}
-        nodes = {str(name): found[f"nodes{k}"] for k, name in enumerate(found["nodes"])}
-        return Contents(found["points"], tuple(kinds), tuple(cells), lines, nodes)
+    with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        kinds = [str(kind) for kind in arrays["kinds"]]
+        cells = [(str(kind), arrays[f"cells{k}"]) for k, kind in enumerate(arrays["blocks"])]
+        lines = {str(name): arrays[f"lines{k}"] for k, name in enumerate(arrays["lines"])}
+        nodes = {str(name): arrays[f"nodes{k}"] for k, name in enumerate(arrays["nodes"])}
+        return Contents(arrays["points"], tuple(kinds), tuple(cells), lines, nodes)
 
 
 def packed(path: str) -> bytes:
@@ -187,10 +187,10 @@ def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
         got = f"cells {', '.join(sorted(set(file.kinds))) or 'of no kind'} in {str(path)!r}"
         needs = "triangle and quad, or triangle6, quad8 and quad9"
         raise ModelError("Mesh.read", got, needs, why, "export plane cells of one order.")
-    made = []
+    blocks = []
     for kind, data in file.cells:
         if kind == "quad8":
-            # where the eight nodes' own functions have the middle of the cell
+            # the centre of the cell by the eight shape functions
             x = points[data]
             centre = 0.5 * x[:, 4:].sum(axis=1) - 0.25 * x[:, :4].sum(axis=1)
             added = points.shape[0] + np.arange(data.shape[0])
@@ -199,15 +199,15 @@ def _cells(file: Contents, path: str | os.PathLike[str]) -> tuple[Floats, Ints]:
         wide = np.full((data.shape[0], 9 if any(high) else 4), -1, dtype=np.int64)
         columns = {3: [0, 1, 2], 4: [0, 1, 2, 3], 6: [0, 1, 2, 4, 5, 6], 9: list(range(9))}
         wide[:, columns[data.shape[1]]] = data
-        made.append(wide)
-    return points, np.concatenate(made)
+        blocks.append(wide)
+    return points, np.concatenate(blocks)
 
 
 def _counter_clockwise(points: Floats, cells: Ints) -> Ints:
-    """Return the cells, those that run clockwise turned round."""
+    """Return the cells with counter-clockwise orientation."""
     triangle = cells[:, 3] < 0
     if cells.shape[1] == 9:
-        # corners and middles: three corners of a cell may lie on a line
+        # corners and middles, since three corners of a cell may be collinear
         corners = cells[:, [0, 4, 1, 5, 2, 6, 3, 7]]
         corners[triangle, 6:] = corners[triangle, :1]
     else:
@@ -229,35 +229,35 @@ def _groups(file: Contents, edges: EdgeTable, count: int) -> dict[str, Ints]:
     key = edges.ends[outer].min(axis=1) * count + edges.ends[outer].max(axis=1)
     order = np.argsort(key)
     outer, key = outer[order], key[order]
-    found = {}
+    boundaries = {}
     for name, ends in file.lines.items():
-        wanted = np.unique(ends.min(axis=1) * count + ends.max(axis=1))
-        at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-        # a group with lines inside the body, or of none of its cells, is no boundary
-        if (key[at] == wanted).all():
-            found[name] = outer[at]
+        keys = np.unique(ends.min(axis=1) * count + ends.max(axis=1))
+        at = np.minimum(np.searchsorted(key, keys), key.size - 1)
+        # a group with lines inside the body or outside of it is no boundary
+        if (key[at] == keys).all():
+            boundaries[name] = outer[at]
     for name, members in file.nodes.items():
         inside = np.zeros(count, dtype=bool)
         inside[members] = True
         rows = outer[inside[edges.ends[outer]].all(axis=1)]
-        if rows.size and name not in found:
-            found[name] = rows
-    return found
+        if rows.size and name not in boundaries:
+            boundaries[name] = rows
+    return boundaries
 
 
 def _ordered(rows: Ints, edges: EdgeTable) -> Ints:
-    """Return pieces (k, 2) chain by chain, each in order along the boundary."""
+    """Return facets (k, 2) chain by chain, each in order along the boundary."""
     ends = edges.ends[rows]
     after = {int(start): k for k, start in enumerate(ends[:, 0])}
     heads = np.flatnonzero(~np.isin(ends[:, 0], ends[:, 1])).tolist()
     order: list[int] = []
     seen = np.zeros(rows.size, dtype=bool)
-    # what is left when open chains are done are closed ones
+    # open chains start at their heads; the remaining ones are closed
     for head in [*heads, *range(rows.size)]:
         k: int | None = head
         while k is not None and not seen[k]:
             seen[k] = True
             order.append(k)
             k = after.get(int(ends[k, 1]))
-    kept = rows[np.array(order, dtype=np.int64)]
-    return np.stack([edges.cell[kept], edges.side[kept]], axis=1)
+    ordered = rows[np.array(order, dtype=np.int64)]
+    return np.stack([edges.cell[ordered], edges.side[ordered]], axis=1)

@@ -1,4 +1,4 @@
-"""Gradings: rising values from 0 to 1 between which cells lie."""
+"""Gradings: increasing values from 0 to 1 at the ends of cells."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# values of the density of cells per cell: enough that its integral is smooth
+# samples of the density of cells per cell, for a smooth integral
 _FINE = 20
 
 
@@ -59,8 +59,8 @@ def toward_middle(n: int, ratio: float) -> Floats:
     """
     count = _count("toward_middle.n", n)
     r = _ratio("toward_middle.ratio", ratio)
-    away = np.abs(2.0 * (np.arange(count) + 0.5) / count - 1.0)
-    steps = r**away
+    distance = np.abs(2.0 * (np.arange(count) + 0.5) / count - 1.0)
+    steps = r**distance
     values = np.concatenate([[0.0], np.cumsum(steps) / steps.sum()])
     return _mirrored(values)
 
@@ -84,10 +84,10 @@ def toward(n: int, places: float | Sequence[float], width: float, ratio: float) 
     if at.min() < 0.0 or at.max() > 1.0:
         needs = "values from 0 to 1"
         raise ModelError("toward.places", at.tolist(), needs, why, "give 0.5.")
-    wide = number("toward.width", width, rule="positive", why=why, try_="give 0.1.")
+    zone_width = number("toward.width", width, rule="positive", why=why, try_="give 0.1.")
     r = _ratio("toward.ratio", ratio)
     t = np.linspace(0.0, 1.0, max(_FINE * count, 2000) + 1)
-    bump = np.exp(-((2.0 * (t[:, None] - at) / wide) ** 2)).max(axis=1)
+    bump = np.exp(-((2.0 * (t[:, None] - at) / zone_width) ** 2)).max(axis=1)
     values = _by_density(t, 1.0 + (r - 1.0) * bump, count)
     if np.allclose(np.sort(at), np.sort(1.0 - at), rtol=0.0, atol=1e-12):
         values = _mirrored(values)
@@ -136,7 +136,7 @@ def refined(values: Floats) -> Floats:
 
 
 def _by_density(t: Floats, density: Floats, n: int) -> Floats:
-    """Return values with equally much of the density between them."""
+    """Return values between which the density has equal integrals."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
     values = np.interp(np.linspace(0.0, total[-1], n + 1), total, t)
     values[0], values[-1] = 0.0, 1.0
@@ -144,7 +144,7 @@ def _by_density(t: Floats, density: Floats, n: int) -> Floats:
 
 
 def _mirrored(values: Floats) -> Floats:
-    """Return the same values from both sides, so that symmetric bodies get symmetric meshes."""
+    """Return values that are exactly symmetric, so that symmetric bodies get symmetric meshes."""
     values = np.asarray(0.5 * (values + 1.0 - values[::-1]))
     values[0], values[-1] = 0.0, 1.0
     return values

@@ -1,10 +1,10 @@
-"""Meshes of quadrilaterals and triangles with named boundaries, and the shapes of the examples.
+"""Plane meshes of quadrilaterals and triangles with named boundaries, and meshes of simple shapes.
 
 A quadrilateral has four corners, counter-clockwise, or nine nodes: corners, the middles of the
-edges 0-1, 1-2, 2-3, 3-0, and the centre. A triangle has three corners, or six nodes: corners
-and the middles of 0-1, 1-2, 2-0; in a list with quadrilaterals -1 stands in the places it
-leaves empty. Edge k goes from corner k to the next one, so that the body's outside lies to its
-right.
+edges 0-1, 1-2, 2-3, 3-0, and the centre. A triangle has three corners, or six nodes: corners and
+the middles of 0-1, 1-2, 2-0; in arrays with quadrilaterals its unused entries are -1. Edge k goes
+from corner k to the next one; the cell lies to its left. The facets of a boundary are edges of
+cells, given by cell and edge.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# of a cell in the mesh, the assembled matrix and its factors
+# memory of a cell in the mesh, the assembled matrix and its factors
 BYTES_OF_CELL = 4000
 
 
@@ -65,9 +65,9 @@ class Mesh(Record):
     ----------
     points : (n, 2) places of the nodes [m]
     cells : (c, 4) or (c, 9) nodes of each cell, counter-clockwise; triangles alone also as
-        (c, 3) or (c, 6), among quadrilaterals with -1 in the places they leave empty
-    boundaries : name -> (k, 2) cell and edge of each piece; a boundary that touches something
-        is one open chain of pieces in order, the body to its left
+        (c, 3) or (c, 6), among quadrilaterals with -1 in unused entries
+    boundaries : name -> (k, 2) cell and edge of each facet; a contact boundary is one chain of
+        facets in order, the body to its left
 
     Raises
     ------
@@ -89,8 +89,8 @@ class Mesh(Record):
         object.__setattr__(self, "cells", cells)
         object.__setattr__(self, "boundaries", boundaries)
         checks.check_body(points, cells, self.edges)
-        for name, pieces in boundaries.items():
-            checks.check_pieces(name, pieces, cells, self.edges)
+        for name, facets in boundaries.items():
+            checks.check_facets(name, facets, cells, self.edges)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], contact: str | Sequence[str] = ()) -> Mesh:
@@ -101,7 +101,7 @@ class Mesh(Record):
         Parameters
         ----------
         path : the file
-        contact : names of the boundaries that will touch something, checked at once
+        contact : names of contact boundaries, which are checked at once
 
         Raises
         ------
@@ -122,11 +122,11 @@ class Mesh(Record):
             mesh.chain(name)
         return mesh
 
-    # ------------------------------------------------------------ what it knows
+    # ------------------------------------------------------------ topology
 
     @functools.cached_property
     def edges(self) -> checks.EdgeTable:
-        """The edges of all cells, and which of them are one."""
+        """The edges of all cells, and the numbers of distinct edges."""
         return checks.edge_table(self.cells)
 
     @property
@@ -135,7 +135,7 @@ class Mesh(Record):
         return np.asarray(self.cells[:, 3] < 0)
 
     def boundary(self, name: str) -> Ints:
-        """Return the pieces (k, 2) of a boundary.
+        """Return the facets (k, 2) of a boundary.
 
         Raises
         ------
@@ -149,50 +149,52 @@ class Mesh(Record):
         return self.boundaries[name]
 
     def depths(self, places: Floats) -> Floats:
-        """Return how deep places (p, 2) lie inside the outline of the corners, (p,) [m]; 0 outside.
+        """Return depths of places (p, 2) inside the outline of the corners, (p,) [m]; 0 outside.
 
         Verified by: tests/unit/solids/mesh/test_model.py::test_depths
         """
         outer = np.flatnonzero(self.edges.uses[self.edges.number] == 1)
         ends = self.points[self.edges.ends[outer]]
-        a, way = ends[:, 0], ends[:, 1] - ends[:, 0]
-        deep = np.zeros(len(places))
+        a, direction = ends[:, 0], ends[:, 1] - ends[:, 0]
+        depth = np.zeros(len(places))
         for i, x in enumerate(places):
-            away = x - a
+            from_start = x - a
             # a line to the right crosses the outline an odd number of times
             above = (a[:, 1] > x[1]) != (ends[:, 1, 1] > x[1])
             with np.errstate(divide="ignore", invalid="ignore"):
-                at = a[:, 0] + away[:, 1] / way[:, 1] * way[:, 0]
+                at = a[:, 0] + from_start[:, 1] / direction[:, 1] * direction[:, 0]
             if np.sum(above & (at > x[0])) % 2:
-                share = np.einsum("ek,ek->e", away, way) / np.einsum("ek,ek->e", way, way)
-                near = a + np.clip(share, 0.0, 1.0)[:, None] * way
-                deep[i] = np.sqrt(((x - near) ** 2).sum(axis=1).min())
-        return deep
+                fraction = np.einsum("ek,ek->e", from_start, direction) / np.einsum(
+                    "ek,ek->e", direction, direction
+                )
+                near = a + np.clip(fraction, 0.0, 1.0)[:, None] * direction
+                depth[i] = np.sqrt(((x - near) ** 2).sum(axis=1).min())
+        return depth
 
     def chain(self, name: str, closed: bool = False) -> Ints:
-        """Return the pieces (k, 2) of a boundary that is one chain.
+        """Return the facets (k, 2) of a boundary that is one chain.
 
         Parameters
         ----------
-        closed : whether it may end where it begins
+        closed : whether it may be closed
 
         Raises
         ------
-        ModelError : if there is none of that name, or it has gaps, or closes and may not.
+        ModelError : if there is none of that name, or it has gaps, or is closed and may not be.
         """
-        pieces = self.boundary(name)
+        facets = self.boundary(name)
         checks.check_chain(name, self.edge_nodes(name)[:, :2], closed)
-        return pieces
+        return facets
 
     def closes(self, name: str) -> bool:
-        """Return whether a boundary ends where it begins."""
+        """Return whether a boundary is closed."""
         ends = self.edge_nodes(name)
         return bool(ends[0, 0] == ends[-1, 1])
 
     def edge_nodes(self, name: str) -> Ints:
         """Return first, last and, with nine nodes, middle node of every edge, (k, 2 or 3)."""
-        pieces = self.boundary(name)
-        cell, edge = pieces[:, 0], pieces[:, 1]
+        facets = self.boundary(name)
+        cell, edge = facets[:, 0], facets[:, 1]
         after = np.where(self.triangles[cell] & (edge == 2), 0, (edge + 1) % 4)
         ends = np.stack([self.cells[cell, edge], self.cells[cell, after]], axis=1)
         if self.cells.shape[1] == 9:
@@ -200,29 +202,29 @@ class Mesh(Record):
         return ends
 
     def split(self, name: str, count: int, first: str, second: str) -> Mesh:
-        """Return the mesh with a boundary cut in two after `count` edges, under new names."""
-        pieces = self.chain(name)
+        """Return the mesh with a boundary split in two after `count` edges, under new names."""
+        facets = self.chain(name)
         why = "the first part has this many edges."
         whole("Mesh.split.count", count, least=1, why=why, try_="give 1.")
-        rest = {key: value for key, value in self.boundaries.items() if key != name}
-        if first == second or first in rest or second in rest:
+        others = {key: value for key, value in self.boundaries.items() if key != name}
+        if first == second or first in others or second in others:
             got = f"{first!r} and {second!r}"
             why = "every boundary has a name of its own."
             needs = "two names that no other boundary has"
             raise ModelError("Mesh.split", got, needs, why, "choose other names.")
-        if count > pieces.shape[0]:
+        if count > facets.shape[0]:
             why = "the first part is made of edges of the boundary."
-            needs = f"at most {pieces.shape[0]}, its number of edges"
+            needs = f"at most {facets.shape[0]}, its number of edges"
             raise ModelError("Mesh.split.count", count, needs, why, "give fewer.")
-        rest[first] = pieces[:count]
-        if count < pieces.shape[0]:
-            rest[second] = pieces[count:]
-        return Mesh(self.points, self.cells, rest)
+        others[first] = facets[:count]
+        if count < facets.shape[0]:
+            others[second] = facets[count:]
+        return Mesh(self.points, self.cells, others)
 
     def outlined(self, name: str) -> Mesh:
-        """Return the mesh with one more boundary, which goes once around the body.
+        """Return the mesh with one more boundary: the whole outline of the body.
 
-        It begins where the first cell with an outer edge does.
+        It begins at the first outer edge of the first cell that has one.
 
         Raises
         ------
@@ -244,9 +246,9 @@ class Mesh(Record):
             got = f"{outer.size} outer edges, of which {len(order)} go around"
             why, try_ = "a boundary is one chain.", "name the boundary of each hole apart."
             raise ModelError(where, got, "a body without holes", why, try_)
-        way = outer[order]
-        pieces = np.stack([edges.cell[way], edges.side[way]], axis=1)
-        return Mesh(self.points, self.cells, {**self.boundaries, name: pieces})
+        outline = outer[order]
+        facets = np.stack([edges.cell[outline], edges.side[outline]], axis=1)
+        return Mesh(self.points, self.cells, {**self.boundaries, name: facets})
 
     def moved(self, shift: Sequence[float] | Floats) -> Mesh:
         """Return the mesh, shifted [m]."""
@@ -281,7 +283,7 @@ def block(
 
     Parameters
     ----------
-    mapping : (xi, eta) arrays -> (x, y) arrays [m], keeping the orientation
+    mapping : (xi, eta) arrays -> (x, y) arrays [m], orientation preserving
     cells : how many along xi and along eta
     xi, eta : values from 0 to 1 between the cells; equal cells when None
 
@@ -296,7 +298,7 @@ def block(
     i, j = np.meshgrid(np.arange(nx), np.arange(ny))
     corner = (2 * j * wide + 2 * i).ravel()
     at = [0, 2, 2 * wide + 2, 2 * wide, 1, wide + 2, 2 * wide + 1, wide, wide + 1]
-    made = corner[:, None] + np.array(at)
+    cells_made = corner[:, None] + np.array(at)
     row, column = np.arange(nx), np.arange(ny)
     sides = {
         "bottom": np.stack([row, np.zeros_like(row)], axis=1),
@@ -304,7 +306,7 @@ def block(
         "top": np.stack([(ny - 1) * nx + row, np.full_like(row, 2)], axis=1)[::-1],
         "left": np.stack([column * nx, np.full_like(column, 3)], axis=1)[::-1],
     }
-    return Mesh(points.reshape(-1, 2), made, sides)
+    return Mesh(points.reshape(-1, 2), cells_made, sides)
 
 
 def rectangle(
@@ -365,7 +367,7 @@ def cap(
 
     def mapping(s: Floats, t: Floats) -> tuple[Floats, Floats]:
         x = half_width * (2.0 * s - 1.0)
-        # written so that the middle, where bodies touch, is free of cancellation
+        # this form has no cancellation in the middle, where contact is
         drop = x * x / (radius + np.sqrt(radius * radius - x * x))
         return x, t * (height - drop)
 
@@ -412,7 +414,7 @@ def half_disc(
     parts = 2 * side + top
     fits("half_disc", parts * across + side * top, BYTES_OF_CELL, "give fewer cells.")
     graded_arc = rising("half_disc.grading_arc", grading_arc, parts)
-    # the rectangle's corners lie on the rays through the arc's nodes that they are joined to
+    # corners of the rectangle lie on rays through the nodes of the arc that they are connected to
     corner = 0.5 * math.pi * float(graded_arc[side] + 1.0 - graded_arc[side + top])
     r = float(radius)
     a, b = inner * r * math.cos(corner), inner * r * math.sin(corner)
@@ -472,13 +474,13 @@ def disc(
 
 
 def merged(meshes: Sequence[Mesh]) -> Mesh:
-    """Return several meshes as one, nodes at one place made one; without boundaries.
+    """Return the union of meshes, with one node in place of coincident ones; without boundaries.
 
     Raises
     ------
-    ModelError : if some have corners alone and others more nodes, or cells overlap.
+    ModelError : if some have cells with corners only and others not, or if cells overlap.
 
-    Verified by: tests/unit/solids/mesh/test_model.py::test_merging_joins_nodes
+    Verified by: tests/unit/solids/mesh/test_model.py::test_merging_unites_nodes
 
     Examples
     --------
@@ -503,9 +505,9 @@ def merged(meshes: Sequence[Mesh]) -> Mesh:
             for mesh, s in zip(meshes, shift, strict=False)
         ]
     )
-    # trees find equal places whatever their last digits, where rounded numbers may not
-    near = 1e-10 * float(np.ptp(points, axis=0).max())
-    pairs = cKDTree(points).query_pairs(near, output_type="ndarray")
+    # a tree finds coincident nodes within a tolerance; rounded coordinates may differ
+    tolerance = 1e-10 * float(np.ptp(points, axis=0).max())
+    pairs = cKDTree(points).query_pairs(tolerance, output_type="ndarray")
     n = points.shape[0]
     graph = coo_matrix((np.ones(pairs.shape[0]), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     _, place = connected_components(graph, directed=False)

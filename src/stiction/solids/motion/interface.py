@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.model import ContactPass, Found
+from stiction.solids.contact.model import ClosestPoints, ContactPass
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -82,7 +82,7 @@ def intensity(p: ContactPass, gap: Floats) -> tuple[Floats, Floats]:
     return np.where(inside, 1.0, left * there), np.where(inside, 0.0, slope * there)
 
 
-def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
+def _map(p: ContactPass, found: ClosestPoints, x: Floats) -> csr_matrix:
     """Return the map from rates of all nodes to rates of points against their partner."""
     from scipy.sparse import coo_matrix, csr_matrix, identity, kron
 
@@ -102,7 +102,7 @@ def _map(p: ContactPass, found: Found, x: Floats) -> csr_matrix:
 
 
 def dashpots(
-    p: ContactPass, out: Floats, found: Found, x: Floats, normal: float, tangential: float
+    p: ContactPass, out: Floats, found: ClosestPoints, x: Floats, normal: float, tangential: float
 ) -> Dashpots:
     """Return the dashpots of a pass at a state; each of two passes has half of them.
 
@@ -114,7 +114,7 @@ def dashpots(
 
     Verified by: tests/unit/solids/motion/test_interface.py::test_tangent_against_differences
     """
-    share = 0.5 if p.half else 1.0
+    share = 0.5 if p.is_half_pass else 1.0
     left, slope = intensity(p, out[:, k.GAP])
     n = out[:, [k.NORMAL_X, k.NORMAL_Y]]
     across = np.einsum("pi,pj->pij", n, n)

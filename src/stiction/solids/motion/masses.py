@@ -113,7 +113,9 @@ def swept_mass(
     known = [axis.matrix(at) for axis in levels.axes]
     for one, f in enumerate(known):
         for other, g in enumerate(known):
-            here = (levels.bent[flat.row] == bool(one)) & (levels.bent[flat.col] == bool(other))
+            here = (levels.on_spline[flat.row] == bool(one)) & (
+                levels.on_spline[flat.col] == bool(other)
+            )
             along = f.T @ (weights[:, None] * g)
             if lumped:
                 along = np.diag(weights @ f) if one == other else np.zeros_like(along)

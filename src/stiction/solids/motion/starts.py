@@ -24,7 +24,7 @@ from stiction.solids.conditions import bodies_named
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.loads import Spring
-from stiction.solids.many.continuous_collision import THROUGH
+from stiction.solids.many.continuous_collision import TUNNELLING
 
 if TYPE_CHECKING:
     from stiction.solids.equilibria.problem import State, Trial
@@ -119,8 +119,8 @@ def _flow(march: Motion, loose: Bools, flying: Bools) -> tuple[Trial | None, Boo
             problem.flow = None
         march.iterations += outcome.iterations
         after = outcome.trial
-        if after is not None and march.ways.through(state.u, after.u):
-            after, outcome = None, Outcome(None, outcome.iterations, (), THROUGH)
+        if after is not None and march.ways.tunnels(state.u, after.u):
+            after, outcome = None, Outcome(None, outcome.iterations, (), TUNNELLING)
         if after is None or problem.distance(after.u - state.u) * rate > _CONVEX * drift:
             rate, failed = rate * _SHORTER, True
             continue

@@ -14,7 +14,7 @@ from stiction.solids.equilibria.load_steps import March
 from stiction.solids.equilibria.newton import Outcome, force_scale, solve_step
 from stiction.solids.equilibria.problem import Trial
 from stiction.solids.equilibria.stability import unstable
-from stiction.solids.many.continuous_collision import THROUGH
+from stiction.solids.many.continuous_collision import TUNNELLING
 from stiction.solids.motion.balance import Moved, balance, kick_energies
 from stiction.solids.motion.problem import MovingProblem, Step
 from stiction.solids.motion.starts import find_start
@@ -170,8 +170,8 @@ class Motion(March):
             target = self._target(t, min(self.dt, self.most))
             dt = target - t
             outcome, moved = self._solve(self.moving, self.space, target)  # type: ignore[arg-type]
-            if moved is not None and self.ways.through(self.state.u, moved.after.u):
-                outcome, moved = Outcome(None, outcome.iterations, (), THROUGH), None
+            if moved is not None and self.ways.tunnels(self.state.u, moved.after.u):
+                outcome, moved = Outcome(None, outcome.iterations, (), TUNNELLING), None
             if moved is None:
                 self.cuts += 1
                 self.dt, ratio = 0.5 * dt, np.inf

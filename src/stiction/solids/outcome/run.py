@@ -22,7 +22,7 @@ from stiction.solids.equilibria.history import Recorder, Row, fracture_energy
 from stiction.solids.equilibria.problem import Problem
 from stiction.solids.equilibria.readings import shrinkage
 from stiction.solids.loads import Pressure, Traction
-from stiction.solids.many.pairs import told_apart
+from stiction.solids.many.pairs import contact_label
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.membranes.quantities import CURVES as SPACE_CURVES
 from stiction.solids.membranes.quantities import extents, tension_check, units_of
@@ -424,7 +424,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
         if not isinstance(contact.partner, RigidShape):
             told.append(_balance(problem, record, i))
         # where there are several, each says which it is
-        named = f"{told_apart(contact, i + 1)}: " if len(pairs) > 1 else ""
+        named = f"{contact_label(contact, i + 1)}: " if len(pairs) > 1 else ""
         found.extend(dataclasses.replace(c, note=named + c.note) for c in told)
     return found
 

@@ -1,8 +1,8 @@
-"""Functions of elements on their reference shapes, their integration points, and gradients.
+"""Shape functions of elements, their integration points, and gradients.
 
-A quadrilateral is [-1, 1]^2; in a layer its face is eta = -1. A plain triangle has coordinates
-from 0 with a sum of at most 1. A triangle of a layer is a quadrilateral whose inner edge
-eta = 1 is drawn together to the apex.
+A quadrilateral is [-1, 1]^2; in a layer its face is eta = -1. A plain triangle has coordinates >= 0
+with a sum <= 1. A triangle of a layer is a quadrilateral whose inner edge eta = 1 collapses to the
+apex.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Group(NamedTuple):
     nodes : (e, n) nodes and control points, numbered within the body
     face : extraction (e, k, p + 1) and weights (e, k) of the curve on the face, None outside
         of a layer
-    shares : (e, n) how much of function `source` each function is, None when all are their own
-    source : (e, n) Lagrange or face function that a function is a share of
+    fractions : (e, n) factor of each function on its source function, None if all are 1
+    source : (e, n) Lagrange or face function that a function is a multiple of
     """
 
     order: int
@@ -55,7 +55,7 @@ class Group(NamedTuple):
     cells: Ints
     nodes: Ints
     face: tuple[Floats, Floats] | None
-    shares: Floats | None
+    fractions: Floats | None
     source: Ints | None
 
 
@@ -67,7 +67,7 @@ class Rule(NamedTuple):
     weights: Floats
 
 
-# where plain quadrilaterals have their nodes: index along xi and along eta
+# nodes of plain quadrilaterals: index along xi and along eta
 _NODES = {
     1: ([0, 1, 1, 0], [0, 0, 1, 1]),
     2: ([0, 2, 2, 0, 1, 2, 1, 0, 1], [0, 0, 2, 2, 0, 1, 2, 1, 1]),
@@ -88,11 +88,11 @@ def lagrange(order: int, x: Floats) -> tuple[Floats, Floats]:
     return n, np.stack([x - 0.5, -2 * x, x + 0.5], -1)
 
 
-# ---------------------------------------------------------------- where integrals are taken
+# ---------------------------------------------------------------- integration points
 
 
 def rules(order: int, degree: int, triangle: bool, layer: bool) -> tuple[Rule, Rule | None]:
-    """Return the points of the whole and of a volumetric part set apart, None for its mean.
+    """Return the full rule, and the reduced one of the volumetric term; None stands for its mean.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ def functions(group: Group, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
         f, df = _triangle(group.order, xi, eta)
     else:
         f, df = _quadrilateral(group.order, xi, eta)
-    if group.shares is None or group.source is None:
+    if group.fractions is None or group.source is None:
         return f, df
     source = group.source[:, None, :]
     shape = (source.shape[0], f.shape[1], f.shape[2])
     f = np.take_along_axis(np.broadcast_to(f, shape), source, axis=2)
     df = np.take_along_axis(np.broadcast_to(df, (*shape, 2)), source[..., None], axis=2)
-    shares = group.shares[:, None, :]
-    return f * shares, df * shares[..., None]
+    fractions = group.fractions[:, None, :]
+    return f * fractions, df * fractions[..., None]
 
 
 def _quadrilateral(order: int, xi: Floats, eta: Floats) -> tuple[Floats, Floats]:
@@ -170,9 +170,9 @@ def _triangle(order: int, r: Floats, s: Floats) -> tuple[Floats, Floats]:
 def _layer(
     order: int, triangle: bool, extraction: Floats, weights: Floats, xi: Floats, eta: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the functions of a layer: the curve's on its face, then Lagrange row by row.
+    """Return the functions of a layer: those of the curve on its face, then Lagrange row by row.
 
-    In a triangle a row has one function less than the row before it, and the apex one.
+    In a triangle each row has one function less than the row before it; the apex has one.
     """
     e = extraction.shape[0]
     face, dface = curve_functions(extraction, weights, xi)
@@ -204,8 +204,8 @@ def gradients(group: Group, points: Floats, rule: Rule) -> tuple[Floats, Floats]
 def incompatible(group: Group, points: Floats, rule: Rule, weights: Floats) -> Floats:
     """Return gradients (e, q, m, 2) [1/m] of the modes 1 - xi^2 and 1 - eta^2 of linear cells.
 
-    They are mapped by the Jacobian of the middle, so that their mean is zero in any cell, and a
-    constant stress does no work on them; see `modes_of`. Triangles have none.
+    They are mapped by the Jacobian of the centre, so that their gradients have zero mean in any
+    cell. A constant stress does no work on them (patch test). Triangles have none.
 
     Parameters
     ----------
@@ -234,13 +234,13 @@ def modes_of(dn: Floats, x: Floats, rates: Floats, rule: Floats, weights: Floats
     """
     middle = np.matmul(x.transpose(0, 2, 1), dn)
     size = np.linalg.det(middle)
-    made = np.einsum("qmi,eij->eqmj", rates, np.linalg.inv(middle))
-    made *= (size[:, None] * rule / weights)[..., None, None]
-    return np.asarray(made)
+    result = np.einsum("qmi,eij->eqmj", rates, np.linalg.inv(middle))
+    result *= (size[:, None] * rule / weights)[..., None, None]
+    return np.asarray(result)
 
 
 def bending(nodes: Ints, points: Floats, g: Floats, w: Floats, modes: Floats) -> Elements:
-    """Return linear cells whose energy is that of their mean, with hourglass energy apart.
+    """Return linear cells with the energy of their mean strain, and hourglass energy separately.
 
     Parameters
     ----------
@@ -270,10 +270,10 @@ def mapped(dn: Floats, x: Floats, weights: Floats) -> tuple[Floats, Floats]:
     else:
         jacobian = np.matmul(x.transpose(0, 2, 1)[:, None], dn)
     cof, det = cofactor(jacobian.transpose(2, 3, 1, 0))
-    made = np.empty((*det.T.shape, *dn.shape[2:]))
+    gradients = np.empty((*det.T.shape, *dn.shape[2:]))
     for k, row in enumerate(cof):
         total = dn[..., 0] * (row[0] / det).T[..., None]
         for j in range(1, row.shape[0]):
             total = total + dn[..., j] * (row[j] / det).T[..., None]
-        made[..., k] = total
-    return made, np.ascontiguousarray(det.T * weights)
+        gradients[..., k] = total
+    return gradients, np.ascontiguousarray(det.T * weights)

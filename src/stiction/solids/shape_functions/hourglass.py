@@ -1,16 +1,15 @@
-"""Linear cells that bend: the energy of what is not homogeneous in them, with modes of their own.
+"""Hourglass energy of linear cells, from which incompatible modes are condensed.
 
-With the mean F_m of the deformation gradient and what is left of the displacements of the nodes,
-h_k = sum_a gamma_ka u_a, zero for linear fields, the energy of a cell is
+With the mean F_m of the deformation gradient and the hourglass displacements h_k = sum_a gamma_ka
+u_a of the nodes, which vanish for linear fields, the energy of a cell is
 
     V psi(F_m) + 1/2 y_k . S_kl y_l,     y_k = F_m^-1 h_k,
 
-where S is the stiffness of hourglass patterns at small strain, from which the incompatible modes
-1 - xi^2 have been condensed. At small strain this is the element QM6, whose bending is that of a
-beam where the cells are rectangles. At large strain F_m^-1 makes the energy objective, and leaves
-it positive: no compression makes an hourglass grow by itself, as enhanced strains at large
-deformation do (Wriggers, Reese 1996). There is nothing inside to be solved for: energy, forces
-and tangent are functions of the displacements alone.
+where S is the stiffness of hourglass patterns at small strain after static condensation of the
+incompatible modes 1 - xi^2. At small strain this is the element QM6: rectangles bend as a beam
+does. At large strain F_m^-1 makes the energy objective and keeps it positive. So there is no
+hourglass instability in compression, as enhanced-strain elements have (Wriggers, Reese 1996).
+Elements have no internal unknowns: energy, forces and tangent depend on displacements alone.
 
 Source: Taylor, Beresford, Wilson 1976 for S; Flanagan, Belytschko 1981 for gamma; the split in
 homogeneous and linear inhomogeneous parts after Mueller-Hoeppe, Loehnert, Wriggers 2009.
@@ -26,7 +25,7 @@ import numpy.typing as npt
 from stiction.solids.arrays import Elements
 from stiction.solids.dimensions import cofactor
 from stiction.solids.material_laws import KIND, LINEAR, small_moduli
-from stiction.solids.stress_points import kept
+from stiction.solids.stress_points import cached
 
 __all__ = ["Hourglass", "condensed", "hourglass_of", "patterns"]
 
@@ -48,11 +47,11 @@ def stiffness(weights: Floats, a: Floats, b: Floats, lam: float, mu: float) -> F
     """
     both = np.einsum("eq,eqki,eqlj->ekilj", weights, a, b)
     same = np.einsum("ekili->ekl", both)
-    made = lam * both + mu * both.transpose(0, 1, 4, 3, 2)
+    result = lam * both + mu * both.transpose(0, 1, 4, 3, 2)
     for i in range(a.shape[3]):
-        made[:, :, i, :, i] += mu * same
-    e, k, d, l, _ = made.shape  # noqa: E741
-    return np.asarray(made.reshape(e, k * d, l * d))
+        result[:, :, i, :, i] += mu * same
+    e, k, d, l, _ = result.shape  # noqa: E741
+    return np.asarray(result.reshape(e, k * d, l * d))
 
 
 def condensed(weights: Floats, modes: Floats, lam: float, mu: float) -> Floats:
@@ -135,7 +134,7 @@ class Hourglass(NamedTuple):
             block -= both + both.transpose(0, 2, 1)
         else:
             block = np.matmul(np.matmul(rows, self.stiff), rows.transpose(0, 2, 1))
-        np.add.at(data, kept(entries, self.nodes, places, row, d), block.ravel())
+        np.add.at(data, cached(entries, self.nodes, places, row, d), block.ravel())
 
     def _strains(self, u: Floats) -> tuple[Floats, Floats, Floats]:
         """Return F_m^-1 (e, d, d), y and S y (e, k, d)."""
@@ -154,14 +153,14 @@ class Hourglass(NamedTuple):
 
 
 def entries(nodes: Ints, places: Places, row: Places, d: int) -> Ints:
-    """Return where the entries of all blocks are in the matrix, (elements n d n d,)."""
+    """Return the positions of the entries of all blocks in the matrix, (elements n d n d,)."""
     down = np.arange(d)[:, None, None] * row[nodes][:, :, None, None, None]
     there: Ints = places[:, :, None, :, None] + down + np.arange(d)
     return there.ravel()
 
 
 def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
-    """Return the hourglass energy of elements, None where it does not stand apart.
+    """Return the hourglass energy of elements, None if they have none.
 
     Parameters
     ----------
@@ -173,22 +172,23 @@ def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
     lam, mu = small_moduli(table)
     g, w, modes, gamma = inner.gradients, inner.weights, inner.modes, elements.hourglass
     mean = elements.gradients[:, 0]
-    # displacements of the nodes for which one of the h_k is one: by duality
+    # dual basis: nodal displacements for which one of the h_k is one and the others zero
     own = np.einsum("eak,eal->ekl", gamma, gamma)
     unit = np.matmul(gamma, np.linalg.inv(own))
     rates = np.einsum("eqad,eak->eqkd", g - mean[:, None], unit)
-    # patterns and modes together, then without the modes
-    both = np.concatenate([rates, modes], axis=2)
-    # volume changes by what modes can take back, and by no more: else the product of all
-    # coordinates in space keeps its volume and locks
-    spread = np.einsum("eqmd,emd->eqm", modes, modes[:, 0])
-    part = _projected(w, both, spread)
-    whole = stiffness(w, both, both, 0.0, mu) + lam * np.matmul(part.transpose(0, 2, 1), part)
+    # stiffness of patterns and modes, then static condensation of the modes
+    all_functions = np.concatenate([rates, modes], axis=2)
+    # volumetric strains are projected on those of the modes: else the pattern xi eta zeta locks
+    divergence = np.einsum("eqmd,emd->eqm", modes, modes[:, 0])
+    projected = _projected(w, all_functions, divergence)
+    stiffness_of_all = stiffness(w, all_functions, all_functions, 0.0, mu) + lam * np.matmul(
+        projected.transpose(0, 2, 1), projected
+    )
     count = rates.shape[2] * rates.shape[3]
     stiff, couple, inside = (
-        whole[:, :count, :count],
-        whole[:, count:, :count],
-        whole[:, count:, count:],
+        stiffness_of_all[:, :count, :count],
+        stiffness_of_all[:, count:, :count],
+        stiffness_of_all[:, count:, count:],
     )
     stiff = stiff - np.matmul(couple.transpose(0, 2, 1), np.linalg.solve(inside, couple))
     stiff = 0.5 * (stiff + stiff.transpose(0, 2, 1))
@@ -196,7 +196,7 @@ def hourglass_of(elements: Elements, table: Floats) -> Hourglass | None:
 
 
 def _projected(weights: Floats, rates: Floats, basis: Floats) -> Floats:
-    """Return the divergence of functions in an orthonormal basis, (e, m, k d).
+    """Return the divergence of functions, projected on an orthonormal basis, (e, m, k d).
 
     Parameters
     ----------
@@ -206,5 +206,5 @@ def _projected(weights: Floats, rates: Floats, basis: Floats) -> Floats:
     """
     root = np.sqrt(weights)
     flat = np.linalg.qr(root[..., None] * basis)[0]
-    spread = root[..., None] * rates.reshape(*weights.shape, -1)
-    return np.asarray(np.matmul(flat.transpose(0, 2, 1), spread))
+    divergence = root[..., None] * rates.reshape(*weights.shape, -1)
+    return np.asarray(np.matmul(flat.transpose(0, 2, 1), divergence))

@@ -1,8 +1,8 @@
-"""Elements in Bezier form, whose Jacobian has a sign that can be proved everywhere in them.
+"""Elements in Bezier form, for proofs that their Jacobians are positive everywhere.
 
-Every element is a polynomial of its nodes, on layers with `exact_arc` a rational function. Its
-control points are therefore fixed sums of places of nodes, of the reference body and of every
-deformed one. A triangle is a square whose edge eta = 1 is drawn together to a corner.
+Places in an element are polynomials of its coordinates, rational functions in layers with
+`exact_arc`. Bezier control points are fixed linear combinations of the nodes, in the reference and
+in every deformed state. A triangle is a square whose edge eta = 1 collapses to a corner.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# entries of a table of coefficients that are rounding
+# entries of a table of coefficients below which they are rounding
 _NOTHING = 1e-12
-# least over largest Jacobian of a cell that is flat but for rounding
+# least over largest Jacobian below which a cell is flat but for rounding
 _FLAT = 1e-10
 
 
@@ -44,7 +44,7 @@ class Hull(NamedTuple):
 
     Parameters
     ----------
-    matrix : (B e, n) from places of nodes to control points, those of an element e apart
+    matrix : (B e, n) from places of nodes to control points, consecutive ones e apart
     degrees : along each coordinate
     weights : (e, p + 1) of the denominator, or None
     collapsed : whether they are triangles
@@ -71,10 +71,10 @@ def bezier_form(group: Group) -> tuple[Floats, tuple[int, int], Floats | None]:
     """
     along, weights = group.order, None
     if group.face is not None:
-        extraction, shares = group.face
+        extraction, rational_weights = group.face
         along = max(along, extraction.shape[2] - 1)
-        if not (shares == 1.0).all():
-            weights = np.matmul(shares[:, None], extraction)[:, 0]
+        if not (rational_weights == 1.0).all():
+            weights = np.matmul(rational_weights[:, None], extraction)[:, 0]
             along = group.order + extraction.shape[2] - 1
     (x, to_x), (y, to_y) = coefficients_from(along), coefficients_from(group.order)
     xi, eta = np.tile(x, y.size), np.repeat(y, x.size)
@@ -108,7 +108,7 @@ def hull_of(
     element, row, column = np.nonzero(table)
     values = table[element, row, column]
     if table.shape[0] < e:
-        # all elements have one table
+        # all elements have the same table
         element = np.repeat(np.arange(e), values.size)
         row, column, values = np.tile(row, e), np.tile(column, e), np.tile(values, e)
     at = row * e + element, nodes[element, column]
@@ -117,7 +117,7 @@ def hull_of(
 
 
 def least_of(hulls: Sequence[Hull], places: Floats) -> float:
-    """Return the least over the largest Jacobian of any element of a body; one without elements."""
+    """Return the least over the largest Jacobian of any element of a body; 1 without elements."""
     return min((float(hull.least(places).min(initial=1.0)) for hull in hulls), default=1.0)
 
 
@@ -126,7 +126,7 @@ def refuse_folded(hulls: Sequence[Hull], points: Floats) -> None:
 
     Raises
     ------
-    ModelError : if the least Bernstein coefficient of one is not positive, halved in doubt.
+    ModelError : if the Jacobian of one cannot be proved positive by subdivision.
 
     Verified by: tests/unit/solids/elements/test_hulls.py::test_folded_cells_are_refused
     """
@@ -143,23 +143,23 @@ def refuse_folded_cells(points: Floats, cells: Ints) -> None:
 
     Raises
     ------
-    ModelError : if the least Bernstein coefficient of one is not positive, halved in doubt.
+    ModelError : if the Jacobian of one cannot be proved positive by subdivision.
 
     Verified by: tests/unit/solids/elements/test_hulls.py::test_folded_cells_are_refused
     """
-    far = points - points.mean(axis=0)
+    centred = points - points.mean(axis=0)
     for triangle, columns in ((False, slice(None)), (True, [0, 1, 2, 4, 5, 6])):
-        here = np.flatnonzero((cells[:, 3] < 0) == triangle)
-        if here.size:
-            nodes = cells[here][:, columns]
-            table, degrees, _ = bezier_form(Group(2, triangle, here, nodes, None, None, None))
-            controls = np.tensordot(table[0], far[nodes], axes=([1], [1]))
+        chosen = np.flatnonzero((cells[:, 3] < 0) == triangle)
+        if chosen.size:
+            nodes = cells[chosen][:, columns]
+            table, degrees, _ = bezier_form(Group(2, triangle, chosen, nodes, None, None, None))
+            controls = np.tensordot(table[0], centred[nodes], axes=([1], [1]))
             form = Bezier(controls, degrees, collapsed=triangle)
-            refuse(least_jacobians(form), here, points[nodes].mean(axis=1))
+            refuse(least_jacobians(form), chosen, points[nodes].mean(axis=1))
 
 
 def refuse(least: Floats, cells: Ints, places: Floats) -> None:
-    """Refuse elements of which the least over the largest Jacobian is not positive.
+    """Refuse elements whose least Jacobian over the largest is not positive.
 
     Parameters
     ----------
@@ -170,10 +170,10 @@ def refuse(least: Floats, cells: Ints, places: Floats) -> None:
     if good.all():
         return
     worst = int(np.argmin(least))
-    here = ", ".join(f"{value:.6g}" for value in places[worst])
+    where = ", ".join(f"{value:.6g}" for value in places[worst])
     count = int((~good).sum())
     got = f"{count} folded, inverted or flat cells, the worst is number {int(cells[worst])} "
-    got += f"near ({here})"
+    got += f"near ({where})"
     why = "the Jacobian of such a cell is not positive everywhere: it maps two points to one place."
     needs = "cells whose nodes run counter-clockwise, with corners below 180 degrees"
     try_ = "move nodes on edges towards their middles, turn the order of nodes, or mesh finer."

@@ -1,10 +1,10 @@
-"""Where the Jacobian of a mapping is positive, by Bernstein coefficients that are halved in doubt.
+"""Positivity of the Jacobian of a mapping, by subdivision of its Bernstein coefficients.
 
-A mapping in Bezier form has a Jacobian determinant that is a polynomial. In Bernstein form it
-lies within the hull of its coefficients, and those at the corners are its values there: positive
-coefficients prove a mapping one to one near every point, a corner that is not positive proves it
-folded. In between the square is halved along each coordinate, whereby the coefficients approach
-the polynomial with the square of the width.
+The Jacobian determinant of a mapping in Bezier form is a polynomial. It lies in the convex hull of
+its Bernstein coefficients, and those at the corners are its values there. So positive coefficients
+prove that the mapping is locally one to one, and a corner that is not positive proves that it is
+folded. In other cases the square is bisected along each coordinate; coefficients approach the
+polynomial with the square of the width.
 
 Source: Johnen, Remacle, Geuzaine 2013.
 """
@@ -25,12 +25,12 @@ __all__ = ["Bezier", "coefficients_from", "jacobian_coefficients", "least_jacobi
 
 Floats = npt.NDArray[np.float64]
 
-# halvings: the coefficients then miss the polynomial by about 4^-12 of its size
+# most subdivisions: coefficients then differ from the polynomial by about 4^-12 of its size
 _DEPTH = 12
-# numbers beyond which halving ends, where a Jacobian is nearly zero along whole faces
-_MOST = 2**24
-# part of the product of its longest sides below which a Jacobian is none
-_THIN = 1e-10
+# most coefficients: if a Jacobian nearly vanishes along whole faces, subdivision ends there
+_MAX_COEFFICIENTS = 2**24
+# Jacobian over the product of the longest sides below which a mapping is degenerate
+_DEGENERATE = 1e-10
 # elements whose determinants are sampled at once
 _CHUNK = 2048
 
@@ -63,7 +63,7 @@ def coefficients_from(degree: int) -> tuple[Floats, Floats]:
 
 
 class _Tables(NamedTuple):
-    """From control points to a Jacobian in Bernstein form, for mappings of one kind.
+    """Matrices from control points to a Jacobian in Bernstein form, for mappings of one kind.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def _tables(degrees: tuple[int, ...], extra: int, collapsed: bool) -> _Tables:
     if collapsed:
         # (1 - eta)/2 times a polynomial of a degree less
         n = wide[1]
-        shares = n / (n - np.arange(n))
-        back = (back[0], shares[:, None] * back[1][:-1], *back[2:])
+        degree_factors = n / (n - np.arange(n))
+        back = (back[0], degree_factors[:, None] * back[1][:-1], *back[2:])
 
     def product(parts: Sequence[Floats]) -> Floats:
         # the last coordinate runs slowest
-        made = parts[0]
+        table = parts[0]
         for part in parts[1:]:
-            made = np.asarray(np.kron(part, made), dtype=np.float64)
-        return made
+            table = np.asarray(np.kron(part, table), dtype=np.float64)
+        return table
 
     by = [[slopes[i] if i == k else values[i] for i in range(d)] for k in range(d)]
     ones = [np.ones((x.size, 1)) for x in sites[1:]]
@@ -133,8 +133,8 @@ def jacobian_coefficients(mapping: Bezier) -> Floats:
         w, dw = tables.weight @ mapping.weights.T, tables.rate @ mapping.weights.T
         place = (tables.values @ controls).reshape(-1, e, d)
         rates[0] = rates[0] * w[..., None] - place * dw[..., None]
-    made = _determinant([np.moveaxis(rate, -1, 0) for rate in rates])
-    return (tables.back @ made).T.reshape(e, *tables.shape)
+    determinants = _determinant([np.moveaxis(rate, -1, 0) for rate in rates])
+    return (tables.back @ determinants).T.reshape(e, *tables.shape)
 
 
 def _determinant(columns: list[Floats]) -> Floats:
@@ -156,47 +156,47 @@ def least_jacobians(mapping: Bezier) -> Floats:
     Verified by: tests/unit/solids/elements/test_jacobians.py::test_signs_against_dense_samples
     """
     e = mapping.controls.shape[1]
-    found = np.empty(e)
+    bounds = np.empty(e)
     for first in range(0, e, _CHUNK):
-        here = slice(first, first + _CHUNK)
-        weights = None if mapping.weights is None else mapping.weights[here]
-        part = mapping._replace(controls=mapping.controls[:, here], weights=weights)
-        found[here] = _least(jacobian_coefficients(part), _sides(part))
-    return found
+        chunk = slice(first, first + _CHUNK)
+        weights = None if mapping.weights is None else mapping.weights[chunk]
+        part = mapping._replace(controls=mapping.controls[:, chunk], weights=weights)
+        bounds[chunk] = _least(jacobian_coefficients(part), _sides(part))
+    return bounds
 
 
 def _sides(mapping: Bezier) -> Floats:
     """Return the product of the longest sides along each coordinate, (e,)."""
     _, e, d = mapping.controls.shape
     grid = mapping.controls.reshape(*(p + 1 for p in mapping.degrees[::-1]), e, d)
-    made = np.ones(e)
+    product = np.ones(e)
     for k in range(d):
         sides = np.diff(grid, axis=k)
-        made *= np.sqrt((sides**2).sum(axis=-1).reshape(-1, e).max(axis=0))
-    return made
+        product *= np.sqrt((sides**2).sum(axis=-1).reshape(-1, e).max(axis=0))
+    return product
 
 
 def _least(coefficients: Floats, sides: Floats) -> Floats:
-    """Return the least over the largest coefficient (e,), halved as long as signs are in doubt."""
+    """Return the least over the largest coefficient (e,), subdivided while signs are unknown."""
     e, axes = coefficients.shape[0], coefficients.ndim - 1
     flat = coefficients.reshape(e, -1)
     size = np.abs(flat).max(axis=1)
-    # what is left of a mapping onto a line or a plane is rounding
-    thin = ~(size > _THIN * sides)
-    size = np.where(thin, 1.0, size)
-    least = np.where(thin, 0.0, flat.min(axis=1))
-    owner = np.flatnonzero(~(least > 0.0) & ~thin)
+    # the Jacobian of a mapping onto a line or a plane is rounding
+    degenerate = ~(size > _DEGENERATE * sides)
+    size = np.where(degenerate, 1.0, size)
+    least = np.where(degenerate, 0.0, flat.min(axis=1))
+    owner = np.flatnonzero(~(least > 0.0) & ~degenerate)
     boxes = coefficients[owner]
     proved = np.full(e, np.inf)
     corner: tuple[Any, ...] = (slice(None), *np.ix_(*([0, -1] for _ in range(axes))))
     for _ in range(_DEPTH):
-        if not owner.size or boxes.size > _MOST:
+        if not owner.size or boxes.size > _MAX_COEFFICIENTS:
             break
         values = boxes[corner].reshape(owner.size, -1).min(axis=1)
         folded = np.zeros(e, dtype=bool)
         folded[owner[~(values > 0.0)]] = True
-        going = ~folded[owner]
-        owner, boxes = owner[going], boxes[going]
+        undecided = ~folded[owner]
+        owner, boxes = owner[undecided], boxes[undecided]
         if not owner.size:
             break
         for k in range(axes):
@@ -204,11 +204,11 @@ def _least(coefficients: Floats, sides: Floats) -> Floats:
             boxes = np.concatenate([_along(left, boxes, k + 1), _along(right, boxes, k + 1)])
         owner = np.tile(owner, 2**axes)
         low = boxes.reshape(owner.size, -1).min(axis=1)
-        sure = low > 0.0
-        np.minimum.at(proved, owner[sure], low[sure])
+        proved_now = low > 0.0
+        np.minimum.at(proved, owner[proved_now], low[proved_now])
         least[owner] = np.inf
         np.minimum.at(least, owner, low)
-        owner, boxes = owner[~sure], boxes[~sure]
+        owner, boxes = owner[~proved_now], boxes[~proved_now]
         done = np.isfinite(proved) & (least > 0.0)
         least[done] = np.minimum(least[done], proved[done])
     return np.asarray(least / size)
@@ -221,7 +221,7 @@ def _along(matrix: Floats, values: Floats, axis: int) -> Floats:
 
 @functools.cache
 def _halves(degree: int) -> tuple[Floats, Floats]:
-    """Return the matrices to the coefficients of both halves, by de Casteljau."""
+    """Return the matrices to the coefficients of both halves, by de Casteljau's algorithm."""
     n = degree + 1
     left = np.array([[comb(i, j) / 2.0**i for j in range(n)] for i in range(n)])
     return left, left[::-1, ::-1].copy()

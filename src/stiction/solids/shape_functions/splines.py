@@ -1,9 +1,9 @@
-"""The curve that a spline layer puts on a contact boundary.
+"""The curve of a spline layer on a contact boundary.
 
-Quadratic B-splines have one knot between two pieces and no corner there; cubic curves with
-double knots are Hermite's, whose slopes at the nodes stand as control points in Bezier form.
-The curve meets the boundary at its Greville points, so that a straight boundary stays as it
-is; an arc of a circle is met everywhere when the curve is rational.
+Quadratic B-splines have single knots between elements, cubic Hermite curves double knots, with
+control points in place of the slopes at the nodes; both are C1. The curve interpolates the boundary
+at its Greville points, so that a straight boundary stays straight. A rational curve represents an
+arc of a circle exactly.
 
 With the angle from the middle of an arc as 2 atan(t), a circle is (1 - t^2, 2 t) / (1 + t^2):
 one rational parabola, whose polar form at successive knots gives control points and weights.
@@ -24,17 +24,17 @@ __all__ = ["Curve", "curve_functions", "lagrange_extraction", "spline_curve", "v
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# a boundary that turns by more than this between two pieces has a corner [rad]; with chords
-# alone, a smooth curve turns as well
+# angle between two facets above which a boundary has a corner [rad]; chords of a smooth curve have
+# an angle as well
 _CORNER, _CORNER_OF_CHORDS = np.pi / 6.0, 1.001 * np.pi / 3.0
 
 
 class Curve(NamedTuple):
-    """A curve of s pieces, n functions on each.
+    """A curve of s elements, n functions on each.
 
     Parameters
     ----------
-    numbers : (s, n) control points of each piece, numbered along the curve
+    numbers : (s, n) control points of each element, numbered along the curve
     extraction : (s, n, p + 1) function_a = sum_b extraction[a, b] Bernstein_b
     points : (k, 2) control points [m]
     weights : (k,) rational weights, one for splines that are polynomials
@@ -46,14 +46,14 @@ class Curve(NamedTuple):
     weights: Floats
 
 
-def lagrange_extraction(order: int, pieces: int) -> Floats:
+def lagrange_extraction(order: int, elements: int) -> Floats:
     """Return extraction (s, n, n) of Lagrange functions in the order first, middle, last."""
     c = np.eye(2) if order == 1 else np.array([[1.0, -0.5, 0.0], [0.0, 2.0, 0.0], [0.0, -0.5, 1.0]])
-    return np.tile(c, (pieces, 1, 1))
+    return np.tile(c, (elements, 1, 1))
 
 
 def curve_functions(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Floats, Floats]:
-    """Return functions and derivatives (s, q, n) of every piece at xi (q,).
+    """Return functions and derivatives (s, q, n) of every element at xi (q,).
 
     Parameters
     ----------
@@ -74,19 +74,19 @@ def curve_functions(extraction: Floats, weights: Floats, xi: Floats) -> tuple[Fl
 
 
 def vertices(curve: Curve) -> tuple[Ints, Floats]:
-    """Return control points (s + 1, 2) whose shares (s + 1, 2) make the ends of pieces.
+    """Return control points (s + 1, 2) and weights (s + 1, 2) of the ends of elements.
 
-    At the ends of a curve one control point stands alone; the second is -1. Of one that closes the
-    last place is the first.
+    An end of an open curve is one control point; the second number is -1. The last end of a closed
+    curve is the first one.
     """
     f, _ = curve_functions(curve.extraction, curve.weights[curve.numbers], np.array([-1.0]))
     if curve.numbers[-1, -1] != curve.points.shape[0] - 1:
         numbers = np.concatenate([curve.numbers[:, :2], curve.numbers[:1, :2]])
         return numbers, np.concatenate([f[:, 0, :2], f[:1, 0, :2]])
     numbers = np.concatenate([curve.numbers[:, :2], [[curve.numbers[-1, -1], -1]]])
-    shares = np.concatenate([f[:, 0, :2], [[1.0, 0.0]]])
-    numbers[0], shares[0] = (curve.numbers[0, 0], -1), (1.0, 0.0)
-    return numbers, shares
+    weights = np.concatenate([f[:, 0, :2], [[1.0, 0.0]]])
+    numbers[0], weights[0] = (curve.numbers[0, 0], -1), (1.0, 0.0)
+    return numbers, weights
 
 
 def spline_curve(
@@ -102,11 +102,12 @@ def spline_curve(
     Parameters
     ----------
     name : of the boundary, for messages
-    nodes : (s + 1, 2) places between the pieces [m]
-    middles : (s, 2) places inside the pieces [m]; None takes a smooth curve through the nodes
+    nodes : (s + 1, 2) places at the ends of elements [m]
+    middles : (s, 2) places in the middle of elements [m]; None takes a cubic spline through the
+        nodes
     degree : 2 for quadratic B-splines, 3 for Hermite curves
-    exact : take rational functions, which follow the arc of a circle everywhere
-    closed : whether the last place is the first one, and the curve as smooth there as elsewhere
+    exact : take rational functions, which represent the arc of a circle exactly
+    closed : whether the last place is the first one; the curve is then periodic
 
     Raises
     ------
@@ -129,45 +130,49 @@ def spline_curve(
     lengths += np.linalg.norm(nodes[1:] - middles, axis=1)
     breaks = np.concatenate([[0.0], np.cumsum(lengths)])
     if closed:
-        numbers, extraction = _closed_pieces(breaks, degree)
+        numbers, extraction = _closed_elements(breaks, degree)
     else:
-        numbers, extraction, _ = _pieces(breaks, degree)
+        numbers, extraction, _ = _open_elements(breaks, degree)
     points = _interpolated(numbers, extraction, nodes, middles, closed)
     return Curve(numbers, extraction, points, np.ones(points.shape[0]))
 
 
-def _pieces(breaks: Floats, degree: int) -> tuple[Ints, Floats, Floats]:
-    """Return control points and extraction of every piece, and the knots: C1 in between."""
+def _open_elements(breaks: Floats, degree: int) -> tuple[Ints, Floats, Floats]:
+    """Return control points and extraction of every element, and the knots of a C1 curve."""
     knots = open_knots(breaks, degree, degree - 1)
     first, extraction = bezier_extraction(knots, degree)
     return first[:, None] + np.arange(degree + 1), extraction, knots
 
 
-def _closed_pieces(breaks: Floats, degree: int) -> tuple[Ints, Floats]:
-    """Return what `_pieces` does for a curve that goes on from its end to its beginning."""
-    count, more = breaks.size - 1, 2
-    around = breaks[-1] - breaks[0]
-    wide = np.concatenate([breaks[-1 - more : -1] - around, breaks, breaks[1 : 1 + more] + around])
-    _, extraction, _ = _pieces(wide, degree)
+def _closed_elements(breaks: Floats, degree: int) -> tuple[Ints, Floats]:
+    """Return control points and extraction of every element of a periodic C1 curve."""
+    count, overlap = breaks.size - 1, 2
+    length = breaks[-1] - breaks[0]
+    extended = np.concatenate(
+        [breaks[-1 - overlap : -1] - length, breaks, breaks[1 : 1 + overlap] + length]
+    )
+    _, extraction, _ = _open_elements(extended, degree)
     first = (degree - 1) * np.arange(count)
     numbers = (first[:, None] + np.arange(degree + 1)) % ((degree - 1) * count)
-    return numbers, extraction[more:-more]
+    return numbers, extraction[overlap:-overlap]
 
 
 def _interpolated(
     numbers: Ints, extraction: Floats, nodes: Floats, middles: Floats, closed: bool
 ) -> Floats:
-    """Return control points whose curve meets the boundary at its ends and Greville points."""
+    """Return control points that interpolate the boundary at its ends and Greville points."""
     from scipy.linalg import solve_banded
 
     s, n = numbers.shape
     degree = n - 1
-    # the Greville points of both kinds of curves: one or two inside each piece
+    # the Greville points of both kinds of curves: one or two inside each element
     xi = np.array([0.0]) if degree == 2 else np.array([-1.0, 1.0]) / 3.0
     b, _ = bernstein(degree, xi)
     f = np.matmul(b, extraction.transpose(0, 2, 1))
-    shares = np.stack([0.5 * xi * (xi - 1.0), 1.0 - xi * xi, 0.5 * xi * (xi + 1.0)], axis=1)
-    inside = np.einsum("qk,ksd->sqd", shares, np.stack([nodes[:-1], middles, nodes[1:]]))
+    parabola_weights = np.stack(
+        [0.5 * xi * (xi - 1.0), 1.0 - xi * xi, 0.5 * xi * (xi + 1.0)], axis=1
+    )
+    inside = np.einsum("qk,ksd->sqd", parabola_weights, np.stack([nodes[:-1], middles, nodes[1:]]))
     if closed:
         whole = np.zeros((s * xi.size, s * xi.size))
         row = np.arange(s * xi.size).reshape(s, xi.size, 1)
@@ -184,7 +189,7 @@ def _interpolated(
 
 
 def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
-    """Return places inside the pieces, on a cubic spline through the nodes."""
+    """Return places in the middle of elements, on a cubic spline through the nodes."""
     from scipy.interpolate import CubicSpline
 
     t = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(nodes, axis=0), axis=1))])
@@ -195,12 +200,12 @@ def _smooth_middles(nodes: Floats, closed: bool) -> Floats:
 
 
 def _refuse_corners(name: str, nodes: Floats, middles: Floats | None, closed: bool) -> None:
-    """Refuse a boundary that a curve without corners cannot follow."""
+    """Refuse a boundary with a corner, which a C1 curve cannot represent."""
     if middles is None:
         into = out = np.diff(nodes, axis=0)
         limit = _CORNER_OF_CHORDS
     else:
-        # slopes of the parabolas at the ends of their pieces
+        # slopes of the parabolas at the ends of elements
         into = nodes[:-1] - 4.0 * middles + 3.0 * nodes[1:]
         out = -3.0 * nodes[:-1] + 4.0 * middles - nodes[1:]
         limit = _CORNER
@@ -229,27 +234,27 @@ def _arc(name: str, nodes: Floats, known: Floats, degree: int) -> Curve:
     middle = known.mean(axis=0)
     x = known - middle
     system = np.column_stack([2.0 * x, np.ones(x.shape[0])])
-    found = np.linalg.lstsq(system, (x * x).sum(axis=1), rcond=None)[0]
-    centre = middle + found[:2]
-    away = nodes - centre
-    size = np.linalg.norm(away, axis=1)
+    solution = np.linalg.lstsq(system, (x * x).sum(axis=1), rcond=None)[0]
+    centre = middle + solution[:2]
+    from_centre = nodes - centre
+    size = np.linalg.norm(from_centre, axis=1)
     radius = float(size.mean())
-    angle = np.unwrap(np.arctan2(away[:, 1], away[:, 0]))
-    whole = abs(angle[-1] - angle[0])
+    angle = np.unwrap(np.arctan2(from_centre[:, 1], from_centre[:, 0]))
+    total_angle = abs(angle[-1] - angle[0])
     where, why = f"Mesh.boundaries[{name!r}]", "exact_arc follows a circle."
     if not np.abs(size - radius).max() <= 1e-9 * radius:
         got = f"nodes up to {np.abs(size - radius).max():.3g} off the circle of radius {radius:.6g}"
         needs, try_ = "an arc of a circle, or a straight line", "leave exact_arc out."
         raise ModelError(where, got, needs, why, try_)
-    if whole > 1.9 * np.pi:
-        got, try_ = f"an arc of {np.degrees(whole):.0f} degrees", "split the boundary in two."
+    if total_angle > 1.9 * np.pi:
+        got, try_ = f"an arc of {np.degrees(total_angle):.0f} degrees", "split the boundary in two."
         raise ModelError(where, got, "at most 342 degrees", why, try_)
     sense = np.sign(angle[-1] - angle[0])
     towards = 0.5 * (angle[0] + angle[-1])
     t = np.tan(0.5 * sense * (angle - towards))
     e1 = np.array([np.cos(towards), np.sin(towards)])
     e2 = sense * np.array([-e1[1], e1[0]])
-    numbers, extraction, knots = _pieces(t, degree)
+    numbers, extraction, knots = _open_elements(t, degree)
     count = knots.size - degree - 1
     at = knots[np.arange(count)[:, None] + np.arange(1, degree + 1)]
     # polar forms of 1 and t are 1 and the mean; that of t^2 is the mean of the products

@@ -33,8 +33,8 @@ def drawn(swept: Swept, order: int) -> Picture:
 
     Verified by: tests/unit/solids/space/test_space_bodies.py::test_pictures_close_around_the_body
     """
-    laid, levels = swept.laid, swept.levels
-    flat = picture(laid.mesh, order, laid.layers, laid.numbering, laid.groups)
+    layout, levels = swept.layout, swept.levels
+    flat = picture(layout.mesh, order, layout.layers, layout.numbering, layout.groups)
     breaks = np.unique(levels.axes[0].knots)
     steps = np.arange(_PARTS) / _PARTS
     heights = (breaks[:-1, None] + np.diff(breaks)[:, None] * steps).ravel()
@@ -83,7 +83,7 @@ def _matrix(swept: Swept, flat: Picture, heights: Floats) -> csr_matrix:
 def _homes(swept: Swept, flat: Picture) -> Ints:
     """Return block, place in its layer, and size of a layer of the elements of drawn cells."""
     home = np.empty((flat.owner.shape[0], 3), dtype=np.int64)
-    for number, table in enumerate(swept.homes):
+    for number, table in enumerate(swept.element_index):
         mine = flat.owner[:, 0] == number
         home[mine] = table[flat.owner[mine, 1]]
     return home
@@ -107,11 +107,11 @@ def _cell_of_edge(flat: Picture) -> Ints:
 
 def places_of(swept: Swept) -> Places:
     """Return the points that are places: nodes, and control points at corners of faces."""
-    laid, levels = swept.laid, swept.levels
-    alone = laid.numbering.numbers[:, 1] < 0
-    nodes = laid.numbering.numbers[alone & (laid.numbering.numbers[:, 0] >= 0), 0]
+    layout, levels = swept.layout, swept.levels
+    alone = layout.numbering.numbers[:, 1] < 0
+    nodes = layout.numbering.numbers[alone & (layout.numbering.numbers[:, 0] >= 0), 0]
     first, last = levels.ends()
-    inner = nodes[~levels.bent[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
+    inner = nodes[~levels.on_spline[nodes]] if levels.axes[0].degree == 1 else nodes[:0]
     straight = levels.numbers[inner, : levels.axes[0].heights.size].ravel()
     found = np.unique(np.concatenate([first[nodes], last[nodes], straight]))
     numbers = np.stack([found, np.full_like(found, -1)], axis=1)

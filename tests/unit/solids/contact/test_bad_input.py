@@ -1,4 +1,4 @@
-"""Boundaries that cannot be, and bodies that lie in each other: refused, with names and places."""
+"""Invalid boundaries and overlapping bodies are refused; messages name them and their places."""
 
 import dataclasses
 
@@ -33,24 +33,24 @@ def solved(upper, lower, sides=("bottom", "top"), passes="mortar"):
 
 
 @pytest.mark.parametrize("passes", ["half", "mortar"])
-def test_bodies_that_lie_in_each_other_are_refused(passes):
+def test_overlapping_bodies_are_refused(passes):
     lower = rectangle(4.0, 1.0, (8, 2), (0.0, -1.0))
     with pytest.raises(ModelError) as refused:
         solved(rectangle(2.0, 1.0, (4, 2), (1.0, -2.0 * LAW.r0)), lower, passes=passes)
     assert f"{2.0 * LAW.r0:.3g} deep inside its partner" in str(refused.value)
     assert "move the bodies apart" in str(refused.value)
-    # by less than nothing: the gap of the law apart
+    # they overlap by less than the equilibrium gap of the law
     assert solved(rectangle(2.0, 1.0, (4, 2), (1.0, LAW.gap_eq)), lower, passes=passes).status.ok
 
 
 def test_a_body_beyond_the_end_of_its_partner_is_refused_too():
-    """Where nearest points are not normal the outline of the body says that they lie within."""
+    """Points without a normal are tested against the outline of the body."""
     lower = rectangle(1.0, 2.0, (4, 8), (0.0, -2.0))
     with pytest.raises(ModelError, match=r"deep inside"):
         solved(rectangle(3.0, 1.0, (9, 2), (-1.0, -0.5)), lower, passes="half")
 
 
-def test_discs_that_lie_in_each_other_are_refused():
+def test_overlapping_discs_are_refused():
     bodies = [Body(disc(1.0, (4, 2), 2, (1.5 * k, 0.0)), Q1()) for k in range(2)]
     rims = [Boundary(k, "rim") for k in range(2)]
     solid = st.Solid(bodies, [Among(rims, LAW)], [Fixed(rim) for rim in rims])

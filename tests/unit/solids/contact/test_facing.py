@@ -1,4 +1,4 @@
-"""Bodies whose nodes face each other: marks on ends of cells, and iterations of Newton's method."""
+"""Nodes opposite to nodes: breakpoints at ends of cells, and iterations of Newton's method."""
 
 import dataclasses
 
@@ -63,10 +63,10 @@ def row(count, angle, friction=None, planes=True, squeeze=0.05):
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
 @pytest.mark.parametrize("angle", [0.0, 0.1])
-def test_rows_of_discs_do_not_take_more_iterations_the_longer_they_are(count, angle):
-    """One step of half a tenth of a radius, without a cut: 6 to 9 iterations with the first rest.
+def test_iterations_do_not_grow_with_the_number_of_discs(count, angle):
+    """One step of half a tenth of a radius, without a retry: 6 to 9 iterations with the start.
 
-    Two, three, five discs took 6, 38, 625 when rounding decided in which cell a mark lies.
+    Two, three, five discs took 6, 38, 625 when rounding decided in which cell a breakpoint lies.
     """
     run = st.solve(row(count, angle), st.solids.Quasistatic(steps=1))
     assert run.stats["newton_iterations"] <= 10
@@ -74,7 +74,7 @@ def test_rows_of_discs_do_not_take_more_iterations_the_longer_they_are(count, an
     assert run.energy.imbalance_rel < 1e-6
 
 
-def test_nor_with_friction():
+def test_iterations_with_friction_do_not_grow_either():
     """Held by their middles, three discs with friction were not solved in 1,700 iterations."""
     run = st.solve(row(3, 0.0, EA(0.3, 0.0), planes=False), st.solids.Quasistatic(steps=1))
     assert run.stats["newton_iterations"] <= 8

@@ -1,4 +1,4 @@
-"""Curves, nearest points and rigid shapes under contact."""
+"""Kernels of contact boundaries: curves, closest-point projections and rigid shapes."""
 
 import math
 
@@ -11,17 +11,17 @@ from stiction.errors import ModelError
 from stiction.solids.contact.curve_kernels import (
     basis_kernel,
     bernstein,
-    nearest_kernel,
+    closest_point_kernel,
     place_kernel,
     points_kernel,
 )
 from stiction.solids.contact.curves import (
-    Pieces,
-    along,
+    RationalBoundary,
     bernstein_at,
+    boundary_coordinate,
+    closest_on_rigid,
     locate,
-    rigid_nearest,
-    rigid_places,
+    points_on_rigid,
 )
 from stiction.solids.contact.partners import Boundary, RigidCircle, RigidPlane
 
@@ -84,41 +84,41 @@ def arrays(surface):
 
 
 def improve(surface, points, element, xi, normal, x):
-    """Improve the nearest points of a curve in place."""
-    nearest_kernel(1)(points, element, xi, normal, *arrays(surface), x)
+    """Project points on a curve, in place."""
+    closest_point_kernel(1)(points, element, xi, normal, *arrays(surface), x)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 def test_projection_is_orthogonal(degree, rational):
     surface, x = wavy(degree, rational)
-    pieces = surface.nodes.shape[0]
+    n_element = surface.nodes.shape[0]
     fine = np.concatenate(
-        [[at(surface, e, xi, x)[1][0] for xi in np.linspace(-1, 1, 201)] for e in range(pieces)]
+        [[at(surface, e, xi, x)[1][0] for xi in np.linspace(-1, 1, 201)] for e in range(n_element)]
     )
     random = np.random.default_rng(9)
     points = np.stack([random.uniform(0.3, 5.7, 60), random.uniform(-0.5, 0.4, 60)], axis=1)
     far = np.linalg.norm(points[:, None] - fine, axis=2)
     first = np.argmin(far, axis=1)
-    # begin in the neighbour of the right element, at its middle
-    element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, pieces - 1)
+    # start in the middle of an adjacent element
+    element = np.clip(first // 201 + random.integers(-1, 2, 60), 0, n_element - 1)
     xi, normal = np.zeros((60, 1)), np.zeros(60, dtype=bool)
     improve(surface, points, element, xi, normal, x)
-    found = Pieces(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
+    result = RationalBoundary(surface).points(element, xi.T, x)[1].transpose(2, 0, 1)
     one = np.stack([at(surface, e, s[0], x)[1] for e, s in zip(element, xi, strict=True)])
-    assert (found == one).all()
-    away = found[:, 0] - points
-    slope = np.einsum("qd,qd->q", away, found[:, 1])
+    assert (result == one).all()
+    away = result[:, 0] - points
+    slope = np.einsum("qd,qd->q", away, result[:, 1])
     assert normal.sum() >= (20 if degree == 1 else 55)
     assert np.abs(slope[normal]).max() < 1e-12
-    # a corner is nearest from both sides; elsewhere the line is normal and none is nearer
+    # closest points are corners, or have a normal line and are global minima
     best = np.linalg.norm(away, axis=1)
     near = best < far.min(axis=1) + 1e-9
     assert near[normal].mean() > 0.9
 
 
 @pytest.mark.parametrize(("degree", "count"), [(2, 12), (2, 24), (3, 12), (3, 24)])
-def test_walks_come_to_an_end(degree, count):
-    """No point stays on its way but one at a centre of curvature, of 5,000.
+def test_projections_end(degree, count):
+    """Of 5,000 projections all converge but one, at a centre of curvature.
 
     There were 10 to 39: whole steps went there and back for ever where curvature changes much, and
     were too short by far beyond half of its radius.
@@ -145,12 +145,12 @@ def test_points_of_a_curve(degree, rational):
     random = np.random.default_rng(4)
     elements = random.integers(0, surface.nodes.shape[0], 50)
     xis = random.uniform(-1.0, 1.0, 50)
-    wanted = Pieces(surface).points(elements, xis[None], x)
+    wanted = RationalBoundary(surface).points(elements, xis[None], x)
     n = surface.nodes.shape[1]
     for points in (points_kernel(1), points_kernel(1).plain):
-        found = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
-        points(elements, xis[:, None], *arrays(surface), x, *found)
-        assert all((a == b).all() for a, b in zip(found, wanted, strict=True))
+        result = (np.empty((3, n, 50)), np.empty((3, 2, 50)))
+        points(elements, xis[:, None], *arrays(surface), x, *result)
+        assert all((a == b).all() for a, b in zip(result, wanted, strict=True))
 
 
 def test_beyond_the_end_nothing_is_normal():
@@ -172,16 +172,16 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_rigid_shapes(name):
-    """Nearest point, unit tangent, change of the tangent, outward normal, and the way back."""
+    """Closest point, unit tangent, its derivative, outward normal, and the inverse mapping."""
     shape, shift = SHAPES[name].table(), np.array([0.2, -0.1])
     random = np.random.default_rng(2)
     points = random.uniform(-1.0, 1.0, (10, 2)) + np.array([0.4, 0.3])
-    out, coordinates = rigid_nearest((points + shift).T, shape, shift)
+    out, coordinates = closest_on_rigid((points + shift).T, shape, shift)
     out = out.transpose(2, 0, 1)
     step = 1e-3
     for (x, y), s, (place, tangent, change) in zip(points, coordinates[0], out, strict=True):
         near = s + step * np.array([[-2, -1, 1, 2, 0]])
-        back = rigid_places(near, shape, shift).T
+        back = points_on_rigid(near, shape, shift).T
         assert_allclose(back[4], place, atol=1e-14)
         slope = (back[0] - back[3] + 8.0 * (back[2] - back[1])) / (12.0 * step)
         assert_allclose(tangent, slope, atol=1e-11)
@@ -203,13 +203,13 @@ def test_outlines_lie_on_the_shapes():
     assert_allclose(np.linalg.norm(ring, axis=1), circle.radius, rtol=1e-14)
 
 
-def test_place_along_a_boundary():
+def test_coordinate_along_a_boundary():
     knots = (np.array([0.0, 0.5, 2.0, 2.25]),)
     zeta = np.array([[0.0, 0.2, 0.5, 1.9, 2.1, 2.25]])
     e, xi = locate(zeta, knots)
     assert (np.abs(xi) <= 1.0).all()
     assert e.tolist() == [0, 0, 1, 1, 2, 2]
-    assert_allclose(along(e, xi, knots)[0], zeta, atol=1e-15)
+    assert_allclose(boundary_coordinate(e, xi, knots)[0], zeta, atol=1e-15)
     e, xi = locate(np.array([[-1.0, 3.0]]), knots)
     assert e.tolist() == [0, 2]
     assert xi.tolist() == [[-1.0, 1.0]]

@@ -51,37 +51,39 @@ def one_pass(friction, partner, degree, seed, **settings):
         points = np.concatenate([mine, [[0.0, 0.0]]])
         against = (PARTNERS[partner], count)
     contact = Contact(Boundary(0, "a"), PARTNERS[partner], LAW, friction, penalty=30.0, **settings)
-    made = ContactPass(contact, own, against, points)
+    contact_pass = ContactPass(contact, own, against, points)
     x = points + 0.02 * random.standard_normal(points.shape)
-    if made.partner.rigid:
+    if contact_pass.partner.rigid:
         x[-1] = 0.03, 0.01
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(contact_pass, x, contact_pass.project(x, None), contact_pass.empty_history())[
+        1
+    ][:, k.ORIGIN]
     known = np.isfinite(origin)
     # some slipped across the border of an element, some a little, some not at all
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = origin + far + 0.001 * random.standard_normal(origin.size)
     history = History(np.where(known, moved, 0.0)[:, None], known, random.random(origin.size) < 0.5)
-    return made, x, history
+    return contact_pass, x, history
 
 
-def tangent_error(made, x, history):
-    """Return the largest error of the tangent over its largest entry; and what was told."""
-    found = made.project(x, None)
-    values = np.zeros(made.shape)
-    _, out = evaluate(made, x, found, history, values=values)
-    held = held_at(out)
-    rows, columns = made.blocks(found, history)
+def tangent_error(contact_pass, x, history):
+    """Return the relative error of the tangent, the records and the closest points."""
+    closest = contact_pass.project(x, None)
+    values = np.zeros(contact_pass.shape)
+    _, out = evaluate(contact_pass, x, closest, history, values=values)
+    states = held_at(out)
+    rows, columns = contact_pass.blocks(closest, history)
     dense = np.zeros((x.size, x.size))
-    for q in range(made.count):
+    for q in range(contact_pass.count):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
         c = (columns[q][:, None] * 2 + np.arange(2)).ravel()
         np.add.at(dense, (r[:, None], c[None, :]), values[q])
 
     def forces(y):
-        return evaluate(made, y, made.project(y, found), history, held)[0]
+        return evaluate(contact_pass, y, contact_pass.project(y, closest), history, states)[0]
 
     error = np.abs(jacobian(forces, x, 1e-5) - dense).max() / np.abs(dense).max()
-    return error, out, found
+    return error, out, closest
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -95,12 +97,12 @@ def test_tangents_against_differences(name, partner, degree):
         if variant == "no stretch" and not deformable:
             continue
         settings = VARIANTS[variant]
-        made, x, history = one_pass(FRICTION[name], partner, degree, 10 * seed, **settings)
-        error, out, found = tangent_error(made, x, history)
+        contact_pass, x, history = one_pass(FRICTION[name], partner, degree, 10 * seed, **settings)
+        error, out, closest = tangent_error(contact_pass, x, history)
         assert error < 1e-7
         met.update(out[:, k.STATE])
-        elements = locate(history.origin.T, made.partner.knots)[0]
-        if ((elements != found.element) & (out[:, k.STATE] > 0.0)).any():
+        elements = locate(history.origin.T, contact_pass.partner.knots)[0]
+        if ((elements != closest.element) & (out[:, k.STATE] > 0.0)).any():
             met.add("across")
     if name != "none":
         assert {k.STICKS, k.SLIDES} <= met
@@ -109,8 +111,8 @@ def test_tangents_against_differences(name, partner, degree):
 
 @pytest.mark.parametrize("partner", ["plane", "circle"])
 def test_a_rigid_partner_takes_the_opposite_force(partner):
-    made, x, history = one_pass(FRICTION["DI"], partner, 2, 5)
-    residual, out = evaluate(made, x, made.project(x, None), history)
+    contact_pass, x, history = one_pass(FRICTION["DI"], partner, 2, 5)
+    residual, out = evaluate(contact_pass, x, contact_pass.project(x, None), history)
     assert np.abs(out[:, k.HEAT]).max() > 0.0
     assert_allclose(residual.sum(axis=0), 0.0, atol=1e-13)
     assert_allclose(residual[-1], out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0), rtol=1e-13)
@@ -118,39 +120,41 @@ def test_a_rigid_partner_takes_the_opposite_force(partner):
 
 def test_without_friction_forces_follow_from_the_potential():
     for partner in ("plane", "circle"):
-        made, x, history = one_pass(FRICTION["none"], partner, 2, 6)
-        residual, _ = evaluate(made, x, made.project(x, None), history)
+        contact_pass, x, history = one_pass(FRICTION["none"], partner, 2, 6)
+        residual, _ = evaluate(contact_pass, x, contact_pass.project(x, None), history)
 
-        def potential(y, made=made, history=history):
-            return evaluate(made, y, made.project(y, None), history)[1][:, k.POTENTIAL].sum()
+        def potential(y, contact_pass=contact_pass, history=history):
+            return evaluate(contact_pass, y, contact_pass.project(y, None), history)[1][
+                :, k.POTENTIAL
+            ].sum()
 
-        found = jacobian(potential, x, 1e-4).reshape(x.shape)
+        differences = jacobian(potential, x, 1e-4).reshape(x.shape)
         # own nodes: the traction is per reference area, without the stretch of the surface
-        assert np.abs(found - residual).max() < 1e-8 * np.abs(residual).max()
+        assert np.abs(differences - residual).max() < 1e-8 * np.abs(residual).max()
 
 
 def test_slip_gives_heat_and_moves_the_origin():
     """Heat is traction times slip, never negative; what stuck keeps its origin."""
-    made, x, history = one_pass(FRICTION["DI"], "surface", 2, 7)
-    found = made.project(x, None)
-    out = evaluate(made, x, found, history)[1]
+    contact_pass, x, history = one_pass(FRICTION["DI"], "surface", 2, 7)
+    closest = contact_pass.project(x, None)
+    out = evaluate(contact_pass, x, closest, history)[1]
     assert (out[:, k.HEAT] >= 0.0).all()
     assert (out[:, k.SPRING] >= 0.0).all()
     sticks, slides = out[:, k.STATE] == k.STICKS, out[:, k.STATE] == k.SLIDES
-    kept = made.committed(out, history)
-    assert_allclose(kept.origin[sticks], history.origin[sticks], rtol=1e-14)
-    assert np.array_equal(kept.stuck, sticks)
+    accepted = contact_pass.committed(out, history)
+    assert_allclose(accepted.origin[sticks], history.origin[sticks], rtol=1e-14)
+    assert np.array_equal(accepted.stuck, sticks)
     size = np.hypot(out[:, k.SLIP_X], out[:, k.SLIP_Y])
     wanted = out[:, k.WEIGHT] * out[:, k.OWN_STRETCH] * out[:, k.THRESHOLD] * size
     assert_allclose(out[slides, k.HEAT], wanted[slides], rtol=1e-12)
 
 
-def test_what_stuck_lets_go_at_a_higher_traction():
-    made, x, history = one_pass(FRICTION["DI"], "surface", 2, 20, stick_ratio=1.3)
-    none = np.zeros(made.count, dtype=bool)
-    found = made.project(x, None)
-    free = evaluate(made, x, found, history._replace(stuck=none))[1]
-    stuck = evaluate(made, x, found, history._replace(stuck=~none))[1]
+def test_stick_ends_at_a_higher_traction():
+    contact_pass, x, history = one_pass(FRICTION["DI"], "surface", 2, 20, stick_ratio=1.3)
+    none = np.zeros(contact_pass.count, dtype=bool)
+    closest = contact_pass.project(x, None)
+    free = evaluate(contact_pass, x, closest, history._replace(stuck=none))[1]
+    stuck = evaluate(contact_pass, x, closest, history._replace(stuck=~none))[1]
     pull = free[:, k.EXCESS] + free[:, k.THRESHOLD]
     between = (pull > free[:, k.THRESHOLD]) & (pull < 1.3 * free[:, k.THRESHOLD])
     assert between.any()
@@ -161,7 +165,7 @@ def test_what_stuck_lets_go_at_a_higher_traction():
 
 
 def two_bodies(meshes, element, friction):
-    """Return a problem of two bodies that touch with "bottom" and "top"."""
+    """Return a problem of two bodies with contact of "bottom" and "top"."""
     bodies = [Body(mesh, ELEMENTS[element](), NeoHookean()) for mesh in meshes]
     contact = Contact(Boundary(0, "bottom"), Boundary(1, "top"), LAW, friction, penalty=30.0)
     return Problem(Assembled(bodies, [contact]))
@@ -258,7 +262,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize("partner", sorted(WHOLE))
-def test_whole_tangents_against_differences(element, partner):
+def test_assembled_tangents_against_differences(element, partner):
     """Bodies and contact together, through the pattern of the matrix, in random directions."""
     for number, friction in enumerate(FRICTION.values()):
         bodies = [Body(distorted(cells=(3, 2), seed=1), ELEMENTS[element](), NeoHookean(20.0))]
@@ -281,17 +285,19 @@ def test_whole_tangents_against_differences(element, partner):
         assert trial.bad == 0
         helds = problem.held(trial)
         for _ in range(4):
-            way = random.standard_normal(u.shape)
-            exact = matrix @ way.ravel()
+            direction = random.standard_normal(u.shape)
+            exact = matrix @ direction.ravel()
 
-            def rest(s, u=u, way=way, state=state, problem=problem, helds=helds):
-                return problem.evaluate(state, u + s[0] * way, 1.0, helds, data=False)[0].residual
+            def residual_at(s, u=u, direction=direction, state=state, problem=problem, helds=helds):
+                return problem.evaluate(state, u + s[0] * direction, 1.0, helds, data=False)[
+                    0
+                ].residual
 
-            found = jacobian(rest, np.zeros(1), 1e-6)[:, 0]
-            assert np.abs(found - exact).max() < 1e-7 * np.abs(exact).max()
+            differences = jacobian(residual_at, np.zeros(1), 1e-6)[:, 0]
+            assert np.abs(differences - exact).max() < 1e-7 * np.abs(exact).max()
 
 
-def test_the_pattern_follows_points_that_travel():
+def test_the_sparsity_pattern_follows_sliding_points():
     """Far motion along the partner: the matrix gets new places and stays the derivative."""
     bodies = [
         Body(rectangle(1.0, 0.5, (3, 2)), ELEMENTS["Q1N2"](), NeoHookean(20.0)),
@@ -306,13 +312,18 @@ def test_the_pattern_follows_points_that_travel():
         u[: problem.first[1], 0] += shift
         trial, matrix = problem.evaluate(state, u, float(t), None, data=True)
         helds = problem.held(trial)
-        way = random.standard_normal(u.shape)
+        direction = random.standard_normal(u.shape)
 
-        def rest(s, u=u, way=way, state=state, helds=helds, t=t):
-            return problem.evaluate(state, u + s[0] * way, float(t), helds, data=False)[0].residual
+        def residual_at(s, u=u, direction=direction, state=state, helds=helds, t=t):
+            return problem.evaluate(state, u + s[0] * direction, float(t), helds, data=False)[
+                0
+            ].residual
 
-        found, exact = jacobian(rest, np.zeros(1), 1e-5)[:, 0], matrix @ way.ravel()
-        assert np.abs(found - exact).max() < 1e-7 * np.abs(exact).max()
+        differences, exact = (
+            jacobian(residual_at, np.zeros(1), 1e-5)[:, 0],
+            matrix @ direction.ravel(),
+        )
+        assert np.abs(differences - exact).max() < 1e-7 * np.abs(exact).max()
         state = problem.accepted(state, trial, float(t))
 
 
@@ -347,12 +358,12 @@ def test_bad_contacts_are_refused(settings, name):
     ],
 )
 def test_a_boundary_touches_each_body_once(other):
-    """Two contacts of one boundary with one body load it twice where they meet."""
+    """Two contacts of one boundary with one body would load it twice."""
     body = Body()
     pair = Contact(Boundary(0, "bottom"), Boundary(1, "top"))
     with pytest.raises(ModelError, match="twice"):
         Assembled([body, body, body], [pair, other])
-    # other bodies press and attract beside it
+    # contacts with several bodies are accepted
     Assembled([body, body, body], [pair, Contact(Boundary(2, "bottom"), Boundary(1, "top"))])
 
 
@@ -363,8 +374,8 @@ def test_the_penalty_follows_the_normal_law():
     assert Contact(adhesion=LAW, penalty=3.0).tangential_stiffness == 3.0
 
 
-def test_points_too_far_away_for_a_distance_have_no_nearest_one():
-    made, x, _ = one_pass(FRICTION["none"], "surface", 2, 3)
-    found = made.project(np.where(np.arange(x.shape[0])[:, None] < 3, 1e300, x), None)
-    assert found.element.max() < made.partner.nodes.shape[0]
-    assert not found.normal.all()
+def test_points_at_overflowing_distance_have_no_closest_point():
+    contact_pass, x, _ = one_pass(FRICTION["none"], "surface", 2, 3)
+    closest = contact_pass.project(np.where(np.arange(x.shape[0])[:, None] < 3, 1e300, x), None)
+    assert closest.element.max() < contact_pass.partner.nodes.shape[0]
+    assert not closest.normal.all()

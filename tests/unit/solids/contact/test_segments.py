@@ -1,4 +1,4 @@
-"""Boundaries cut at both meshes: cells, marks opposite to ends of pieces, what lies between."""
+"""Mortar segments: cells, breakpoints opposite to element ends, closest points between them."""
 
 import itertools
 
@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from solid_cases import curve
 
 from stiction.laws import LennardJones
-from stiction.solids.contact.curves import Pieces, knots_of
+from stiction.solids.contact.curves import RationalBoundary, knots_of
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.contact.segments import celled, smooth_ends
+from stiction.solids.contact.segments import integration_cells, smooth_joints
 from stiction.solids.contact.virtual_work import MortarPass
 
 COUNT = {1: 5, 2: 6, 3: 8}
@@ -37,135 +37,139 @@ def facing(mine, other, degree, own_degree=1):
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
 def test_cells_have_the_lengths_of_parts(degree, rational):
     x, own = bent(degree, degree, rational, points=4)
-    made = celled(own, x)
-    assert made.areas.shape == (own.nodes.shape[0], 4)
+    cells = integration_cells(own, x)
+    assert cells.areas.shape == (own.nodes.shape[0], 4)
     # against polygons of very many sides
     at = np.linspace(-1.0, 1.0, 4 * 4000 + 1)
-    for piece in range(own.nodes.shape[0]):
-        place = Pieces(own).points(np.full(at.size, piece), at[None], x)[1][0]
+    for element in range(own.nodes.shape[0]):
+        place = RationalBoundary(own).points(np.full(at.size, element), at[None], x)[1][0]
         length = np.hypot(*np.diff(place)).reshape(4, -1).sum(axis=1)
-        assert_allclose(made.areas[piece], length, rtol=1e-7)
-    assert_allclose(knots_of(made)[0][-1], made.areas.sum(), rtol=1e-14)
-    assert_allclose(made.points, [-0.75, -0.25, 0.25, 0.75])
+        assert_allclose(cells.areas[element], length, rtol=1e-7)
+    assert_allclose(knots_of(cells)[0][-1], cells.areas.sum(), rtol=1e-14)
+    assert_allclose(cells.points, [-0.75, -0.25, 0.25, 0.75])
 
 
 def test_joints_of_splines_are_smooth():
     for degree in (2, 3):
-        smooth = smooth_ends(bent(degree)[1])
+        smooth = smooth_joints(bent(degree)[1])
         assert smooth[1:-1].all()
         assert not smooth[[0, -1]].any()
-    assert not smooth_ends(bent(1)[1]).any()
+    assert not smooth_joints(bent(1)[1]).any()
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-def test_marks_lie_opposite_to_ends(degree):
-    """Flat and shifted, places of cuts are known; every point meets the piece of its segment."""
+def test_breakpoints_are_opposite_to_ends(degree):
+    """Breakpoints of shifted straight meshes are known; closest points lie on their elements."""
     count = COUNT[degree]
     other = np.stack([np.linspace(4.3, 0.4, count), np.full(count, -0.1)], axis=1)
     mine = np.stack([np.linspace(0.0, 4.0, 6), np.zeros(6)], axis=1)
-    made, points = facing(mine, other, degree)
-    cut = made.project(points, None)
-    parts = cut.segments
-    marked = (parts.tangents[:, 1] >= 0).any(axis=1)
-    place = made.own_curve.points(parts.element[marked], parts.ends[marked, 1][None], points)[1]
-    pieces = made.partner.nodes.shape[0]
-    ends = made.curve.points(np.arange(pieces), np.ones((1, pieces)), points)[1][0, 0]
+    contact_pass, points = facing(mine, other, degree)
+    segmentation = contact_pass.project(points, None)
+    segments = segmentation.segments
+    ends_at_breakpoint = (segments.tangents[:, 1] >= 0).any(axis=1)
+    place = contact_pass.own_curve.points(
+        segments.element[ends_at_breakpoint], segments.ends[ends_at_breakpoint, 1][None], points
+    )[1]
+    n_element = contact_pass.partner.nodes.shape[0]
+    ends = contact_pass.curve.points(np.arange(n_element), np.ones((1, n_element)), points)[1][0, 0]
     wanted = np.sort(ends[(ends > 0.0) & (ends < 4.0)])
     # where a polyline is flat, corners are passed at one place or at two that are one
     assert_allclose(np.unique(np.round(place[0, 0], 12)), wanted, atol=1e-12)
-    lengths = parts.ends[:, 1] - parts.ends[:, 0]
-    assert_allclose(np.bincount(parts.cell, lengths), 2.0 / 3.0, rtol=1e-14)
-    assert (np.abs(cut.met.xi) <= 1.0 + 1e-12).all()
+    lengths = segments.ends[:, 1] - segments.ends[:, 0]
+    assert_allclose(np.bincount(segments.cell, lengths), 2.0 / 3.0, rtol=1e-14)
+    assert (np.abs(segmentation.pairs.xi) <= 1.0 + 1e-12).all()
 
 
 @pytest.mark.parametrize("height", [0.5, -0.5])
-def test_corners_that_stand_out_are_met_and_hollow_ones_are_not(height):
-    """Before a corner that stands out points meet it; a hollow one is cut on its bisector."""
+def test_convex_corners_are_closest_points_and_concave_ones_are_not(height):
+    """A convex corner is the closest point of an interval; a concave one has one breakpoint."""
     mine = np.stack([np.linspace(0.0, 4.0, 6), np.full(6, 1.0)], axis=1)
     other = np.array([[5.0, 0.0], [2.2, height], [-1.0, 0.0]])
-    made, points = facing(mine, other, 1)
-    cut = made.project(points, None)
-    parts = cut.segments
-    met = cut.met.corner.reshape(parts.cell.size, -1).all(axis=1)
+    contact_pass, points = facing(mine, other, 1)
+    segmentation = contact_pass.project(points, None)
+    segments = segmentation.segments
+    at_corner = segmentation.pairs.corner.reshape(segments.cell.size, -1).all(axis=1)
     low, high = (
-        made.own_curve.points(parts.element, parts.ends[:, end][None], points)[1][0, 0]
+        contact_pass.own_curve.points(segments.element, segments.ends[:, end][None], points)[1][
+            0, 0
+        ]
         for end in (0, 1)
     )
     if height > 0.0:
         # perpendicular to both sides in the corner, by hand
         rise = 1.0 - height
         wanted = 2.2 - rise * 0.5 / 3.2, 2.2 + rise * 0.5 / 2.8
-        assert_allclose([low[met].min(), high[met].max()], wanted, rtol=1e-13)
+        assert_allclose([low[at_corner].min(), high[at_corner].max()], wanted, rtol=1e-13)
     else:
-        assert not met.any()
-        marked = (parts.tangents[:, 1] >= 0).any(axis=1)
-        way = sum(np.array(n) / np.hypot(*n) for n in ((-0.5, 2.8), (0.5, 3.2)))
-        wanted = 2.2 + (1.0 - height) * way[0] / way[1]
-        place = high[marked]
+        assert not at_corner.any()
+        ends_at_breakpoint = (segments.tangents[:, 1] >= 0).any(axis=1)
+        bisector = sum(np.array(n) / np.hypot(*n) for n in ((-0.5, 2.8), (0.5, 3.2)))
+        wanted = 2.2 + (1.0 - height) * bisector[0] / bisector[1]
+        place = high[ends_at_breakpoint]
         assert_allclose(place, wanted, rtol=1e-12)
-    # distances are those of the nearest of many places along both sides
+    # distances agree with those to the nearest of many samples of both sides
     t = np.linspace(0.0, 1.0, 20001)[:, None]
     sides = np.concatenate([a + t * (b - a) for a, b in itertools.pairwise(other)])
-    here = cut.met.here[0].T
+    here = segmentation.pairs.own_places[0].T
     near = np.array([np.hypot(*(sides - p).T).min() for p in here])
-    assert_allclose(np.hypot(*(here.T - cut.met.there[0])), near, rtol=1e-6)
+    assert_allclose(np.hypot(*(here.T - segmentation.pairs.partner_places[0])), near, rtol=1e-6)
 
 
-def test_cells_in_which_the_projection_jumps_are_divided_there():
-    """Between two crests the projection jumps: cells end there, and points miss nothing."""
+def test_cells_are_divided_at_jumps_of_the_projection():
+    """The projection jumps between two crests: segments end there, and cover whole cells."""
     mine = np.stack([np.linspace(0.0, 4.0, 6), np.full(6, 1.0)], axis=1)
     t = np.linspace(4.0, 0.0, 17)
     other = np.stack([t, 0.7 * np.cos(np.pi * t)], axis=1)
-    made, points = facing(mine, other, 1)
-    cut = made.project(points, None)
-    parts, jumps = cut.segments, cut.jumps
+    contact_pass, points = facing(mine, other, 1)
+    segmentation = contact_pass.project(points, None)
+    segments, jumps = segmentation.segments, segmentation.jumps
     # at the bottoms of both waves
-    assert_allclose(jumps.met.here[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
-    assert not (parts.at[:, 0] == parts.at[:, 1]).any()
-    area = (parts.share * (parts.ends[:, 1] - parts.ends[:, 0])[:, None]).sum(axis=1)
-    assert_allclose(np.bincount(parts.cell, area), 2.0 / 3.0, rtol=1e-13)
+    assert_allclose(jumps.pairs.own_places[0][0], [1.0, 3.0, 1.0, 3.0], rtol=1e-13)
+    assert not (segments.at[:, 0] == segments.at[:, 1]).any()
+    area = (segments.weights * (segments.ends[:, 1] - segments.ends[:, 0])[:, None]).sum(axis=1)
+    assert_allclose(np.bincount(segments.cell, area), 2.0 / 3.0, rtol=1e-13)
     s = np.linspace(0.0, 1.0, 2001)[:, None]
     sides = np.concatenate([a + s * (b - a) for a, b in itertools.pairwise(other)])
-    near = np.array([np.hypot(*(sides - p).T).min() for p in cut.met.here[0].T])
-    far = np.hypot(*(cut.met.here[0] - cut.met.there[0]))
+    near = np.array([np.hypot(*(sides - p).T).min() for p in segmentation.pairs.own_places[0].T])
+    far = np.hypot(*(segmentation.pairs.own_places[0] - segmentation.pairs.partner_places[0]))
     assert_allclose(far, near, rtol=1e-4)
 
 
-def test_segments_do_not_depend_on_where_the_search_began():
+def test_segments_do_not_depend_on_the_initial_guess():
     mine, other = bent(2, 3)[0], bent(3, 4)[0][::-1] - [0.0, 1.5]
-    made, points = facing(mine, other, 3, 2)
-    first = made.project(points, None)
+    contact_pass, points = facing(mine, other, 3, 2)
+    first = contact_pass.project(points, None)
     moved = points + 0.3 * np.random.default_rng(1).standard_normal(points.shape)
-    again = made.project(points, made.project(moved, None))
-    assert_array_equal(first.segments.pieces, again.segments.pieces)
+    again = contact_pass.project(points, contact_pass.project(moved, None))
+    assert_array_equal(first.segments.partner_elements, again.segments.partner_elements)
     assert_allclose(first.segments.ends, again.segments.ends, atol=1e-14)
-    assert_allclose(first.met.xi, again.met.xi, atol=1e-13)
+    assert_allclose(first.pairs.xi, again.pairs.xi, atol=1e-13)
 
 
-def test_rounding_does_not_decide_where_a_mark_lies():
-    """Ends of pieces before ends of cells: the same forces however rounding moves the nodes.
+def test_forces_do_not_depend_on_rounding_of_breakpoints():
+    """Element ends opposite to cell ends: forces do not depend on rounding of the nodes.
 
     The sum over points is continuous there, its derivative is not: forces differ by a jump on
     either side of which marks lie, and at the end itself there is none.
     """
     x = np.linspace(0.0, 4.0, 6)
-    # a wall that rises along the way, so that two points a segment are not exact
+    # a wall with varying slope, so that two points in a segment are not exact
     mine, other = (x, 0.22 + 0.02 * x**2 / 16.0), (x[::-1], np.zeros(6))
-    made, points = facing(np.stack(mine, axis=1), np.stack(other, axis=1), 1, 1)
-    forces, cut = [], []
+    contact_pass, points = facing(np.stack(mine, axis=1), np.stack(other, axis=1), 1, 1)
+    forces, counts = [], []
     for shift in (0.0, 1e-13, -1e-13, 1e-12, -1e-12, 1e-6, -1e-6):
         moved = points + [shift, 0.0] * (np.arange(len(points)) < len(mine[0]))[:, None]
-        found = made.project(moved, None)
+        closest = contact_pass.project(moved, None)
         residual = np.zeros_like(points)
-        made.pressed(moved, found, 1.0, residual)
+        contact_pass.add_normal_forces(moved, closest, 1.0, residual)
         forces.append(residual)
-        cut.append(found.segments.cell.size)
-        lengths = np.diff(found.segments.ends, axis=1)[:, 0]
-        assert_allclose(np.bincount(found.segments.cell, lengths), 2.0 / 3.0)
+        counts.append(closest.segments.cell.size)
+        lengths = np.diff(closest.segments.ends, axis=1)[:, 0]
+        assert_allclose(np.bincount(closest.segments.cell, lengths), 2.0 / 3.0)
     scale = np.abs(forces[0]).max()
     for one in forces[1:5]:
         assert_allclose(one, forces[0], atol=1e-9 * scale)
-    assert len(set(cut[:5])) == 1
-    assert cut[5] > cut[0]
+    assert len(set(counts[:5])) == 1
+    assert counts[5] > counts[0]
     jump = np.abs(forces[5] - forces[6]).max()
     assert jump > 1e-6 * scale

@@ -50,7 +50,7 @@ def solved(system, steps=30):
     return st.solve(system, st.solids.Quasistatic(steps=steps))
 
 
-def test_turning_without_friction_changes_nothing():
+def test_rotation_without_friction_changes_nothing():
     still = solved(wheel(law=Frictionless()), 8)
     turned = solved(wheel(Turned(Rigid(0), to(3.0)), law=Frictionless()), 8)
     for name in ("force_x", "force_y", "gap", "drawn_position"):
@@ -67,7 +67,7 @@ def test_a_drum_drags_a_block(law, sign):
     force, torque = run.data["force_x"].values[-1], run.data["torque_3"].values[-1]
     assert np.sign(force) == sign
     assert np.sign(torque) == sign
-    # all points slide the same way: friction times about the radius
+    # all points slip in one direction: friction times about the radius
     assert run.data["slides"].values[-1].max() == 2.0
     assert run.data["sticking_length"].values[-1] == 0.0
     shear = run.data["tangential_traction"].values[-1]
@@ -111,13 +111,13 @@ def test_turning_is_motion_of_the_surface():
 
 
 def test_a_wheel_rolls():
-    """At the turn of pure rolling friction does little work; locked, it slides all the way."""
-    way, radius = 0.3, 0.8
-    across = Driven(Rigid(0), 0, to(way))
+    """In pure rolling friction does little work; a locked wheel slides."""
+    distance, radius = 0.3, 0.8
+    across = Driven(Rigid(0), 0, to(distance))
     locked = solved(wheel(across), 30)
-    rolls = solved(wheel(across, Turned(Rigid(0), to(-way / radius))), 30)
+    rolls = solved(wheel(across, Turned(Rigid(0), to(-distance / radius))), 30)
     heat = [r.energy.total_friction_heat[-1] for r in (locked, rolls)]
-    # reason: a bound on how little a rolling wheel rubs, not a comparison
+    # reason: an upper bound of the heat in rolling, not a comparison
     assert heat[1] < 0.25 * heat[0]
     force = [np.abs(r.data["force_x"].values[-1]) for r in (locked, rolls)]
     assert force[1] < force[0]
@@ -125,14 +125,14 @@ def test_a_wheel_rolls():
         assert run.energy.imbalance_rel < 1e-2
 
 
-def test_a_braked_wheel_and_a_driven_one_rub_opposite_ways():
-    way, radius = 0.3, 0.8
-    across = Driven(Rigid(0), 0, to(way))
-    found = []
+def test_friction_of_braked_and_driven_wheels_is_opposite():
+    distance, radius = 0.3, 0.8
+    across = Driven(Rigid(0), 0, to(distance))
+    totals = []
     for slip in (0.5, 1.0, 1.5):
-        run = solved(wheel(across, Turned(Rigid(0), to(-slip * way / radius))), 20)
-        found.append((run.data["force_x"].values[-1], run.data["torque_4"].values[-1]))
-    forces, torques = np.array(found).T
+        run = solved(wheel(across, Turned(Rigid(0), to(-slip * distance / radius))), 20)
+        totals.append((run.data["force_x"].values[-1], run.data["torque_4"].values[-1]))
+    forces, torques = np.array(totals).T
     # braked, the wheel drags the block forward; driven, it pushes it back
     assert forces[0] > 0.0 > forces[2]
     assert torques[0] > 0.0 > torques[2]
@@ -140,7 +140,7 @@ def test_a_braked_wheel_and_a_driven_one_rub_opposite_ways():
 
 
 @pytest.mark.parametrize("turn", [2, 7, 12])
-def test_turned_tangents_against_differences(turn):
+def test_tangents_with_rotation_against_differences(turn):
     from stiction.solids.equilibria.problem import Problem
 
     system = wheel(Turned(Rigid(0), to(0.02)), Driven(Rigid(0), 0, to(0.01)), law=DI(0.4))
@@ -149,11 +149,11 @@ def test_turned_tangents_against_differences(turn):
 
     add = Recorder.add
 
-    def kept(self, state, *given, **named):
+    def record(self, state, *given, **named):
         states.append(state)
         add(self, state, *given, **named)
 
-    Recorder.add = kept
+    Recorder.add = record
     try:
         solved(system, 16)
     finally:

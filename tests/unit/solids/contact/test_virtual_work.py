@@ -9,7 +9,7 @@ from solid_cases import ELEMENTS, curve, evaluate, held_at, jacobian
 from stiction.errors import ModelError
 from stiction.laws import DI, EA, Frictionless, LennardJones
 from stiction.solids.contact import sweeps as k
-from stiction.solids.contact.curves import Pieces, locate
+from stiction.solids.contact.curves import RationalBoundary, locate
 from stiction.solids.contact.model import Contact, History
 from stiction.solids.contact.partners import Boundary, RigidPlane
 from stiction.solids.contact.virtual_work import MortarPass
@@ -40,13 +40,15 @@ def one_pass(friction, degree, rational, seed, bend=0.0, **settings):
     contact = Contact(
         Boundary(0, "a"), Boundary(1, "b"), LAW, friction, penalty=30.0, passes="mortar", **settings
     )
-    made = MortarPass(contact, *pair, points)
+    contact_pass = MortarPass(contact, *pair, points)
     x = points + 0.02 * random.standard_normal(points.shape)
-    origin = evaluate(made, x, made.project(x, None), made.fresh())[1][:, k.ORIGIN]
+    origin = evaluate(contact_pass, x, contact_pass.project(x, None), contact_pass.empty_history())[
+        1
+    ][:, k.ORIGIN]
     known = np.isfinite(origin)
     far = random.uniform(-1.3, 1.3, origin.size) * (random.random(origin.size) < 0.6)
     moved = np.where(known, origin + far + 0.001 * random.standard_normal(origin.size), 0.0)
-    return made, x, History(moved[:, None], known, random.random(origin.size) < 0.5)
+    return contact_pass, x, History(moved[:, None], known, random.random(origin.size) < 0.5)
 
 
 @pytest.mark.parametrize(("degree", "rational"), [(1, False), (2, False), (2, True), (3, False)])
@@ -54,27 +56,29 @@ def one_pass(friction, degree, rational, seed, bend=0.0, **settings):
 def test_tangents_against_differences(name, degree, rational):
     met = set()
     for seed, settings in ((11, {}), (21, {"stick_ratio": 1.3})):
-        made, x, history = one_pass(FRICTION[name], degree, rational, seed, 0.05, **settings)
-        found = made.project(x, None)
-        values = np.zeros(made.room(found))
-        _, out = evaluate(made, x, found, history, values=values)
-        held = held_at(out)
-        rows, columns = made.blocks(found, history)
+        contact_pass, x, history = one_pass(
+            FRICTION[name], degree, rational, seed, 0.05, **settings
+        )
+        closest = contact_pass.project(x, None)
+        values = np.zeros(contact_pass.block_shape(closest))
+        _, out = evaluate(contact_pass, x, closest, history, values=values)
+        states = held_at(out)
+        rows, columns = contact_pass.blocks(closest, history)
         dense = np.zeros((x.size, x.size))
         for q in range(values.shape[0]):
             r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
             c = (columns[q][:, None] * 2 + np.arange(2)).ravel()
             np.add.at(dense, (r[:, None], c[None, :]), values[q])
 
-        def forces(y, made=made, found=found, history=history, held=held):
-            return evaluate(made, y, made.project(y, found), history, held)[0]
+        def forces(y, contact_pass=contact_pass, closest=closest, history=history, states=states):
+            return evaluate(contact_pass, y, contact_pass.project(y, closest), history, states)[0]
 
         error = np.abs(jacobian(forces, x, 1e-5) - dense).max()
         assert error < 1e-7 * np.abs(dense).max()
         if name == "none":
             assert np.abs(dense - dense.T).max() < 1e-12 * np.abs(dense).max()
         met.update(out[:, k.STATE])
-        away = locate(history.origin.T, made.partner.knots)[0] != found.element
+        away = locate(history.origin.T, contact_pass.partner.knots)[0] != closest.element
         met.update(["across"] if (away & (out[:, k.STATE] > 0.0)).any() else [])
     if name != "none":
         assert {k.STICKS, k.SLIDES, "across"} <= met
@@ -83,15 +87,15 @@ def test_tangents_against_differences(name, degree, rational):
 def test_forces_follow_from_the_energy():
     """Without slip, forces are the gradient of potential and springs: they conserve energy."""
     for name in ("none", "EA"):
-        made, x, history = one_pass(FRICTION[name], 2, True, 31, 0.1)
-        found = made.project(x, None)
+        contact_pass, x, history = one_pass(FRICTION[name], 2, True, 31, 0.1)
+        closest = contact_pass.project(x, None)
         stuck = np.where(history.has_origin, 0, -1)
 
-        def energy(y, made=made, history=history, stuck=stuck, found=found):
-            out = evaluate(made, y, made.project(y, found), history, stuck)[1]
+        def energy(y, contact_pass=contact_pass, history=history, stuck=stuck, closest=closest):
+            out = evaluate(contact_pass, y, contact_pass.project(y, closest), history, stuck)[1]
             return out[:, k.POTENTIAL].sum() + out[:, k.SPRING].sum()
 
-        residual, out = evaluate(made, x, found, history, stuck)
+        residual, out = evaluate(contact_pass, x, closest, history, stuck)
         slope = jacobian(energy, x, 1e-5).reshape(x.shape)
         assert np.abs(slope - residual).max() < 1e-8 * np.abs(residual).max()
         assert (out[:, k.SPRING].sum() > 0.0) == (name != "none")
@@ -102,13 +106,15 @@ def test_forces_follow_from_the_energy():
 def test_forces_and_moments_balance(name, bend):
     """On any curves and meshes, in any state: action is reaction, and no couple is left."""
     for seed in range(8):
-        made, x, history = one_pass(FRICTION[name], (1, 2, 3)[seed % 3], False, seed, bend)
-        residual, out = evaluate(made, x, made.project(x, None), history)
+        contact_pass, x, history = one_pass(FRICTION[name], (1, 2, 3)[seed % 3], False, seed, bend)
+        residual, out = evaluate(contact_pass, x, contact_pass.project(x, None), history)
         scale = np.abs(out[:, [k.FORCE_X, k.FORCE_Y]]).sum()
         assert np.abs(residual.sum(axis=0)).max() < 1e-12 * scale
         moment = (x[:, 0] * residual[:, 1] - x[:, 1] * residual[:, 0]).sum()
         assert abs(moment) < 1e-12 * scale
-        own = residual[: x.shape[0] - made.reference.shape[0] + made.own.nodes.max() + 1]
+        own = residual[
+            : x.shape[0] - contact_pass.reference.shape[0] + contact_pass.own.nodes.max() + 1
+        ]
         mine = -own.sum(axis=0)
         assert_allclose(out[:, [k.FORCE_X, k.FORCE_Y]].sum(axis=0), mine, atol=1e-12 * scale)
 
@@ -120,10 +126,10 @@ def test_third_derivatives():
         surface = curve(
             x, degree, weights=1.0 + 0.3 * random.random(count) if degree == 2 else None
         )
-        pieces, e, step = Pieces(surface), np.array([1]), 1e-3
-        near = [pieces.points(e, np.array([[0.2 + s * step]]), x)[1][2] for s in (-2, -1, 1, 2)]
+        boundary, e, step = RationalBoundary(surface), np.array([1]), 1e-3
+        near = [boundary.points(e, np.array([[0.2 + s * step]]), x)[1][2] for s in (-2, -1, 1, 2)]
         slope = (near[0] - near[3] + 8.0 * (near[2] - near[1])) / (12.0 * step)
-        assert_allclose(pieces.third(e, np.array([[0.2]]), x), slope, atol=1e-8)
+        assert_allclose(boundary.third(e, np.array([[0.2]]), x), slope, atol=1e-8)
 
 
 def test_bad_passes_are_refused():
@@ -146,10 +152,10 @@ def pair(meshes, moduli, element, passes, law=LAW, poisson=0.0, exchange=False):
     return Problem(Assembled(bodies, [contact]))
 
 
-def balanced(problem, held, values, start=0.0):
+def balanced(problem, fixed, values, start=0.0):
     """Return the trial in balance with some displacements prescribed."""
-    state, free = problem.start(0.0), np.flatnonzero(~held.ravel())
-    u = np.where(held, values, start)
+    state, free = problem.start(0.0), np.flatnonzero(~fixed.ravel())
+    u = np.where(fixed, values, start)
     for _ in range(25):
         trial, matrix = problem.evaluate(state, u, 0.0, None, data=True)
         assert trial.bad == 0
@@ -168,19 +174,19 @@ def turned(mesh, angle):
 
 @pytest.mark.parametrize("element", sorted(ELEMENTS))
 @pytest.mark.parametrize("angle", [0.0, 0.7])
-def test_patch_across_meshes_that_do_not_fit(element, angle):
+def test_patch_across_nonmatching_meshes(element, angle):
     """Blocks of 1:4 in stiffness pressed together: one pressure at every point, tilted or not."""
     gap = LAW.gap_eq
     upper = turned(rectangle(2.0, 0.6, (5, 2), (0.0, gap)), angle)
     lower = turned(rectangle(2.0, 0.5, (7, 2), (0.0, -0.5)), angle)
     problem = pair((upper, lower), (20.0, 80.0), element, "mortar")
-    held = np.zeros(problem.points.shape, dtype=bool)
+    fixed = np.zeros(problem.points.shape, dtype=bool)
     values = np.zeros(problem.points.shape)
-    way = np.array([np.sin(angle), -np.cos(angle)]) * 0.05
+    direction = np.array([np.sin(angle), -np.cos(angle)]) * 0.05
     top = problem.nodes_of(Boundary(0, "top"))
-    held[top], values[top] = True, way
-    held[problem.nodes_of(Boundary(1, "bottom"))] = True
-    out = balanced(problem, held, values).outs[0]
+    fixed[top], values[top] = True, direction
+    fixed[problem.nodes_of(Boundary(1, "bottom"))] = True
+    out = balanced(problem, fixed, values).outs[0]
     pressure = out[:, k.PRESSURE]
     assert pressure.min() > 0.2
     assert np.ptp(pressure) < 1e-10 * pressure.mean()
@@ -196,14 +202,14 @@ def test_patch_after_sliding(element, angle, exchange):
         upper = turned(rectangle(2.0, 0.6, (5, 2), (-slide, LAW.gap_eq)), angle)
         lower = turned(rectangle(2.0, 0.5, (7, 2), (0.0, -0.5)), angle)
         problem = pair((upper, lower), (20.0, 80.0), element, "mortar", exchange=exchange)
-        held = np.zeros(problem.points.shape, dtype=bool)
+        fixed = np.zeros(problem.points.shape, dtype=bool)
         start = np.zeros(problem.points.shape)
         start[: problem.parts[0].points.shape[0]] = slide * np.array([c, s])
         top = problem.nodes_of(Boundary(0, "top"))
         values = start.copy()
         values[top] += np.array([s, -c]) * 0.05
-        held[top], held[problem.nodes_of(Boundary(1, "bottom"))] = True, True
-        pressure = balanced(problem, held, values, start).outs[0][:, k.PRESSURE]
+        fixed[top], fixed[problem.nodes_of(Boundary(1, "bottom"))] = True, True
+        pressure = balanced(problem, fixed, values, start).outs[0][:, k.PRESSURE]
         assert pressure.min() > 0.2
         assert np.ptp(pressure) < 1e-12 * pressure.mean()
 
@@ -235,44 +241,51 @@ def test_patch_across_arcs(element):
     for cells in (8, 32):
         problem = pair(arcs(cells), (20.0, 60.0), element, "mortar", poisson=0.3)
         x = problem.points
-        held, values = np.abs(x) < 1e-9, np.zeros(x.shape)
+        fixed, values = np.abs(x) < 1e-9, np.zeros(x.shape)
         rim = problem.nodes_of(Boundary(0, "top"))
-        held[rim] = True
+        fixed[rim] = True
         values[rim] = -0.02 * x[rim] / np.linalg.norm(x[rim], axis=1)[:, None]
-        pressure = balanced(problem, held, values).outs[0][:, k.PRESSURE]
+        pressure = balanced(problem, fixed, values).outs[0][:, k.PRESSURE]
         spread.append(np.ptp(pressure) / pressure.mean())
     assert spread[1] < 1e-3
     assert spread[1] < 0.02 * spread[0]
 
 
 @pytest.mark.parametrize("other", [[(4, -1), (2, 0), (0, -1.1)], [(2, 0), (0, -0.1), (-1, 0)]])
-def test_corners_and_ends_are_met_as_points(other):
+def test_corners_and_ends_are_closest_points(other):
     """Points before a corner or an end of the partner: the distance, its force and its tangent."""
     mine = np.stack([np.linspace(1.0, 3.0, 6), np.full(6, 0.2)], axis=1)
     other = np.array(other, dtype=float)
-    met = other[other[:, 0] == 2.0][0]
+    corner_place = other[other[:, 0] == 2.0][0]
     points = np.concatenate([mine, other])
     contact = Contact(Boundary(0, "a"), Boundary(1, "b"), LAW, passes="mortar")
-    made = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
-    found = made.project(points, None)
-    values = np.zeros(made.room(found))
-    residual, out = evaluate(made, points, found, made.fresh(), values=values)
-    before = made._corners(found)
-    assert 1 <= before.sum() < made.count
-    corner = found.met.corner
+    contact_pass = MortarPass(contact, curve(mine, 1), curve(other, 1, first=6), points)
+    closest = contact_pass.project(points, None)
+    values = np.zeros(contact_pass.block_shape(closest))
+    residual, out = evaluate(
+        contact_pass, points, closest, contact_pass.empty_history(), values=values
+    )
+    before = contact_pass._at_corners(closest)
+    assert 1 <= before.sum() < contact_pass.count
+    corner = closest.pairs.corner
     assert 3 <= corner.sum() < corner.size
-    assert_allclose(found.met.there[0][:, corner], np.tile(met[:, None], (1, corner.sum())))
-    away = out[:, [k.X, k.Y]] - met
-    assert made.missed(points, found) == 0
+    assert_allclose(
+        closest.pairs.partner_places[0][:, corner],
+        np.tile(corner_place[:, None], (1, corner.sum())),
+    )
+    away = out[:, [k.X, k.Y]] - corner_place
+    assert contact_pass.without_projection(points, closest) == 0
     assert_allclose(out[before, k.GAP], np.linalg.norm(away, axis=1)[before], rtol=1e-13)
-    rows, _ = made.blocks(found, made.fresh())
+    rows, _ = contact_pass.blocks(closest, contact_pass.empty_history())
     dense = np.zeros((points.size, points.size))
     for q in range(values.shape[0]):
         r = (rows[q][:, None] * 2 + np.arange(2)).ravel()
         np.add.at(dense, (r[:, None], r[None, :]), values[q])
 
     def forces(y):
-        return evaluate(made, y, made.project(y, found), made.fresh())[0]
+        return evaluate(
+            contact_pass, y, contact_pass.project(y, closest), contact_pass.empty_history()
+        )[0]
 
     assert np.abs(jacobian(forces, points, 1e-6) - dense).max() < 1e-7 * np.abs(dense).max()
     assert_allclose(residual.sum(axis=0), 0.0, atol=1e-14)
@@ -280,25 +293,31 @@ def test_corners_and_ends_are_met_as_points(other):
 
 def test_energy_closes_over_stick_and_slip():
     """Work of all forces on a path in small steps is what energies and heat account for."""
-    made, x, history = one_pass(FRICTION["EA"], 2, False, 41, 0.1)
-    found = made.project(x, None)
-    history = made.fresh()
+    contact_pass, x, history = one_pass(FRICTION["EA"], 2, False, 41, 0.1)
+    closest = contact_pass.project(x, None)
+    history = contact_pass.empty_history()
     random = np.random.default_rng(4)
-    way = 0.1 * random.standard_normal(x.shape)
-    way[:, 0] += np.where(np.arange(x.shape[0]) < 6, 0.4, 0.0)
+    direction = 0.1 * random.standard_normal(x.shape)
+    direction[:, 0] += np.where(np.arange(x.shape[0]) < 6, 0.4, 0.0)
     errors = []
     for steps in (50, 400):
         past, known, work, heat, lag = None, history, 0.0, 0.0, 0.0
         for s in np.linspace(0.0, 1.0, steps + 1):
-            y = x + s * way
-            residual, out = evaluate(made, y, made.project(y, found), known)
+            y = x + s * direction
+            residual, out = evaluate(contact_pass, y, contact_pass.project(y, closest), known)
             if past is not None:
-                work += 0.5 * ((residual + past[0]) * way / steps).sum()
+                work += 0.5 * ((residual + past[0]) * direction / steps).sum()
                 heat += out[:, k.HEAT].sum()
-                lag += 0.5 * ((past[1][:, k.RUB] - out[:, k.RUB]) * out[:, k.SLID]).sum()
+                lag += (
+                    0.5
+                    * (
+                        (past[1][:, k.FRICTION_FORCE] - out[:, k.FRICTION_FORCE])
+                        * out[:, k.SLIP_STEP]
+                    ).sum()
+                )
             else:
                 first = out
-            known, past = made.committed(out, known), (residual, out)
+            known, past = contact_pass.committed(out, known), (residual, out)
         change = sum(out[:, c].sum() - first[:, c].sum() for c in (k.POTENTIAL, k.SPRING))
         errors.append(abs(work - change - heat - lag) / (abs(work) + heat))
     assert heat > 0.1 * abs(work)

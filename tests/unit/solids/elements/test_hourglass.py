@@ -111,7 +111,7 @@ def test_turned_bodies_have_turned_forces(kind):
 
 @pytest.mark.parametrize("kind", ["NeoHookean, plane", "NeoHookean, space", "LinearElastic, plane"])
 def test_only_rigid_motions_cost_nothing(kind):
-    """No hourglass is free, and in each element as many patterns stand apart as there are."""
+    """No hourglass mode has zero energy, and patterns of each element are independent."""
     parts, bulk, pattern = BODIES[kind]()
     d = parts.points.shape[1]
     values = np.linalg.eigvalsh(tangent(bulk, pattern, np.zeros_like(parts.points)).toarray())
@@ -194,7 +194,7 @@ def beam(mesh, law, height, length, thin=False, tip=0.2, deep=False):
 )
 def test_one_row_bends_as_a_beam(cells, law, thin):
     ratio, run = beam(rectangle(20.0, 1.0, cells), law, 1.0, 20.0, thin)
-    # reason: clamps stiffen, the more where volume is kept; cells are long
+    # reason: clamps stiffen, more for incompressible bodies; cells are long
     limit = 0.015 if law.poisson < 0.4 else 0.025
     assert abs(ratio - 1.0) < limit
     assert run.audit.ok

@@ -93,7 +93,7 @@ def test_coefficients_are_right(degrees, rational, collapsed):
 
 @pytest.mark.parametrize(("degrees", "rational", "collapsed"), KINDS)
 def test_signs_against_dense_samples(degrees, rational, collapsed):
-    """A mapping that is right side out is never taken for folded, nor the other way round."""
+    """No valid mapping is called folded, and no folded one valid."""
     mapping = random_mappings(degrees, 3, 200, rational, collapsed)
     side = np.linspace(-1.0, 1.0, 41 if len(degrees) == 2 else 11)
     if collapsed:

@@ -152,11 +152,11 @@ def over_outline(mesh, element, contact, d, u, exact=False):
     edges = mesh.edges
     outer = edges.uses[edges.number] == 1
     for layer in layers:
-        outer &= ~np.isin(edges.cell * 4 + edges.side, layer.pieces @ np.array([4, 1]))
+        outer &= ~np.isin(edges.cell * 4 + edges.side, layer.facets @ np.array([4, 1]))
     nodes = edges.ends[outer]
     if order == 2:
         nodes = np.stack([nodes[:, 0], edges.middle[outer], nodes[:, 1]], axis=1)
-    shares, numbers = numbering.shares[nodes], numbering.numbers[nodes]
+    shares, numbers = numbering.fractions[nodes], numbering.numbers[nodes]
     x = (shares[..., None] * d.points[numbers]).sum(axis=2)
     value = (shares * u[numbers]).sum(axis=2)
     f, df = ef.lagrange(order, gauss[0])
@@ -167,7 +167,7 @@ def over_outline(mesh, element, contact, d, u, exact=False):
 
 @pytest.mark.parametrize("name", MESHES)
 @pytest.mark.parametrize("kind", ELEMENTS)
-def test_bodies_hold_together(name, kind):
+def test_displacements_are_continuous(name, kind):
     """The gradient of any field integrates to its values on the outline: nothing jumps inside."""
     mesh, contact = MESHES[name]
     if kind.ORDER == 2 and mesh.cells.shape[1] == 4:
@@ -181,7 +181,7 @@ def test_bodies_hold_together(name, kind):
 
 @pytest.mark.parametrize("name", ["ring", "disc"])
 @pytest.mark.parametrize("kind", LAYERED)
-def test_bodies_with_exact_arcs_hold_together(name, kind):
+def test_displacements_with_exact_arcs_are_continuous(name, kind):
     mesh, contact = MESHES[name]
     bent = mesh.cells.shape[1] == 9
     mesh = mesh if bent or kind.ORDER == 1 else _with_middles(mesh)
@@ -250,7 +250,7 @@ def test_surfaces(name, kind):
         x = np.matmul(s.functions, d.points[s.nodes])
         tangent = np.matmul(s.derivatives[..., 0], d.points[s.nodes])
         normal = np.stack([tangent[..., 1], -tangent[..., 0]], axis=-1)
-        # bodies here lie on the inner side of their boundaries as seen from the middle
+        # bodies here lie on the inner side of their boundaries, seen from the centre
         if name not in ("cap", "bent", "bent triangles", "thin", "ring"):
             assert (((x - middle) * normal).sum(axis=2) > 0.0).all()
         edges = mesh.points[mesh.edge_nodes(boundary)]
@@ -259,7 +259,7 @@ def test_surfaces(name, kind):
         length = np.linalg.norm(tangent, axis=2)
         gauss = np.polynomial.legendre.leggauss(5)[1]
         assert np.abs(s.areas - gauss * length).max() < 1e-13
-        # pieces follow each other
+        # elements are consecutive
         for k in range(count - 1):
             shared = np.intersect1d(s.nodes[k], s.nodes[k + 1])
             assert shared.size == {1: 1, 2: 1}.get(kind.ORDER if not kind.SPLINE else 0, 2)

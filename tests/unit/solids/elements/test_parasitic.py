@@ -8,12 +8,12 @@ from solid_cases import MATERIALS, distorted
 from stiction.solids import Q1, QM6, Mesh, SweptBody, rectangle
 from stiction.solids.elements.assembly import Bulk
 from stiction.solids.elements.kinds import Q1N2, Q2, discretise
-from stiction.solids.elements.parasitic import Excess, excess, modes_in
+from stiction.solids.elements.parasitic import Excess, excess, incompatible_modes
 from stiction.solids.materials import LinearElastic, NeoHookean
 
 
 def triangles(mesh):
-    """Each quadrilateral of a mesh cut in two, by turns from either corner."""
+    """Each quadrilateral of a mesh split in two, alternately from either corner."""
     corners = mesh.cells[:, :4]
     cells = []
     for k, (a, b, c, d) in enumerate(corners):
@@ -44,7 +44,7 @@ def bent(x, curvature, poisson=0.0):
 @pytest.mark.parametrize("poisson", [0.0, 0.3, 0.499])
 @pytest.mark.parametrize(("thin", "reduced"), [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("cells", [(2, 1), (10, 1), (10, 3), (40, 4)])
-def test_excess_is_that_of_the_beam(poisson, thin, reduced, cells):
+def test_excess_is_that_of_a_beam(poisson, thin, reduced, cells):
     """Energy less excess is that of a beam of one row per element: its mean state and its bending.
 
     Nodes are where a beam has them. Each cell then has the energy of its mean strain, and that of
@@ -70,7 +70,7 @@ def test_excess_is_that_of_the_beam(poisson, thin, reduced, cells):
 
 @pytest.mark.parametrize("name", sorted(MATERIALS))
 @pytest.mark.parametrize("kind", ["Q1", "reduced", "Q1N2", "triangles", "space"])
-def test_homogeneous_states_have_none(name, kind):
+def test_homogeneous_states_have_no_excess(name, kind):
     """Tension, shear and turning cost linear elements nothing more, however large."""
     mesh = distorted()
     if kind == "space":
@@ -118,17 +118,20 @@ def test_excess_does_not_depend_on_frame_and_units(kind):
 
 
 @pytest.mark.parametrize("element", [Q2(), QM6()])
-def test_elements_that_bend_are_not_asked(element):
+def test_elements_without_locking_have_no_excess(element):
     parts = discretise(rectangle(6.0, 1.0, (6, 1)), element)
     table = NeoHookean(1.0, 0.3).table()
-    kinds = [modes_in(b.elements, b.table) for b in Bulk([(k, table) for k in parts.blocks]).blocks]
+    kinds = [
+        incompatible_modes(b.elements, b.table)
+        for b in Bulk([(k, table) for k in parts.blocks]).blocks
+    ]
     assert kinds == [None] * len(kinds)
     assert excess([], parts.points) == 0.0
 
 
 @pytest.mark.parametrize("kind", ["Q1", "triangles", "space"])
 @pytest.mark.parametrize("name", sorted(MATERIALS))
-def test_bodies_that_fly_say_nothing(kind, name):
+def test_rigid_motions_have_no_excess(kind, name):
     """Far away strains are rounding; small ones of a body that bends count to the last digits."""
     mesh = rectangle(6.0, 1.0, (6, 1))
     if kind == "space":

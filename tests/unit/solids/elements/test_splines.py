@@ -26,7 +26,7 @@ def circle(radius, angle):
 
 
 def arc(pieces, whole, seed=0, radius=40.65, sense=1.0):
-    """Nodes and middles of an arc in uneven pieces."""
+    """Nodes and middles of an arc in elements of different lengths."""
     steps = np.random.default_rng(seed).random(pieces) + 0.4
     angle = 0.7 + sense * whole * np.concatenate([[0.0], np.cumsum(steps)]) / steps.sum()
     return circle(radius, angle), circle(radius, 0.5 * (angle[1:] + angle[:-1]))
@@ -106,7 +106,7 @@ def test_curves_are_splines_through_the_greville_points(degree):
     inside = slice(1, -1)
     slope = oracle.derivative()(t)[:, inside] * 0.5 * chords[:, None, None]
     assert np.abs(slope - dx[:, inside]).max() < 1e-13
-    # one tangent where two pieces meet
+    # one tangent between two elements
     jump = dx[1:, 0] / chords[1:, None] - dx[:-1, -1] / chords[:-1, None]
     assert np.abs(jump).max() < 1e-13
     if degree == 2:
@@ -115,7 +115,7 @@ def test_curves_are_splines_through_the_greville_points(degree):
 
 @pytest.mark.parametrize("degree", [2, 3])
 @pytest.mark.parametrize("exact", [True, False])
-def test_vertices_are_ends_of_pieces(degree, exact):
+def test_vertices_are_ends_of_elements(degree, exact):
     nodes, middles = arc(6, 2.0, seed=2)
     curve = spline_curve("arc", nodes, middles, degree, exact)
     numbers, shares = vertices(curve)
@@ -149,7 +149,7 @@ def test_corners_are_refused():
         spline_curve("side", nodes, middles, 3)
 
 
-def test_what_is_no_arc_is_refused():
+def test_curves_other_than_arcs_are_refused():
     x = np.linspace(0.0, 1.0, 6)
     parabola = np.stack([x, x * x], axis=1)
     middle = 0.5 * (x[1:] + x[:-1])

@@ -106,7 +106,7 @@ def test_tangent_against_differences(element, degree, reduced, name):
 
 @pytest.mark.parametrize("name", sorted(set(MATERIALS) - {"LinearElastic"}))
 def test_principal_stresses(name):
-    """Stretched along three turned axes: Cauchy stress from principal forces, by hand."""
+    """Stretched along three rotated axes: Cauchy stress from principal forces, by hand."""
     parts = body("Q1", 1)
     turn = np.linalg.qr(np.random.default_rng(6).standard_normal((3, 3)))[0]
     stretches = np.array([1.2, 0.9, 1.05])
@@ -130,11 +130,11 @@ def test_volumes_and_areas():
 
 
 def test_splines_on_trilinear_bodies():
-    """A face of splines beside cells that do not touch: the body holds together, in any motion."""
+    """A face of splines next to plain cells: displacements are continuous in any state."""
     mesh = distorted(cells=(4, 2)).split("bottom", 2, "touching", "free")
     parts = sweep(mesh, ELEMENTS["Q1N2"](), (0.0, 0.4, 1.0), 1, ("touching",), bent, 2)
     sizes = {block.nodes.shape[1] for block in parts.blocks}
-    # eight of cells, thirteen of the layer, nine beside its end
+    # eight of cells, thirteen of the layer, nine next to its end
     assert sizes == {8, 9, 13}
     used = np.unique(np.concatenate([block.nodes.ravel() for block in parts.blocks]))
     assert used.size == parts.points.shape[0]

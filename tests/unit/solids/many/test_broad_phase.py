@@ -67,7 +67,7 @@ def heap(contact, rows=TEN, passes="mortar", squeeze=0.05, reach=0.5):
     held += [Driven(top, 1, Program((0.0, 1.0), (0.0, -squeeze))), Fixed(top, (0,))]
     still = Program((0.0,), (0.0,))
     for k, (x, y) in enumerate(centres[:-1]):
-        # soft springs at two places hold a disc that nothing presses
+        # soft springs at two places support a disc without contact forces
         held += [Spring(Nearest(k, (x, y)), c, 0.1, still) for c in (0, 1)]
         held += [Spring(Nearest(k, (x, y + 0.3)), 0, 0.1, still)]
     pairs = contact(rims, laws, passes, reach)
@@ -90,7 +90,7 @@ def named(rims, laws, passes, reach):
 
 @pytest.mark.parametrize("passes", ["half", "mortar"])
 def test_pairs_as_if_named(passes):
-    """Ten discs in a heap: forces, tangent and what is told as with eighteen contacts named."""
+    """Ten discs in a heap: forces, tangent and records as with eighteen named contacts."""
     found = []
     for make in (among, named):
         problem = Problem(heap(make, TEN, passes).assembled())
@@ -123,7 +123,7 @@ def test_a_run_as_if_named():
 
 
 def _names(run):
-    """Checks say of which pair they are, and points and contacts tell their bodies."""
+    """Checks name their pair; points and contacts name their bodies."""
     notes = [c.note for c in run.audit.checks if c.check == "half_passes_balance"]
     assert [note.split(":")[0] for note in notes] == [
         "contact 5, 'rim' of body 0 and 'rim' of body 1",
@@ -140,7 +140,7 @@ def _names(run):
 
 @pytest.mark.parametrize("passes", ["half", "mortar"])
 def test_forces_on_each_body_are_those_of_its_pairs(passes):
-    """Of ten discs in a heap: what a disc feels is the sum of what its contacts tell."""
+    """Ten discs in a heap: the force on a disc is the sum of the forces of its contacts."""
     problem = Problem(heap(among, TEN, passes).assembled())
     rng = np.random.default_rng(5)
     u = 1e-4 * rng.standard_normal(problem.points.shape)
@@ -153,10 +153,10 @@ def test_forces_on_each_body_are_those_of_its_pairs(passes):
     for body in range(10):
         nodes = slice(problem.first[body], problem.first[body + 1])
         meets = [i for i, c in enumerate(pairs) if body in (c.boundary.body, _partner(c))]
-        told = sum(force_on(problem, trial, i, body) for i in meets)
+        expected = sum(force_on(problem, trial, i, body) for i in meets)
         ground = problem.loads(0.0, u)[nodes].sum(axis=0)
-        np.testing.assert_allclose(-(felt[nodes].sum(axis=0) + ground), told, atol=1e-12)
-        largest = max(largest, float(np.abs(told).max()))
+        np.testing.assert_allclose(-(felt[nodes].sum(axis=0) + ground), expected, atol=1e-12)
+        largest = max(largest, float(np.abs(expected).max()))
     assert largest > 1e-4
 
 
@@ -165,7 +165,7 @@ def _partner(contact):
 
 
 def test_boxes_against_all_pairs():
-    """The sort finds what a look at every pair finds."""
+    """Sweep and prune finds the same pairs as a test of every pair."""
     rng = np.random.default_rng(1)
     for d in (2, 3):
         low = rng.uniform(0.0, 10.0, (60, d))
@@ -193,11 +193,11 @@ def test_cost_grows_with_the_bodies():
         taken.append(best)
     assert pairs[0] == 1999
     assert pairs[-1] == 19999
-    # a look at every pair would take a hundred times as long
+    # a test of every pair would take a hundred times as long
     assert taken[1] < 40.0 * taken[0]
 
 
-def test_how_far_a_law_reaches():
+def test_reach_of_a_law():
     """Without tension to where the wall begins; with it to 1e-4 of the largest tension."""
     assert reach_of_law(LAW) == pytest.approx(LAW.gap_eq, rel=1e-6)
     sticky = LennardJones.from_strength(0.05, 2e-3)
@@ -206,7 +206,7 @@ def test_how_far_a_law_reaches():
     assert 0.99e-4 < ratio <= 1e-4
 
 
-def test_what_begins_too_far_apart_joins():
+def test_distant_pairs_are_activated_later():
     """A disc that is driven into another one, with a reach that leaves the pair out at first."""
     bodies = [Body(disc(1.0, (4, 3), 2, (3.0 * k, 0.0)), Q1N2(), NeoHookean()) for k in range(3)]
     rims = [Boundary(k, "rim") for k in range(3)]
@@ -215,7 +215,7 @@ def test_what_begins_too_far_apart_joins():
     for reach, known in ((0.5, 1), (None, 2), (1.1, 2)):
         touch = Among(rims, LAW, reach=reach, passes="mortar")
         solid = st.Solid(bodies, [touch], held, dimensionless=True)
-        # the nearest of all stands for none
+        # without a pair within reach the nearest one is active
         assert len(solid.assembled().pairs) == known
         run = st.solve(solid, st.solids.Quasistatic(steps=2), throw=False)
         check = next(c for c in run.audit.checks if c.check == "every_pair_found")
@@ -224,7 +224,7 @@ def test_what_begins_too_far_apart_joins():
 
 
 def test_one_boundary_between_two_punches():
-    """A boundary may meet several bodies: two punches on one block press as two on two parts."""
+    """One boundary under two punches has the same forces as two boundaries."""
     law = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
     rubs = EA(0.2, 0.0)
     block_ = rectangle(8.0, 1.0, (16, 3), (0.0, -1.0))
@@ -307,7 +307,7 @@ def test_boundaries_that_are_not_there_are_refused():
     swept = [SweptBody(rectangle(1.0, 1.0, (1, 1)).moved((0.0, 2.0 * k))) for k in range(2)]
     with pytest.raises(ModelError, match="no body of the plane"):
         st.Solid(swept, [Among([Boundary(0, "top"), Boundary(1, "bottom")], LAW)])
-    # a pair that is named beside the list would be loaded twice
+    # a pair that is named as well would be loaded twice
     pair = Contact(RIM[0], RIM[1], LAW)
     with pytest.raises(ModelError, match="twice"):
         st.Solid(bodies, [Among(RIM[:2], LAW, reach=1.0), pair])
@@ -327,7 +327,7 @@ def test_a_description_stays_one():
 @pytest.mark.parametrize("pressure", [1e-3, 1e9])
 @pytest.mark.parametrize("angle", [0.0, 0.4])
 def test_pairs_in_other_units_turned_and_in_another_order(length, pressure, angle):
-    """The same neighbours are found, and nothing that feels another is left out."""
+    """The same pairs are found, and no pair with tractions is omitted."""
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     round_about = np.linspace(0.0, 2.0 * np.pi, 200)
     rim = np.stack([np.cos(round_about), np.sin(round_about)], axis=1)

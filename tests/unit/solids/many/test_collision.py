@@ -24,7 +24,7 @@ from stiction.solids import (
     rectangle,
 )
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.continuous_collision import Ways, thickness
+from stiction.solids.many.continuous_collision import CollisionDetection, thickness
 
 LAW = LennardJones.from_strength(0.05, 2e-3, adhesive=False)
 # places count, not displacements
@@ -33,13 +33,13 @@ RIMS = [Boundary(0, "rim"), Boundary(1, "rim")]
 
 
 @pytest.mark.parametrize("angle", [0.0, 0.5])
-def test_how_thick_bodies_are(angle):
+def test_thickness_of_bodies(angle):
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     plate = rectangle(1.0, 0.1, (8, 2)).points @ turn
     assert thickness(plate, 0.1) == pytest.approx(0.1, rel=1e-12)
     round_ = disc(0.5, (4, 3), 2, (7.0, 0.0))
     assert thickness(round_.points, np.pi / 4.0) == pytest.approx(np.pi / 4.0, rel=1e-12)
-    # a bow stands higher than it is thick
+    # a bow is higher than thick
     bow = np.array(
         [[np.cos(a) * r, np.sin(a) * r] for a in np.linspace(0, 3, 40) for r in (1, 1.1)]
     )
@@ -72,23 +72,23 @@ def two(partner, passes="half"):
         (0.0, 0.79, False),
     ],
 )
-def test_bodies_that_pass_are_seen(sides, shift, way, seen):
+def test_tunnelling_is_detected(sides, shift, way, seen):
     problem = Problem(two(sides, sides if sides != "circle" else "half").assembled())
     u = np.zeros_like(problem.points)
     u[problem.first[0] : problem.first[1], 0] = shift
     after = u.copy()
     after[problem.first[0] : problem.first[1], 1] -= way
-    ways = Ways(problem)
-    assert ways.through(u, after) is seen
+    ways = CollisionDetection(problem)
+    assert ways.tunnels(u, after) is seen
     # the frame may move, and turn, as far as it likes
-    assert ways.through(u, after + np.array([30.0, 20.0])) is seen
+    assert ways.tunnels(u, after + np.array([30.0, 20.0])) is seen
     if sides != "circle":
         turned = problem.points[:, ::-1] * [1.0, -1.0] - problem.points
-        assert not ways.through(np.zeros_like(u), turned)
+        assert not ways.tunnels(np.zeros_like(u), turned)
 
 
 def pushed(sides, end=1.0):
-    """Push the upper one straight through what is held where it is, until time `end`."""
+    """Drive the upper body straight through the fixed ones, until time `end`."""
     solid, push = two(sides), Nearest(0, (LEFT, HIGH))
     held = [
         Driven(push, 1, Program((0.0, end), (0.0, -2.0))),
@@ -103,30 +103,30 @@ def pushed(sides, end=1.0):
 
 
 @pytest.mark.parametrize("sides", ["named", "among", "circle"])
-def test_no_step_passes_through_a_body(sides):
+def test_no_step_tunnels(sides):
     run = st.solve(pushed(sides), st.solids.Quasistatic(steps=1, max_steps=3), throw=False)
-    # it meets the other first, whatever comes then
+    # steps are cut until contact is found before the bodies pass
     assert run.stats["step_cuts"] >= 1
     assert float(np.nanmin(run.data["gap"].values)) < 3.0 * LAW.gap_eq
 
 
 @pytest.mark.parametrize("sides", ["named", "among", "circle"])
-def test_without_a_look_they_would_pass_unseen(sides, monkeypatch):
-    monkeypatch.setattr(Ways, "through", lambda *_: False)
+def test_bodies_would_tunnel_without_detection(sides, monkeypatch):
+    monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: False)
     run = st.solve(pushed(sides), st.solids.Quasistatic(steps=1))
     assert run.stats["steps"] == 1
     assert not run.determinism.losses
     assert float(np.nanmin(run.data["gap"].values)) > 0.1
 
 
-@pytest.mark.parametrize("looks", [True, False])
-def test_no_step_of_a_motion_passes_through_a_body(looks, monkeypatch):
-    if not looks:
-        monkeypatch.setattr(Ways, "through", lambda *_: False)
+@pytest.mark.parametrize("detects", [True, False])
+def test_no_time_step_tunnels(detects, monkeypatch):
+    if not detects:
+        monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: False)
     moving = MovingSolid(pushed("named", 300.0), density=1.0)
     method = GeneralisedAlpha(steps=1, tolerance=None, max_steps=3)
     run = st.solve(moving, method, t_span=(0.0, 300.0), throw=False)
-    if not looks:
+    if not detects:
         assert run.stats["steps"] == 1
         assert float(np.nanmin(run.data["gap"].values)) > 0.1
         return
@@ -134,8 +134,8 @@ def test_no_step_of_a_motion_passes_through_a_body(looks, monkeypatch):
     assert float(np.nanmin(run.data["gap"].values)) < 3.0 * LAW.gap_eq
 
 
-def test_a_run_ends_where_every_step_would_pass_through(monkeypatch):
-    monkeypatch.setattr(Ways, "through", lambda *_: True)
+def test_a_run_ends_if_every_step_tunnels(monkeypatch):
+    monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: True)
     run = st.solve(pushed("named"), st.solids.Quasistatic(steps=30, max_cuts=2), throw=False)
     assert run.status.name == "UNCONVERGED"
     assert "bodies pass through each other at t = 0.00833" in run.reason

@@ -1,4 +1,4 @@
-"""Pairs of many bodies that are found on the way: the run is that of pairs named from the start."""
+"""Pairs that are activated in a run: the run equals that with pairs named from the start."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from stiction.solids import (
 from stiction.solids.conditions import Rigid
 from stiction.solids.equilibria.history import energies_at
 from stiction.solids.equilibria.problem import Problem
-from stiction.solids.many.pair_activation import carried_over, joined
+from stiction.solids.many.pair_activation import with_activated_pairs, with_new_passes
 from stiction.solids.model import Readings
 
 LAW = LennardJones.from_strength(0.01, 5e-4, adhesive=False)
@@ -54,7 +54,7 @@ def row(passes="half", reach=0.1, law=LAW, count=3, hold=0.5):
     return st.Solid(bodies, [wall, touch], held, readings=readings, dimensionless=True)
 
 
-# those that touch by virtual work one after the other: the first pair is known, two join
+# contacts by virtual work that start one after the other: one pair is active, two are activated
 SYSTEMS = {"half": {"count": 3}, "mortar": {"count": 4, "hold": 0.15}}
 
 
@@ -69,8 +69,8 @@ def by_bodies(run, values, axis):
 
 
 @pytest.mark.parametrize("passes", ["half", "mortar"])
-def test_pairs_found_on_the_way(passes):
-    """Discs that come to touch one after the other: as if all pairs were known."""
+def test_pairs_are_activated_in_a_run(passes):
+    """Discs with contacts that start one after the other: as if all pairs were active."""
     given = {"passes": passes, **SYSTEMS[passes]}
     late, early = (row(reach=reach, **given) for reach in (0.1, 0.5))
     count = given["count"]
@@ -97,7 +97,7 @@ def test_pairs_found_on_the_way(passes):
     for name in ("normal_traction", "tangential_traction", "slides"):
         a, b = (by_bodies(run, run.data[name].values, "point") for run in runs)
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
-    # what is not a pair yet is far apart
+    # inactive pairs are far apart
     gaps = [by_bodies(run, run.data["gap"].values, "point") for run in runs]
     known = np.isfinite(gaps[0])
     assert not known[0].all()
@@ -109,15 +109,15 @@ def test_pairs_found_on_the_way(passes):
         assert check.ok
 
 
-def test_a_run_goes_on_with_the_pairs_that_it_found():
-    """From a checkpoint before, between and after pairs joined: the same bits."""
+def test_a_resumed_run_has_its_activated_pairs():
+    """From a checkpoint before, between and after pairs are activated: the same bits."""
     solid, method = row("mortar", **SYSTEMS["mortar"]), st.solids.Quasistatic(steps=10)
     kept = Memory()
     whole = st.solve(solid, method, checkpoint=kept)
-    joined = [len(page["joined"]) for page in kept.pages]
-    assert joined[0] == 0
-    assert joined[-1] == 2
-    places = [joined.index(n) for n in (0, 1, 2)]
+    activated = [len(page["joined"]) for page in kept.pages]
+    assert activated[0] == 0
+    assert activated[-1] == 2
+    places = [activated.index(n) for n in (0, 1, 2)]
     for at in places:
         again = st.solve(solid, method, checkpoint=Memory(kept.pages[at], turn=0))
         for name in whole.data:
@@ -132,31 +132,31 @@ def test_a_run_goes_on_with_the_pairs_that_it_found():
             st.solve(solid, method, checkpoint=Memory(page, turn=0))
 
 
-def test_a_law_with_a_tail_joins_with_its_energy():
-    """What a pair stores when it joins is work that is done then: the ledger stays as it is."""
+def test_activation_counts_the_energy_of_the_tail():
+    """The energy of a pair at its activation counts as work: the ledger closes."""
     law = LennardJones.from_strength(0.01, 5e-4)
     problem = Problem(row("mortar", 0.02, law).assembled())
     state = problem.start(0.0)
     trial, _ = problem.evaluate(state, state.u, 0.0, None, False)
     energy, known = energies_at(problem, trial, 0.0), len(problem.passes)
-    problem.widen(joined(problem.assembled, [(0, 1, 2)]))
+    problem.widen(with_activated_pairs(problem.assembled, [(0, 1, 2)]))
     assert len(problem.passes) == known + 1
-    state, more, after = carried_over(problem, state, trial, energy)
+    state, more, after = with_new_passes(problem, state, trial, energy)
     assert len(state.histories) == len(state.founds) == len(more.outs) == known + 1
     assert after.heat == (*energy.heat, 0.0)
     stored = after.adhesive - energy.adhesive
     assert stored == pytest.approx(problem.stored(more)[1] - energy.adhesive, rel=1e-12)
-    # 1.3 r0 beyond equilibrium the law holds a few parts in a hundred of its energy
+    # 1.3 r0 beyond equilibrium the law has a few per cent of its energy
     assert stored < -1e-3 * 5e-4
     assert after.work - energy.work == stored
-    # forces of the pair are in what is told of supports
+    # the records of supports contain the forces of the pair
     pulled = (more.residual - trial.residual).reshape(problem.size, -1)
     assert np.abs(pulled).max() > 0.0
     np.testing.assert_allclose(pulled.sum(axis=0), 0.0, atol=1e-16)
 
 
-def test_discs_that_are_thrown_meet():
-    """In motion pairs join as well: a disc leaves its neighbour and meets the one beyond."""
+def test_thrown_discs_collide():
+    """Pairs are activated in motion: a disc leaves its neighbour and collides with the next one."""
     law = LennardJones.from_strength(0.02, 1e-3, adhesive=False)
     runs = []
     for reach in (0.1, 0.6):

@@ -37,7 +37,7 @@ def whole(tmp_path_factory):
 
 
 def damaged(raw, rng):
-    """Return bytes with a bit flipped, a number changed, an end cut, or a part doubled."""
+    """Return bytes with a bit flipped, a number changed, the end truncated, or a part doubled."""
     made = bytearray(raw)
     at = rng.randrange(len(made))
     how = rng.randrange(4)
@@ -76,7 +76,7 @@ def test_damage_is_read_or_refused(whole, tmp_path):
 
 
 def test_arrays_of_damaged_files_fit_together(whole, tmp_path, monkeypatch):
-    """What the child returns is checked, so that nothing after it meets a strange array."""
+    """Arrays from the child process are checked before use."""
 
     def here(path, imports, work, **bounds):
         try:
@@ -103,7 +103,7 @@ def test_arrays_of_damaged_files_fit_together(whole, tmp_path, monkeypatch):
         ("cut.ply", "ply\nformat ascii 1.0\nelement vertex 3\n"),
     ],
 )
-def test_files_that_keep_their_reader_busy_are_given_up(tmp_path, monkeypatch, name, text):
+def test_slow_files_are_given_up(tmp_path, monkeypatch, name, text):
     monkeypatch.setattr(core_files, "_LEAST_S", 3.0)
     (tmp_path / name).write_text(text)
     with pytest.raises(ModelError, match="a file of a mesh"):

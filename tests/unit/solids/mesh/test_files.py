@@ -76,7 +76,7 @@ def test_physical_groups_of_gmsh(tmp_path):
     path = tmp_path / "body.msh"
     path.write_text(GMSH)
     mesh = Mesh.read(str(path), contact="ground")
-    # the point of no cell is gone, the clockwise triangle turned
+    # the point of no cell is omitted, the clockwise triangle reversed
     assert mesh.points.shape == (6, 2)
     assert mesh.triangles.tolist() == [True, True, False]
     assert mesh.cells.tolist() == [[0, 1, 2, -1], [0, 2, 3, -1], [3, 2, 4, 5]]
@@ -130,7 +130,7 @@ def test_six_nodes(tmp_path):
     assert found.cells.tolist() == [[0, 1, 2, -1, 3, 4, 5, -1, -1]]
 
 
-def test_boundaries_of_several_chains_are_kept_but_do_not_touch(tmp_path):
+def test_boundaries_of_several_chains_are_no_contact_boundaries(tmp_path):
     mesh = rectangle(2.0, 1.0, (2, 2))
     both = Mesh(
         mesh.points,

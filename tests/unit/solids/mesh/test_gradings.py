@@ -7,7 +7,7 @@ from stiction.errors import ModelError
 from stiction.solids.mesh.gradings import rising
 
 
-def test_lines_that_rise_from_0_to_1_are_taken_as_they_are():
+def test_increasing_lines_from_0_to_1_are_accepted():
     lines = [0.0, 0.1, 0.7, 1.0]
     assert rising("here", lines, 3).tolist() == lines
     assert rising("here", None, 4) == pytest.approx(np.linspace(0.0, 1.0, 5), abs=1e-15)

@@ -30,7 +30,7 @@ SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 
 
 def outline_area(mesh, names):
-    """Area from the boundary alone, by Green's theorem on straight pieces."""
+    """Area from the boundary alone, by Green's theorem on straight facets."""
     total = 0.0
     for name in names:
         edges = mesh.edge_nodes(name)
@@ -86,7 +86,7 @@ def test_cap_has_a_circular_top():
     away = np.hypot(top[:, 0], top[:, 1] - (10.0 - 40.65))
     assert away == pytest.approx(np.full(away.size, 40.65), rel=1e-15)
     assert top[:, 1].max() == pytest.approx(10.0, rel=1e-15)
-    # the edge stands at 4.73, as the formulas sheet says
+    # the edge is at 4.73 (formulas sheet)
     assert top[:, 1].min() == pytest.approx(10.0 - 40.65 + math.sqrt(40.65**2 - 400.0), rel=1e-14)
 
 
@@ -155,7 +155,7 @@ def test_splitting_a_boundary():
         mesh.split("top", 0, "a", "b")
 
 
-def test_merging_joins_nodes():
+def test_merging_unites_nodes():
     left, right = rectangle(1.0, 1.0, (2, 3)), rectangle(1.0, 1.0, (4, 3), (1.0, 0.0))
     both = merged([left, right])
     assert both.points.shape[0] == left.points.shape[0] + right.points.shape[0] - 7
@@ -200,7 +200,7 @@ CELL = [[0, 1, 2, 3]]
 
 
 def strip_with_hanging_node():
-    """One large cell beside two small ones: a node in the middle of its edge."""
+    """One large cell next to two small ones: a node in the middle of its edge."""
     points = [[0, 0], [1, 0], [1, 1], [0, 1], [2, 0], [2, 0.5], [1, 0.5], [2, 1]]
     return Mesh(points, [[0, 1, 2, 3], [1, 4, 5, 6], [6, 5, 7, 2]])
 
@@ -238,7 +238,7 @@ BAD = {
     r"cell and edge \[0, 3\]": lambda: Mesh(SQUARE[:3], [[0, 1, 2]], {"a": [[0, 3]]}),
     "an edge listed twice": lambda: Mesh(SQUARE, CELL, {"a": [[0, 1], [0, 1]]}),
     "between two cells": lambda: Mesh(SQUARE, [[0, 1, 2, -1], [0, 2, 3, -1]], {"a": [[0, 2]]}),
-    "names with the pieces": lambda: Mesh(SQUARE, CELL, [[0, 0]]),
+    "names with the edges": lambda: Mesh(SQUARE, CELL, [[0, 0]]),
     "edge 2, which does not begin where edge 1 ends": lambda: Mesh(
         SQUARE, CELL, {"a": [[0, 0], [0, 2]]}
     ).chain("a"),

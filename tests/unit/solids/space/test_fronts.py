@@ -47,7 +47,7 @@ def assembled(unknowns, blocks, n):
     return made
 
 
-def parts_of(nodes, count, processes):
+def energy_terms(nodes, count, processes):
     """Return the process of each node, -1 where two have it."""
     mine = np.zeros((processes, count), dtype=bool)
     cuts = nodes.shape[0] * np.arange(processes + 1) // processes
@@ -62,7 +62,7 @@ def test_parts_of_a_matrix_are_solved_together(fronts, processes, symmetric):
     places, nodes, unknowns, blocks = grid(symmetric)
     n = 3 * places.shape[0]
     whole = assembled(unknowns, blocks, n)
-    cuts, owner = parts_of(nodes, places.shape[0], processes)
+    cuts, owner = energy_terms(nodes, places.shape[0], processes)
     node = np.arange(n) // 3
     shares = []
     for k in range(processes):

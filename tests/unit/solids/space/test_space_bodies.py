@@ -26,7 +26,7 @@ from stiction.solids import (
     SweptBody,
     rectangle,
 )
-from stiction.solids.contact.curves import Pieces
+from stiction.solids.contact.curves import RationalBoundary
 from stiction.solids.space import model as space_model
 
 FRICTION = {"DI": DI(0.5, 1.0, 20.0), "EA": EA(0.5, 1.0)}
@@ -127,7 +127,7 @@ def off_the_sphere(cells, places):
     face = parts.surfaces["top"]
     xis = np.stack([g.ravel() for g in np.meshgrid(places, places)])
     every = np.repeat(np.arange(face.nodes.shape[0]), xis.shape[1])
-    at = Pieces(face).points(every, np.tile(xis, face.nodes.shape[0]), parts.points)[1][0]
+    at = RationalBoundary(face).points(every, np.tile(xis, face.nodes.shape[0]), parts.points)[1][0]
     centre = np.array([0.0, 0.7 - 2.5, 0.0])
     return np.abs(np.linalg.norm(at.T - centre, axis=1) - 2.5).max()
 

@@ -52,7 +52,7 @@ def test_tangents_of_points_that_act_are_all(monkeypatch):
     u[problem.rigid_node[0]] = [0.02, -0.4, 0.0]
     known = []
     for few in (0.8, 0.0):
-        monkeypatch.setattr(sweeps, "_FEW", few)
+        monkeypatch.setattr(sweeps, "_MOSTLY_ACTIVE", few)
         trial, matrix = problem.evaluate(state, u, 0.5, None, data=True)
         known.append(matrix.data.copy())
     gap = trial.outs[0][:, sweeps.GAP]
@@ -63,7 +63,7 @@ def test_tangents_of_points_that_act_are_all(monkeypatch):
     u[problem.rigid_node[0]] = [0.0, 3.0, 0.0]
     away = []
     for few in (0.8, 0.0):
-        monkeypatch.setattr(sweeps, "_FEW", few)
+        monkeypatch.setattr(sweeps, "_MOSTLY_ACTIVE", few)
         away.append(problem.evaluate(state, u, 0.5, None, data=True)[1].data.copy())
     assert np.array_equal(*away)
     assert not np.array_equal(away[0], known[0])
