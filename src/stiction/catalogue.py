@@ -183,10 +183,14 @@ CATALOGUE: Mapping[str, Kind] = {
         },
     ),
     "TyreCurve": Kind("a tyre curve", {"Pacejka": "stiction.laws.tyre"}, written=False),
-    "Adhesion": Kind("an adhesion law", {"LennardJones": "stiction.laws.adhesion"}),
+    "Adhesion": Kind(
+        "a normal law",
+        {"LennardJones": "stiction.laws.adhesion", "Signorini": "stiction.solids.unilateral"},
+    ),
     "AdhesiveFriction": Kind(
         "a law of friction under adhesion",
         {
+            "Coulomb": "stiction.solids.unilateral",
             "DI": "stiction.laws.adhesive_friction",
             "EA": "stiction.laws.adhesive_friction",
             "Frictionless": "stiction.laws.adhesive_friction",

@@ -68,3 +68,5 @@ from stiction.solids.presets.tape import TapePeeling as TapePeeling
 from stiction.solids.three_d.model import SweptBody as SweptBody
 from stiction.solids.three_d.shapes import BodyShape as BodyShape
 from stiction.solids.three_d.shapes import Dome as Dome
+from stiction.solids.unilateral import Coulomb as Coulomb
+from stiction.solids.unilateral import Signorini as Signorini

@@ -34,6 +34,7 @@ def run_quasistatic(system: SolidSystem, method: Quasistatic, request: Request) 
 def run_continuation(system: SolidSystem, method: Continuation, request: Request) -> Run:
     """Return the run of a solid by load steps and pseudo-arclength continuation."""
     problem = Problem(system.assembled())
+    problem.check_soft("Continuation")
     problem.check_tolerance("Continuation", method.newton_tolerance)
     return build_run(system, method, problem, follow_path(problem, method, request).record)
 
@@ -41,6 +42,7 @@ def run_continuation(system: SolidSystem, method: Continuation, request: Request
 def run_motion(system: MovingSolid, method: GeneralisedAlpha, request: Request) -> Run:
     """Return the run of a solid with mass by time steps."""
     problem = MovingProblem(system, method.lumped)
+    problem.check_soft("GeneralisedAlpha")
     problem.check_tolerance("GeneralisedAlpha", method.newton_tolerance)
     stepper = TimeStepper(problem, method, request)
     stepper.run()

@@ -34,6 +34,7 @@ from stiction.solids.contact.curves import (
 )
 from stiction.solids.contact.partners import Boundary, Partner, RigidShape
 from stiction.solids.dimensions import crossed
+from stiction.solids.unilateral import Coulomb, Signorini
 
 __all__ = ["ClosestPoints", "Contact", "ContactPass", "History", "PartnerArrays"]
 
@@ -103,12 +104,37 @@ class Contact(Declared):
             why, try_ = "a rigid partner takes the opposite force anyway.", "leave it out."
             got = "'mortar' with a rigid partner"
             raise ModelError("Contact.passes", got, "two bodies", why, try_)
+        if isinstance(self.adhesion, Signorini):
+            self._check_hard()
+
+    def _check_hard(self) -> None:
+        """Refuse what hard contact has no use for."""
+        friction = self.friction
+        if not isinstance(friction, (Frictionless, Coulomb)):
+            got, needs = type(friction).__name__, "Coulomb or Frictionless"
+            why = "the other laws know pressure by a stiffness, which Signorini has not."
+            raise ModelError("Contact.friction", got, needs, why, "give st.solids.Coulomb(mu).")
+        for name, value, default in (
+            ("penalty", self.penalty, None),
+            ("stick_ratio", self.stick_ratio, 1.0),
+        ):
+            if value != default:
+                got, needs = f"{value!r} with Signorini", f"{default!r}"
+                why = "stick is exact under hard contact."
+                raise ModelError(f"Contact.{name}", got, needs, why, "leave it out.")
+        if self.partner == self.boundary:
+            got, needs = "a boundary that touches itself, with Signorini", "another boundary"
+            why = "multipliers are nodes of one side."
+            try_ = "take a law with a stiffness, such as LennardJones, for contact with itself."
+            raise ModelError("Contact.partner", got, needs, why, try_)
 
     @property
     def tangential_stiffness(self) -> float:
         """The penalty [Pa/m], or its default."""
         if self.penalty is not None:
             return float(self.penalty)
+        if isinstance(self.adhesion, Signorini):
+            return 0.0
         # just inside the wall: a law without tension has no stiffness at the gap itself
         slope = np.asarray(self.adhesion.stiffness(0.999999 * self.adhesion.gap_eq))
         return _PENALTY * abs(float(slope))
@@ -161,6 +187,9 @@ class ContactPass:
     points : (nodes, d) reference places of all nodes; surfaces have m = d - 1 coordinates
     """
 
+    # whether conditions of hard contact hold by multipliers
+    hard = False
+
     def __init__(
         self,
         contact: Contact,
@@ -185,10 +214,6 @@ class ContactPass:
         base = np.stack([k.summed(rate, at) for rate in self._functions[k.RATE :]])
         self._length = k.lengths(crossed(base))
         self.coordinate = self._own_coordinate()
-        c = contact
-        law = c.friction
-        thresholds = law.sampled() if isinstance(law, UserThreshold) else law.table(c.adhesion)
-        self._tables = (c.adhesion.table(), thresholds)
         if isinstance(partner, Surface):
             self.neighbours = partner.neighbours
             self.partner = PartnerArrays(
@@ -235,6 +260,11 @@ class ContactPass:
         """The work of adhesion of the whole boundary [J/m]."""
         law = self.contact.adhesion
         return abs(float(np.asarray(law.potential(law.gap_eq)))) * float(self.own.areas.sum())
+
+    @property
+    def finest(self) -> float:
+        """The length of the smallest element of the boundary [m]."""
+        return float(self.own.areas.sum(axis=1).min() ** (1.0 / (self.dim - 1)))
 
     def _own_coordinate(self) -> Floats:
         """Return the reference length along each coordinate at every point, (m, p)."""
@@ -288,6 +318,14 @@ class ContactPass:
             second = self.closest_from(place[unprojected], self._search(place[unprojected], x), x)
             for values, refined in zip(closest, second, strict=True):
                 values[unprojected] = refined
+        return closest
+
+    def shown(self, out: Floats) -> tuple[Floats, Floats]:
+        """Return the normal and the tangential traction of points, (p,) each, for pictures."""
+        return out[:, k.PRESSURE], out[:, k.SHEAR]
+
+    def next_step_points(self, closest: ClosestPoints, x: Floats) -> ClosestPoints:
+        """Return closest points as a load step begins with them: those that the last one found."""
         return closest
 
     def closest_from(self, place: Floats, guess: ClosestPoints, x: Floats) -> ClosestPoints:
@@ -521,6 +559,13 @@ class ContactPass:
         if values is not None:
             length, settings = self._length, self._constants
             k.tangents(rigid, functions, kinematics, settings, tangent, length, out, state, values)
+
+    @functools.cached_property
+    def _tables(self) -> tuple[Floats, Floats]:
+        """The constants of both laws as sweeps read them."""
+        law, adhesion = self.contact.friction, self.contact.adhesion
+        rub = law.sampled() if isinstance(law, UserThreshold) else law.table(adhesion)
+        return adhesion.table(), rub
 
     @functools.cached_property
     def _constants(self) -> Floats:

@@ -357,7 +357,7 @@ def _unpack(saved: Arrays, stepper: LoadStepper) -> None:
         problem.enter_stage(int(saved["stage"]), saved["stage_base"], angles)
         stepper.set_stage_steps()
     u = saved["u"]
-    stepper.state = State(t, u, histories, points)
+    stepper.state = State(t, u, histories, problem.next_step_points(points, u))
     values = tuple(saved[f"out{i}"] for i in passes)
     stepper.trial = Trial(u, saved["residual"], saved["internal"], values, points, 0)
     counts = (int(v) for v in saved["counts"])

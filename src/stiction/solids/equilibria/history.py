@@ -203,6 +203,9 @@ def contact_energies(
             )
         if p.contact.friction.per_current_area:
             excess -= _stick_spring_gain(p, a, b)
+        if p.hard:
+            # pressures do no work; their trapezoidal rule does, where gaps open or close
+            excess -= _pressure_work(a, b)
         algorithmic += weight * excess
         if p.partner.rigid and p.partner.shape[0] != 0.0:
             # friction acts at a gap from the curve on which slip is measured
@@ -245,6 +248,14 @@ def _friction(out: Floats, dim: int) -> Floats:
     return np.asarray(pressure - out[:, columns(k.FORCE_X, dim)])
 
 
+def _pressure_work(a: Floats, b: Floats) -> float:
+    """Return the work of pressures on gaps by the trapezoidal rule [J/m]."""
+    both = np.isfinite(a[:, k.GAP]) & np.isfinite(b[:, k.GAP])
+    a, b = a[both], b[both]
+    mean = 0.5 * a[:, k.WEIGHT] * (a[:, k.PRESSURE] + b[:, k.PRESSURE])
+    return float(np.sum(mean * (b[:, k.GAP] - a[:, k.GAP])))
+
+
 def _stick_spring_gain(p: ContactPass, a: Floats, b: Floats) -> float:
     """Return the energy that stick springs gain with the current area [J/m].
 
@@ -267,7 +278,7 @@ class Extremes:
     Parameters
     ----------
     pressure : largest pressure over T_max [1], and when
-    gap : smallest gap [m], and when
+    gap : smallest gap [m], more by what hard contact may overlap, and when
     tension : smallest principal tension of membranes over E T [1], and when
     jacobian : least over largest Jacobian of an element [1], and when
     in_tension : (p,) points whose tension exceeded a fraction of T_max at any time
@@ -287,16 +298,19 @@ class Extremes:
     largest_force: float = 0.0
     backward: float = 0.0
 
-    def update(self, t: float, points: dict[str, Floats], max_tensions: Floats) -> None:
+    def update(
+        self, t: float, points: dict[str, Floats], max_tensions: Floats, overlap: Floats
+    ) -> None:
         """Update the extremes with a state.
 
         Parameters
         ----------
         points : tractions and gaps of the state, (p,) each
         max_tensions : (p,) T_max of the law at every point [Pa]
+        overlap : (p,) admissible penetration [m]
         """
         pressure = points["normal_traction"] / max_tensions
-        largest, smallest = float(pressure.max()), float(points["gap"].min())
+        largest, smallest = float(pressure.max()), float((points["gap"] + overlap).min())
         if largest > self.pressure[0]:
             self.pressure = (largest, t)
         if smallest < self.gap[0]:
@@ -442,7 +456,7 @@ class Recorder:
         assert self.last is not None
         seen, problem = self.extremes, self.problem
         if self.last.points:
-            seen.update(t, self.last.points, problem.max_tensions)
+            seen.update(t, self.last.points, problem.max_tensions, problem.overlap)
         least = slack(problem, trial)
         if least < seen.tension[0]:
             seen.tension = (least, t)
@@ -517,11 +531,13 @@ class Recorder:
         if not trial.point_values:
             return {}
         values = np.concatenate(trial.point_values)
+        both = zip(self.problem.passes, trial.point_values, strict=True)
+        normal, shear = zip(*(p.shown(part) for p, part in both), strict=True)
         depth = {"surface_z": values[:, k.Z].copy()} if self.problem.dim > _PLANE else {}
         return {
             "gap": values[:, k.GAP].copy(),
-            "normal_traction": values[:, k.PRESSURE].copy(),
-            "tangential_traction": values[:, k.SHEAR].copy(),
+            "normal_traction": np.concatenate(normal),
+            "tangential_traction": np.concatenate(shear),
             "slides": values[:, k.STATE].copy(),
             "surface_x": values[:, k.X].copy(),
             "surface_y": values[:, k.Y].copy(),

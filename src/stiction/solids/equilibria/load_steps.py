@@ -68,6 +68,9 @@ _UNACCOUNTED, _OF_ENERGY = 5e-4, 1e-7
 # residuals below this many times the effect of rounding cannot fall further
 _AT_ROUNDOFF = 30.0
 
+# lengths of the normal law in an element beyond which Newton's method may see a jump
+_COARSE = 100.0
+
 
 class LoadStepper:
     """The load stepper: state, energies and record of a run.
@@ -125,7 +128,7 @@ class LoadStepper:
         # without adhesion and friction, a smooth path conserves one potential energy
         smooth = all(isinstance(p.contact.friction, Frictionless) for p in problem.passes)
         self.energy_conserved = smooth and problem.largest_adhesion_work == 0.0
-        self.monitor.rigid_partners = all(p.partner.rigid for p in problem.passes)
+        self.monitor.rigid_partners = all(p.partner.rigid and not p.hard for p in problem.passes)
         self.collision = CollisionDetection(problem)
 
     def add_pairs(self, pairs: list[tuple[int, int, int]]) -> None:
@@ -580,6 +583,19 @@ class LoadStepper:
             workspace.close()
         return False
 
+    def _coarse_elements(self) -> str:
+        """Return a sentence on elements that are much longer than the length of a normal law."""
+        sentence = ""
+        for p in self.problem.passes:
+            length = p.contact.adhesion.length
+            if 0.0 < _COARSE * length < p.finest:
+                sentence = (
+                    f". Elements of boundary {p.contact.boundary.name!r} are {p.finest:.2g} m, "
+                    f"{p.finest / length:.0f} times the length {length:.2g} m of the normal law: "
+                    "refine them, take a longer law, or Signorini() for hard contact without one"
+                )
+        return sentence
+
     def _force_scale(self) -> float:
         """Return the scale of forces at the last accepted state [N/m]."""
         if self.trial is None:
@@ -603,10 +619,13 @@ class LoadStepper:
             )
         elif self.steps == 0 and "singular" in outcome.reason:
             advice = "Nothing may hold a body against rigid motion: look at its conditions"
+            if self.problem.carriers:
+                advice += "; hard contact holds nothing before surfaces touch: drive them together"
         elif outcome.reason == TUNNELLING:
             advice = "One body would pass through another in every step: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
+        advice += self._coarse_elements()
         self.record.reason = (
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
             f"last residuals {residuals}. {advice}"

@@ -152,7 +152,7 @@ def solve_step(
         if supports_move:
             change += increment.ravel()
         # while supports move, the residual at the start does not measure the step
-        slope = 0.0 if supports_move else inner(residual, step)
+        slope = 0.0 if supports_move or problem.carriers else inner(residual, step)
         accepted = _advance(problem, state, u, change.reshape(u.shape), t, fixed_states, slope)
         if accepted is None:
             reason = "every part of Newton's step inverts an element"

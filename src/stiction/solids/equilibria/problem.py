@@ -17,6 +17,7 @@ from stiction.laws.adhesive_friction import Frictionless
 from stiction.numerics.direct.factors import Layout
 from stiction.solids.arrays import Discretisation, Elements, Surface, components
 from stiction.solids.contact.model import ClosestPoints, Contact, ContactPass, History
+from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary, RigidShape
 from stiction.solids.contact.self_contact import SelfPass
 from stiction.solids.contact.virtual_work import MortarPass
@@ -29,6 +30,7 @@ from stiction.solids.many.continuous_collision import check_start
 from stiction.solids.membranes.assembly import WithMembranes
 from stiction.solids.membranes.model import Membrane
 from stiction.solids.shape_functions.hulls import least_of
+from stiction.solids.unilateral import Signorini
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -40,6 +42,8 @@ __all__ = ["Problem", "State", "Trial"]
 # rounding of the residual over eps * modulus * sqrt(area): 1 to 3 in runs
 _STRAIN_ROUNDOFF = 4.0
 _PLANE = 2
+# part of the finest element by which single points of hard contact may overlap
+_OVERLAP = 0.05
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -100,6 +104,7 @@ class Problem:
         self.rigid_node = {i: int(self.first[-1]) + k for k, i in enumerate(rigid)}
         extra = np.zeros((len(rigid), self.dim))
         self.points = np.concatenate([*(part.points for part in parts), extra])
+        self.carriers = self._add_multipliers()
         self.size = self.points.shape[0]
         blocks: list[tuple[Elements, Floats]] = []
         sheets = []
@@ -116,6 +121,16 @@ class Problem:
         self.body_of_pass: list[int] = []
         self.add_contacts(assembled)
         self.enter_stage(0)
+
+    def _add_multipliers(self) -> dict[int, Ints]:
+        """Add an unknown for each node of boundaries in hard contact; return them by contact."""
+        carriers: dict[int, Ints] = {}
+        for i, contact in enumerate(self.assembled.pairs):
+            if isinstance(contact.adhesion, Signorini):
+                nodes = np.unique(self._surface(contact.boundary).nodes)
+                carriers[i] = self.points.shape[0] + np.arange(nodes.size)
+                self.points = np.concatenate([self.points, self.points[nodes]])
+        return carriers
 
     def add_contacts(self, assembled: Assembled) -> None:
         """Add contacts that were activated during a run.
@@ -137,6 +152,7 @@ class Problem:
             "mortar_only",
             "largest_adhesion_work",
             "max_tensions",
+            "overlap",
             "rounding",
             "static_force_floor",
         ):
@@ -146,19 +162,35 @@ class Problem:
     def _add_contact(self, i: int, contact: Contact) -> None:
         """Add the passes of a contact."""
         own, partner, body = self._surface(contact.boundary), contact.partner, contact.boundary.body
+        other: Surface | tuple[RigidShape, int]
         if not isinstance(partner, Boundary):
             assert isinstance(partner, RigidShape)
-            shape = (partner, self.rigid_node[i])
-            self._add_pass(i, ContactPass(contact, own, shape, self.points), body)
-            return
-        other = self._surface(partner)
-        if partner == contact.boundary:
+            other = (partner, self.rigid_node[i])
+        else:
+            other = self._surface(partner)
+        if i in self.carriers:
+            modulus, numbers = self._modulus(body), self.carriers[i]
+            made = MultiplierPass(contact, own, other, self.points, numbers, modulus)
+            self._add_pass(i, made, body)
+        elif not isinstance(other, Surface):
+            self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+        elif partner == contact.boundary:
             self._add_pass(i, SelfPass(contact, own, self.points), body)
         elif contact.passes == "mortar":
             self._add_pass(i, MortarPass(contact, own, other, self.points), body)
         else:
             self._add_pass(i, ContactPass(contact, own, other, self.points), body)
+            assert isinstance(partner, Boundary)
             self._add_pass(i, ContactPass(contact, other, own, self.points), partner.body)
+
+    def _modulus(self, body: int) -> float:
+        """Return the contact modulus of a body [Pa]."""
+        described = self.assembled.bodies[body]
+        if isinstance(described, Membrane):
+            got, needs = "a Membrane with Signorini", "a Body or SweptBody"
+            why, try_ = "a membrane has no thickness to press on.", "take a law with a stiffness."
+            raise ModelError("Contact.adhesion", got, needs, why, try_)
+        return float(described.material.contact_modulus(described.plane_stress))
 
     def _forget_pattern(self) -> None:
         self.coupled: list[tuple[Ints, Ints]] = []
@@ -325,9 +357,21 @@ class Problem:
 
     @functools.cached_property
     def max_tensions(self) -> Floats:
-        """T_max of the law at every point of the passes, one pass after another [Pa]."""
-        tensions = [np.full(p.count, p.contact.adhesion.max_tension) for p in self.passes]
+        """T_max of the law at every point of the passes [Pa]; hard contact has no bound."""
+        tensions = [
+            np.full(p.count, np.inf if p.hard else p.contact.adhesion.max_tension)
+            for p in self.passes
+        ]
         return np.concatenate([np.zeros(0), *tensions])
+
+    @functools.cached_property
+    def overlap(self) -> Floats:
+        """Admissible penetration of the points of hard contact [m]; zero for others.
+
+        Gaps vanish in the mean over each node: single points overlap by the error of the mesh.
+        """
+        overlaps = [np.full(p.count, _OVERLAP * p.finest if p.hard else 0.0) for p in self.passes]
+        return np.concatenate([np.zeros(0), *overlaps])
 
     @functools.cached_property
     def rounding(self) -> float:
@@ -344,8 +388,11 @@ class Problem:
         total = 0.0
         for p in self.passes:
             law = p.contact.adhesion
-            stiffness = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
-            stiffness = max(stiffness, p.contact.tangential_stiffness)
+            if isinstance(p, MultiplierPass):
+                stiffness = p.stiffness
+            else:
+                stiffness = abs(float(np.asarray(law.stiffness(0.999999 * law.gap_eq))))
+                stiffness = max(stiffness, p.contact.tangential_stiffness)
             partner = p.contact.partner
             distance = max(extent, partner.extent()) if isinstance(partner, RigidShape) else extent
             total += eps * distance * stiffness * float(np.linalg.norm(p.own.areas))
@@ -412,6 +459,21 @@ class Problem:
             needs = f"at least {floor:.2g}, the floor of rounding"
             try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
+
+    def check_soft(self, name: str) -> None:
+        """Refuse hard contact, whose multipliers only load steps follow.
+
+        Parameters
+        ----------
+        name : of the method, for messages
+        """
+        if self.carriers:
+            got, needs = (
+                "contact by Signorini",
+                "normal laws with a stiffness, such as LennardJones",
+            )
+            why = "impacts and limit points of hard contact take a method of their own."
+            raise ModelError(name, got, needs, why, "solve it by Quasistatic.")
 
     # ------------------------------------------------------------ residual and tangent
 
@@ -573,7 +635,21 @@ class Problem:
             p.committed(values, h)
             for p, values, h in zip(self.passes, trial.point_values, state.histories, strict=True)
         )
-        return State(t, trial.u, histories, trial.closest_points)
+        return State(t, trial.u, histories, self.next_step_points(trial.closest_points, trial.u))
+
+    def next_step_points(
+        self, closest: tuple[ClosestPoints, ...], u: Floats
+    ) -> tuple[ClosestPoints, ...]:
+        """Return the closest points from which a load step begins.
+
+        Parameters
+        ----------
+        u : (nodes, d) unknowns of the accepted state
+        """
+        x = self.positions(u)
+        return tuple(
+            p.next_step_points(found, x) for p, found in zip(self.passes, closest, strict=True)
+        )
 
     def stored(self, trial: Trial) -> tuple[float, float]:
         """Return elastic energy, stick springs included, and adhesive energy [J/m]."""

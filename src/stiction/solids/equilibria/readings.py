@@ -17,6 +17,7 @@ from stiction.solids.contact import sweeps as k
 from stiction.solids.contact.curves import knots_of
 from stiction.solids.contact.edges import areas, crossings, gaps_at
 from stiction.solids.contact.model import ClosestPoints, ContactPass
+from stiction.solids.contact.multipliers import MultiplierPass
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.contact.segmentation import Segmentation
 from stiction.solids.equilibria.problem import Problem, Trial
@@ -58,6 +59,8 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
     Verified by: tests/unit/solids/equilibria/test_readings.py::test_edges_of_a_parabola
     """
     (knots,) = knots_of(p.own)
+    if isinstance(p, MultiplierPass):
+        return _pressed_length(p, values, x, knots[-1])
     limit = float(p.contact.adhesion.gap_max)
     # integration points, and both ends of the boundary
     ends = np.array([0.0, knots[-1]])
@@ -83,6 +86,19 @@ def lengths(p: ContactPass, values: Floats, found: ClosestPoints, x: Floats) -> 
     left = float(inside[0, 0]) if inside.size else np.nan
     right = float(inside[-1, 1]) if inside.size else np.nan
     return Lengths(nominal, current, _sticking_length(p, values, knots[-1]), left, right)
+
+
+def _pressed_length(p: MultiplierPass, values: Floats, x: Floats, end: float) -> Lengths:
+    """Return the lengths of hard contact: the tributary lengths of nodes under pressure.
+
+    Edges lie half way between the last node in contact and the next, within half an element.
+    """
+    fraction, weight, zeta = p.closed(x), values[:, k.WEIGHT], p.coordinate[0]
+    inside = np.flatnonzero(fraction >= 0.5)
+    nominal, current = fraction @ weight, fraction @ (weight * values[:, k.OWN_STRETCH])
+    left, right = (zeta[inside[0]], zeta[inside[-1]]) if inside.size else (np.nan, np.nan)
+    sticking = _sticking_length(p, values, end)
+    return Lengths(float(nominal), float(current), sticking, float(left), float(right))
 
 
 def _add_isolated(
@@ -153,8 +169,14 @@ def contact_areas(problem: Problem, number: int, trial: Trial, t: float) -> dict
     Verified by: tests/unit/solids/membranes/test_tape.py::test_areas_of_a_flat_tape
     """
     p, values = problem.passes[number], trial.point_values[number]
-    contact = areas(p, float(p.contact.adhesion.gap_max), problem.positions(trial.u))
-    nominal, current = (float(area) for area in contact)
+    x = problem.positions(trial.u)
+    if isinstance(p, MultiplierPass):
+        weight = p.closed(x) * values[:, k.WEIGHT]
+        contact = float(weight.sum()), float(weight @ values[:, k.OWN_STRETCH])
+    else:
+        reference, deformed = areas(p, float(p.contact.adhesion.gap_max), x)
+        contact = float(reference), float(deformed)
+    nominal, current = contact
     has_friction = not isinstance(p.contact.friction, Frictionless)
     sticking = float(values[values[:, k.STATE] == k.STICKS, k.WEIGHT].sum())
     if has_friction and t <= p.contact.friction_from:

@@ -73,7 +73,7 @@ class StabilityMonitor:
     def __init__(self, problem: Problem, solver: LinearSolver, begin: float) -> None:
         self.problem, self.solver = problem, solver
         self.workspace = solver.start()
-        self.rigid_partners = all(p.partner.rigid for p in problem.passes)
+        self.rigid_partners = all(p.partner.rigid and not p.hard for p in problem.passes)
         self.last: UnstableModes | None = None
         self.located = 0
         # a sentence on bifurcations that would not be detected

@@ -20,6 +20,7 @@ from stiction.laws.adhesive_friction import AdhesiveFriction, Frictionless
 from stiction.solids.arrays import Surface
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
+from stiction.solids.unilateral import Signorini
 
 __all__ = ["Among", "BroadPhase", "PairSearch", "near_boxes", "reach_of_law"]
 
@@ -132,6 +133,10 @@ class Among(Declared):
             if boundary.body in seen:
                 _refuse_second_boundary(boundary, seen[boundary.body])
             seen[boundary.body] = boundary.name
+        if isinstance(self.adhesion, Signorini):
+            got, needs = "Signorini", "a law with a stiffness, such as LennardJones"
+            why = "pairs come and go, and multipliers are unknowns of a pair from the start."
+            raise ModelError("Among.adhesion", got, needs, why, "name each pair in a Contact.")
         # the contact of the first pair checks the laws
         first = self.between(0, 1)
         object.__setattr__(self, "penalty", first.penalty)

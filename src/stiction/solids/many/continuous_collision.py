@@ -40,6 +40,8 @@ TUNNELLING = "bodies pass through each other"
 _MIN_TRAVEL, _SAMPLE_SPACING, _PENETRATION = 0.5, 0.1, 0.02
 # most samples of a path
 _MAX_SAMPLES = 100
+# fraction of the size of a body by which touching surfaces may overlap: rounding
+_TOUCHES = 1e-9
 
 
 class _Side(NamedTuple):
@@ -175,7 +177,9 @@ def check_start(problem: Problem, x: Floats, closests: tuple[ClosestPoints, ...]
     for p, closest in zip(problem.passes, closests, strict=True):
         gap = p.gaps(x, closest)
         q = int(np.argmin(gap))
-        if gap[q] < 0.0:
+        # hard contact may begin where surfaces touch
+        least = -_TOUCHES * float(np.ptp(x, axis=0).max()) if p.hard else 0.0
+        if gap[q] < least:
             at = p.places(x)[q]
             raise ModelError(
                 "Solid.contacts",

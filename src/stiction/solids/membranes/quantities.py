@@ -134,7 +134,8 @@ def quantities(
     slid = np.flatnonzero((stuck[1:] <= 0.0) & (stuck[:-1] > 0.0) & (contact[1:] > 0.0))
     at = float(u[slid[0] + 1]) if slid.size else None
     law = problem.passes[0].contact.adhesion
-    least = record.extremes.gap[0] / law.gap_eq
+    # hard contact has no gap to compare with
+    least = record.extremes.gap[0] / law.gap_eq if law.gap_eq > 0.0 else None
     heat = np.array([sum(row.energy.heat) for row in record.path])
     peeled = curves[names.peeled]
     inside = (peeled > 0.3 * contact[0]) & (peeled < 0.7 * contact[0])

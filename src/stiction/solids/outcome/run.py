@@ -32,6 +32,7 @@ from stiction.solids.model import Body
 from stiction.solids.outcome.element_audit import locking, shear_locking, unfolded
 from stiction.solids.outcome.pictures import snapshot_variables
 from stiction.solids.three_d.model import SweptBody
+from stiction.solids.unilateral import Signorini
 
 if TYPE_CHECKING:
     from stiction.solids.model import SolidSystem
@@ -373,7 +374,7 @@ def _checks(problem: Problem, method: object, record: Recorder, ledger: Ledger) 
     limit = 1e-2
     # a run without forces has no energies to compare
     closed = 0.0 if _without_forces(record) else ledger.imbalance_rel
-    note = "largest energy imbalance over the largest energy; falls as the load step squared"
+    note = "largest energy imbalance over the largest energy; more `steps` of the method close it"
     checks = [Check("ledger_closes", bool(closed <= limit), closed, limit, None, note)]
     tolerance = float(getattr(method, "newton_tolerance", 1e-9))
     worst = max(record.extremes.residual, record.failed_residual)
@@ -532,6 +533,8 @@ def _within_law(problem: Problem, record: Recorder) -> list[Check]:
     checks = [Check("pressure_within_law", largest <= limit, largest, limit, when, note)]
     unit = units_of(problem.dim, problem.assembled.dimensionless)["length"]
     note = f"smallest gap [{unit}]; below zero the surfaces lie inside each other"
+    if any(p.hard for p in problem.passes):
+        note += ", in hard contact by more than a twentieth of an element"
     checks.append(
         Check("no_interpenetration", gap >= 0.0, min(0.0, gap), 0.0, at, note, kind=Kind.CONDITION)
     )
@@ -544,6 +547,9 @@ def _resolution(problem: Problem, record: Recorder, i: int) -> list[Check]:
     if isinstance(problem.assembled.bodies[contact.boundary.body], Membrane):
         return of_membranes(problem, record, i)
     law = contact.adhesion
+    if isinstance(law, Signorini):
+        # neither law nor penalty has a length or a stiffness to resolve
+        return []
     modulus, finest = np.inf, np.inf
     sizes = []
     for p, number, b in zip(
