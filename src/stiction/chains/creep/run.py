@@ -97,16 +97,14 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
     if not walk.status.ok and now.time > time[-1]:
         time = np.append(time, now.time)
         states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
-        ends = np.array(motion.energies(time[-1:], tables.y[None])).ravel()
+        ends = motion.energies(float(now.time), tables.y)[:2]
         sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
     x, w, z = motion.parts(states)
     signs = np.sign(w)
-    motion.sides = np.ones_like(tables.sides)
     answered = np.empty_like(w)
-    for row in range(len(time)):
-        found = np.sign(motion.switches(states[row]))
-        motion.sides = np.where(found == 0.0, 1.0, found)
-        answered[row] = motion.friction(states[row])
+    for row, y in enumerate(states):
+        motion.read(y)
+        answered[row] = -motion.model.normal * motion.coefficient(y)
     creep = tables.contacts["creep"]
     return ChainHistory(
         time=time,
@@ -114,7 +112,7 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
         v=w + chain.belt_speed,
         mode=signs.astype(np.int8),
         friction=answered,
-        state=np.moveaxis(z, 0, -1),
+        state=z[..., None],
         events=_events(tables.events.rows),
         stop_time=None,
         energy=Ledger(
