@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from stiction.chains.creep.collocation_kernels import STAGES, integrals
-from stiction.chains.creep.state import Contact, Progress
+from stiction.chains.creep.state import Contact, Model, Progress
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
@@ -13,16 +13,15 @@ __all__ = ["account", "creep", "turned"]
 
 
 @kernel
-def account(
-    now: Progress, contacts: Table[Contact], work: float, viscous: float, heat: Vector, t: float
-) -> None:
-    """Add what a step did that ends at t: work, viscous heat, and heat per mass [J]."""
-    now.work += work
-    now.viscous += viscous
+def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> None:
+    """Add what a step did that ends at t: heat per mass, work, and viscous heat [J]."""
+    n = contacts.size
+    now.work += done[n]
+    now.viscous += done[n + 1]
     given, since = 0.0, 0.0
-    for i in range(heat.size):
+    for i in range(n):
         contact = contacts[i]
-        contact.heat += heat[i]
+        contact.heat += done[i]
         if contact.heat >= contact.most_heat:
             contact.most_heat, contact.most_heat_time = contact.heat, t
         if contact.most_heat - contact.heat > given:
@@ -68,8 +67,7 @@ def _slip(plastic: Matrix, i: int, weight: Vector) -> float:
 def creep(
     now: Progress,
     contacts: Table[Contact],
-    levels: Vector,
-    drive: tuple[float, float],
+    model: Model,
     t: float,
     h: float,
     looks: Vector,
@@ -81,16 +79,14 @@ def creep(
 
     Parameters
     ----------
-    levels : (n,) friction coefficients from which slip is full
-    drive : start of the run and period of what drives it [s]: 0 for none, infinity for no two ends
     looks, force : (m,) fractions of the step, and (m, n) friction coefficients there
     plastic : (STAGES + 1, n) velocities of the slip that does not come back [m/s]
     weight : room for two rows of weights
     """
-    start, period = drive
-    for i in range(levels.size):
+    start, period = model.numbers[0].t_start, model.numbers[0].cycle
+    for i in range(contacts.size):
         if math.isnan(contacts[i].broken_time):
-            share = _broken(looks, force, i, levels[i])
+            share = _broken(looks, force, i, model.masses[i].full)
             if share < math.inf:
                 contacts[i].broken_time = t + share * h
     begin = 0.0
@@ -101,11 +97,11 @@ def creep(
         ends = 0.0 < period < math.inf and end - 1e-9 * period <= t + h
         until = min(max((end - t) / h, 0.0), 1.0) if ends else 1.0
         integrals(until, weight[1])
-        for i in range(levels.size):
-            contact = contacts[i]
+        for i in range(contacts.size):
+            contact, full = contacts[i], model.masses[i].full
             contact.pending += h * (_slip(plastic, i, weight[1]) - _slip(plastic, i, weight[0]))
             for j in range(looks.size):
-                if begin <= looks[j] <= until and abs(force[j, i]) >= levels[i]:
+                if begin <= looks[j] <= until and abs(force[j, i]) >= full:
                     contact.quiet = 0
             if ends:
                 if contact.quiet == 1:

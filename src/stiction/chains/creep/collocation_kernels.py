@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.chains.creep.motion_kernels import ANSWERS, rates
 from stiction.chains.creep.state import WIDTH, Model
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
-from stiction.numerics.banded import factorise, solve_factorised
+from stiction.numerics.direct.banded import factorise, solve_factorised
 from stiction.numerics.jit import kernel
 
 __all__ = [
@@ -25,16 +25,18 @@ __all__ = [
     "STAGES",
     "WHOLE",
     "Step",
-    "band_of",
     "between",
     "collocate",
+    "factorise_newton",
     "integrals",
-    "newton_matrix",
     "room",
+    "room_for_newton",
+    "solve_newton",
     "weights",
 ]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 STAGES = 5
 _MOST_ROUNDS = 12
@@ -89,8 +91,7 @@ class Step(NamedTuple):
     values, slopes : (STAGES + 1, size) y and dy/dt at the start and at the stages
     error, floor : (size,) estimated error of y at the end, and sizes from which errors are counted
     jac : (n, WIDTH, 3 WIDTH) derivatives of dy/dt at the start
-    band, pivots, b : of Newton's method
-    small_band, small_pivots : of what smooths the error
+    band, pivots, b : of Newton's method, and of what smooths the error
     answer : of one contact
     """
 
@@ -102,8 +103,6 @@ class Step(NamedTuple):
     band: Matrix
     pivots: Integers
     b: Vector
-    small_band: Matrix
-    small_pivots: Integers
     answer: Vector
 
 
@@ -116,19 +115,22 @@ def room(n: int) -> Step:
         np.zeros(size),
         np.zeros(size),
         np.zeros((n, WIDTH, 3 * WIDTH)),
-        band_of(size, STAGES),
-        np.zeros(size * STAGES, dtype=np.int64),
+        *room_for_newton(size * STAGES, STAGES),
         np.zeros(size * STAGES),
-        band_of(size, 1),
-        np.zeros(size, dtype=np.int64),
         np.zeros(ANSWERS),
     )
 
 
-def band_of(size: int, stages: int) -> Floats:
-    """Return the band matrix that `newton_matrix` fills: masses act on their neighbours alone."""
-    lower = min((WIDTH + 2) * stages, size * stages) - 1
-    return np.zeros((size * stages, 3 * lower + 1))
+def room_for_newton(unknowns: int, stages: int) -> tuple[Floats, Ints]:
+    """Return room for the matrix of `factorise_newton`, and for its pivots."""
+    width = 3 * _reach(unknowns, stages) + 1
+    return np.zeros((unknowns, width)), np.zeros(unknowns, dtype=np.int64)
+
+
+@kernel
+def _reach(unknowns: int, stages: int) -> int:
+    """Return how far a row of the matrix reaches: masses act on the speeds of their neighbours."""
+    return min((WIDTH + 2) * stages, unknowns) - 1
 
 
 @kernel
@@ -168,22 +170,32 @@ def between(values: Matrix, weight: Vector, out: Matrix, row: int) -> None:
 
 
 @kernel
-def newton_matrix(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Integers) -> bool:
+def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Integers) -> bool:
     """Factorise 1 - h a (x) df/dy, unknown after unknown, stages together; return if it can be."""
-    s, lower = a.shape[0], (band.shape[1] - 1) // 3
-    for i in range(band.shape[0]):
-        for j in range(band.shape[1]):
-            band[i, j] = 1.0 if j == lower else 0.0
+    s = a.shape[0]
+    n = jac.shape[0] * WIDTH * s
+    reach = _reach(n, s)
+    for i in range(n):
+        for j in range(3 * reach + 1):
+            band[i, j] = 1.0 if j == reach else 0.0
     for i in range(jac.shape[0]):
         for r in range(WIDTH):
             for c in range(3 * WIDTH):
                 if jac[i, r, c] != 0.0:
-                    ahead = (WIDTH * (i - 1) + c - WIDTH * i - r) * s + lower
+                    ahead = (c - WIDTH - r) * s + reach
                     for p in range(s):
                         for q in range(s):
                             row = (WIDTH * i + r) * s + p
                             band[row, ahead + q - p] -= h * (jac[i, r, c] * a[p, q])
-    return factorise(band, lower, pivots)
+    return factorise(band, n, reach, pivots)
+
+
+@kernel
+def solve_newton(jac: Stack, a: Matrix, band: Matrix, pivots: Integers, b: Vector) -> None:
+    """Replace b by the solution for the matrix of `factorise_newton`."""
+    s = a.shape[0]
+    n = jac.shape[0] * WIDTH * s
+    solve_factorised(band, n, _reach(n, s), pivots, b)
 
 
 @kernel
@@ -202,7 +214,7 @@ def collocate(
     Iterations of Newton's method; 0 where it did not converge, with an infinite error.
     """
     size, before = w.values.shape[1], math.inf
-    good = newton_matrix(w.jac, h, _A, w.band, w.pivots)
+    good = factorise_newton(w.jac, h, _A, w.band, w.pivots)
     for k in range(1, _MOST_ROUNDS + 1):
         for r in range(1, STAGES + 1):
             rates(m, sides, min(t + NODES[r] * h, last), w.values, r, w.slopes, w.answer)
@@ -212,7 +224,7 @@ def collocate(
                 for j in range(1, STAGES + 1):
                     total += _A[r - 1, j - 1] * w.slopes[j, c]
                 w.b[c * STAGES + r - 1] = w.values[r, c] - w.values[0, c] - h * total
-        solve_factorised(w.band, (w.band.shape[1] - 1) // 3, w.pivots, w.b)
+        solve_newton(w.jac, _A, w.band, w.pivots, w.b)
         measure = 0.0
         for c in range(size):
             most = change = 0.0
@@ -243,5 +255,5 @@ def _estimate(m: Model, sides: Matrix, w: Step, t: float, h: float, last: float)
         w.error[c] = 0.0
         for r in range(STAGES + 1):
             w.error[c] += h * _ERROR[r] * w.slopes[r, c]
-    newton_matrix(w.jac, h, _SMOOTHER, w.small_band, w.small_pivots)
-    solve_factorised(w.small_band, (w.small_band.shape[1] - 1) // 3, w.small_pivots, w.error)
+    factorise_newton(w.jac, h, _SMOOTHER, w.band, w.pivots)
+    solve_newton(w.jac, _SMOOTHER, w.band, w.pivots, w.error)

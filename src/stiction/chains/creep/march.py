@@ -34,46 +34,29 @@ class March(Walk):
 
     def __init__(self, motion: Motion, method: Radau, request: Request) -> None:
         super().__init__(motion, request, method.max_steps, method.max_events, co.STAGES + 1)
-        n, size, law, p = motion.n, self.tables.y.size, motion.law, motion.p
-        tables, count, looks = self.tables, law.n_switch, sk.LOOKS.size
-        narrow, breaks = law.range_of_fall(n), motion.load.time
-        sizes = sk.Sizes(
-            rtol=method.rtol,
-            max_step=method.max_step or math.inf,
-            t_start=request.t_start,
-            t_end=request.t_end,
-            cycle=self.cycle,
-            max_steps=self.max_steps,
-            max_events=self.max_events,
-            small=float(np.min(law.slip_scale(p))),
-            quickest=motion.quickest,
-            least=np.zeros(n) + law.least_speed(p),
-            state=law.state_scale(p),
-            narrow=np.zeros(0) if narrow is None else narrow,
-            levels=self.level,
-            breaks=breaks[(breaks > request.t_start) & (breaks < request.t_end)],
-        )
+        n, tables, run, step = motion.n, self.tables, motion.model.numbers[0], co.room(motion.n)
+        run.rtol, run.max_step = method.rtol, method.max_step or math.inf
+        run.max_steps, run.max_events = method.max_steps, method.max_events
+        step.values[0] = tables.y
+        tables.y = np.asarray(step.values)[0]
+        looks, rows = sk.LOOKS.size, co.STAGES + 1
+        self.events = np.zeros((n * PAUSE_EVERY, 6))
         self.work = sk.Work(
             model=motion.model,
-            sizes=sizes,
-            y=tables.y[None],
             sides=tables.sides,
             progress=tables.progress,
             contacts=tables.contacts,
             before=tables.before,
             saved=Saved(self.time, tables.kept, tables.sums, tables.heat),
-            events=np.zeros((n * PAUSE_EVERY, 6)),
-            step=co.room(n),
-            looks=np.zeros((looks, size)),
+            events=self.events,
+            step=step,
+            looks=np.zeros((looks + 1, tables.y.size)),
             force=np.zeros((looks, n)),
-            heat=np.zeros((co.STAGES + 1, n)),
-            plastic=np.zeros((co.STAGES + 1, n)),
-            powers=np.zeros((co.STAGES + 1, 2)),
-            roots=np.zeros((n, count)),
-            switch=np.zeros(count),
-            point=np.zeros((1, size)),
-            weight=np.zeros((2, co.STAGES + 1)),
-            total=np.zeros(n),
+            power=np.zeros((rows, n + 2)),
+            plastic=np.zeros((rows, n)),
+            roots=np.zeros(tables.sides.shape),
+            weight=np.zeros((2, rows)),
+            done=np.zeros(n + 2),
         )
 
     def _advance(self) -> None:
@@ -82,7 +65,7 @@ class March(Walk):
         with quiet():
             failed = sk.advance(self.work, PAUSE_EVERY, len(events))
         self.motion.load_call.check()
-        events.add(self.work.events[: now.events - len(events)])
+        events.add(self.events[: now.events - len(events)])
         if failed == sk.STUCK:
             self._end(Status.NO_CONTINUATION, "steps became shorter than time can tell")
         elif failed == sk.NOT_FINITE:

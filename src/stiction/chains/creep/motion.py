@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.creep import motion_kernels as mk
-from stiction.chains.creep.state import WIDTH, Model
+from stiction.chains.creep.state import WIDTH, Mass, Model, Numbers
 from stiction.chains.model import Chain
+from stiction.core.run import Request
 from stiction.laws.compiled import addresses
 from stiction.laws.friction import ForceLaw
 from stiction.numerics.callback import Callback
 
-__all__ = ["Motion", "Powers"]
+__all__ = ["ALMOST", "Motion"]
 
 Floats = npt.NDArray[np.float64]
 
+# slip is full where friction is within this of what slip resists
+ALMOST = 0.99
 # over a run a cycle may miss whole turns of a sine by this part of a turn
 _TURN = 1e-2
 _MOST_TURNS = 1_000
-
-
-class Powers(NamedTuple):
-    """Rates of energy at a time; heat and plastic slip (n,).
-
-    `storing` is that of what the law's states hold.
-    """
-
-    work: float
-    viscous: float
-    storing: float
-    heat: Floats
-    plastic: Floats
 
 
 class Motion:
@@ -41,39 +29,47 @@ class Motion:
 
     Attributes
     ----------
-    model : what kernels read
+    model : what kernels read; a method fills in its own tolerance and bounds
     sides : (n, n_switch) signs that the law is read with
     load_call : a user's load, which kernels call
     """
 
-    def __init__(self, chain: Chain, law: ForceLaw) -> None:
+    def __init__(self, chain: Chain, law: ForceLaw, request: Request) -> None:
         self.chain, self.law, self.n = chain, law, chain.n_mass
         self.p, self.load = chain.friction.parameters, chain.load.pieces()
         self.load_call = Callback(self.load.function, "UserLoad.function")
         self._kept, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
-        load = self.load
+        n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
+        narrow = law.range_of_fall(n)
+        of_masses = {
+            "mass": chain.masses,
+            "normal": chain.normal_forces,
+            "share": chain.load_shares,
+            "plate": chain.plate_springs,
+            "least": law.least_speed(self.p),
+            "scale": law.state_scale(self.p),
+            "narrow": 0.0 if narrow is None else narrow,
+            "full": ALMOST * chain.friction.mu_kinetic,
+        }
+        for name, values in of_masses.items():
+            masses[name][:n] = values
+        masses["stiffness"], masses["damping"] = chain.link_stiffness, chain.link_damping
+        run = numbers[0]
+        run.belt, run.plate_speed = chain.belt_speed, chain.plate_speed
+        run.answer, run.switches, run.load = answer, switches, self.load_call.address
+        run.t_start, run.t_end = request.t_start, request.t_end
+        run.cycle = self.cycle(request.t_start, request.t_end)
+        run.small = float(np.min(law.slip_scale(self.p)))
+        springs = chain.link_stiffness[:-1] + chain.link_stiffness[1:] + chain.plate_springs
+        run.quickest = float(np.min(np.sqrt(chain.masses / springs)))
         self.model = Model(
-            chain.masses,
-            chain.normal_forces,
-            chain.load_shares,
-            chain.plate_springs,
-            chain.link_stiffness,
-            chain.link_damping,
-            float(chain.belt_speed),
-            float(chain.plate_speed),
+            masses,
+            numbers,
             np.stack(self.p, axis=1),
-            answer,
-            switches,
-            *(load.time, load.offset, load.rate),
-            *(load.amplitude, load.angular_frequency, load.phase),
-            self.load_call.address,
+            np.stack([load.time, load.offset, load.rate], axis=1),
+            np.stack([load.amplitude, load.angular_frequency, load.phase], axis=1),
         )
-        self.sides = np.ones((self.n, law.n_switch))
-        m = self.model
-        # shortest time of a mass on its springs [s], from which a speed is made of a length
-        springs = m.stiffness[:-1] + m.stiffness[1:] + m.plate
-        self.quickest = float(np.min(np.sqrt(m.mass / springs)))
-        self._answer, self._switch = np.zeros(mk.ANSWERS), np.zeros(law.n_switch)
+        self.sides, self._answer = np.ones((n, law.n_switch)), np.zeros(mk.ANSWERS)
 
     def start(self) -> Floats:
         """Return y at the start."""
@@ -96,7 +92,10 @@ class Motion:
         last = np.searchsorted(load.time, end, side="left")
         offset, rate = (row[max(first - 1, 0) : max(last, 1)] for row in (load.offset, load.rate))
         level = not rate.any() and (offset == offset[0]).all()
-        moved = self.chain.belt_speed != 0.0 or (self.chain.plate_speed * self.model.plate).any()
+        moved = (
+            self.chain.belt_speed != 0.0
+            or (self.chain.plate_speed * self.chain.plate_springs).any()
+        )
         if not speeds.size or load.function is not None or not level or moved:
             return 0.0
         slowest = float(speeds.min())
@@ -114,14 +113,14 @@ class Motion:
 
     def read(self, y: Floats) -> None:
         """Read the law on the piece on which (size,) y lies."""
-        mk.read_sides(self.model, y[None], 0, self.sides, self._switch)
+        mk.read_sides(self.model, y[None], 0, self.sides, self._answer)
 
     def rates(self, t: float, y: Floats) -> Floats:
         """Return f at a time and (size,) state."""
         out = np.empty((1, y.size))
         mk.rates(self.model, self.sides, t, y[None], 0, out, self._answer)
         self.load_call.check()
-        return out[0]
+        return np.asarray(out[0])
 
     def derivative(self, y: Floats) -> Floats:
         """Return df/dy at one y: (n, WIDTH, 3 WIDTH), as `motion_kernels.jacobian`."""
@@ -129,17 +128,20 @@ class Motion:
         mk.jacobian(self.model, self.sides, y[None], 0, jac, self._answer)
         return jac
 
-    def coefficient(self, y: Floats) -> Floats:
+    def coefficients(self, y: Floats) -> Floats:
         """Return (n,) friction coefficients at a (size,) state."""
-        out = np.empty(self.n)
-        mk.friction(self.model, self.sides, y[None], 0, out, self._answer)
-        return out
+        m, each = self.model, range(self.n)
+        return np.array([mk.friction(m, self.sides, y[None], 0, i, self._answer) for i in each])
 
-    def powers(self, t: float, y: Floats) -> Powers:
-        """Return the rates of energy [W] and of plastic slip [m/s] at a time."""
-        heat, plastic = np.empty((2, 1, self.n))
-        found = mk.powers(self.model, self.sides, t, y[None], 0, heat, plastic, self._answer)
-        return Powers(*found, heat[0], plastic[0])
+    def friction(self, y: Floats) -> Floats:
+        """Return (n,) friction forces on the masses [N]."""
+        return np.asarray(-self.chain.normal_forces * self.coefficients(y))
+
+    def powers(self, t: float, y: Floats) -> tuple[Floats, Floats, float]:
+        """Return what `motion_kernels.powers` fill in, and return, at a time."""
+        power, plastic = np.empty((1, self.n + 2)), np.empty((1, self.n))
+        storing = mk.powers(self.model, self.sides, t, y[None], 0, power, plastic, self._answer)
+        return power[0], plastic[0], storing
 
     def energies(self, t: float, y: Floats) -> tuple[float, float, float]:
         """Return kinetic and stored energy, and the part that the law's states hold [J]."""
@@ -147,6 +149,7 @@ class Motion:
 
     def energies_of_change(self, dx: Floats, dw: Floats, h: float) -> float:
         """Return the kinetic and elastic energy [J] of the change (n,) of a step alone."""
-        m = self.model
-        stretch, pulled = np.diff(np.pad(dx, 1)), m.plate_speed * h - dx
-        return float(0.5 * (dw**2 @ m.mass + stretch**2 @ m.stiffness + pulled**2 @ m.plate))
+        chain, stretch = self.chain, np.diff(np.pad(dx, 1))
+        pulled = chain.plate_speed * h - dx
+        elastic = stretch**2 @ chain.link_stiffness + pulled**2 @ chain.plate_springs
+        return float(0.5 * (dw**2 @ chain.masses + elastic))

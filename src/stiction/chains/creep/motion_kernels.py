@@ -2,7 +2,8 @@
 
     x' = v,   m v' = T - T + b f(t) + plate - N phi(v - V, z),   z' = rate(v - V, z)
 
-Kernels read the state in one row of a matrix. `answer` is room for one `Response`.
+Kernels read the state in one row of a matrix. `answer` is room for one `Response`, or for the
+functions of one contact whose signs select a smooth piece of the law.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from stiction.numerics.callback import at, call, call_at, entry_at, row_at
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
 
-__all__ = [
+__run_ = [
     "ANSWERS",
     "answer_of",
     "energies",
@@ -36,41 +37,41 @@ _STORED, _STORING, _PLASTIC = range(6, 9)
 def answer_of(m: Model, sides: Matrix, y: Matrix, row: int, i: int, answer: Vector) -> None:
     """Fill in what contact i answers, a `Response`."""
     x = entry_at(y, row, WIDTH * i + 1)
-    call_at(m.answer, x, row_at(sides, i), row_at(m.law, i), at(answer))
+    call_at(m.numbers[0].answer, x, row_at(sides, i), row_at(m.law, i), at(answer))
 
 
 @kernel
-def switches_of(m: Model, sides: Matrix, y: Matrix, row: int, i: int, switch: Vector) -> None:
-    """Fill in the functions of contact i whose signs select a smooth piece of the law."""
+def switches_of(m: Model, sides: Matrix, y: Matrix, row: int, i: int, answer: Vector) -> None:
+    """Fill the first entries of `answer` with the switching functions of contact i."""
     x = entry_at(y, row, WIDTH * i + 1)
-    call_at(m.switches, x, row_at(sides, i), row_at(m.law, i), at(switch))
+    call_at(m.numbers[0].switches, x, row_at(sides, i), row_at(m.law, i), at(answer))
 
 
 @kernel
-def read_sides(m: Model, y: Matrix, row: int, sides: Matrix, switch: Vector) -> None:
+def read_sides(m: Model, y: Matrix, row: int, sides: Matrix, answer: Vector) -> None:
     """Fill sides with the signs at a state, 1 where a function is zero."""
     n, count = sides.shape
     for i in range(n):
-        switches_of(m, sides, y, row, i, switch)
+        switches_of(m, sides, y, row, i, answer)
         for k in range(count):
-            sides[i, k] = -1.0 if switch[k] < 0.0 else 1.0
+            sides[i, k] = -1.0 if answer[k] < 0.0 else 1.0
 
 
 @kernel
 def load_at(m: Model, t: float) -> float:
     """Return the load [N] at time t [s]."""
-    piece, beyond = 0, m.piece_time.size
+    piece, beyond = 0, m.pieces.shape[0]
     while beyond - piece > 1:
         middle = (piece + beyond) // 2
-        if m.piece_time[middle] <= t:
+        if m.pieces[middle, 0] <= t:
             piece = middle
         else:
             beyond = middle
-    f = m.piece_offset[piece] + m.piece_rate[piece] * (t - m.piece_time[piece])
-    for j in range(m.sine_amplitude.size):
-        f += m.sine_amplitude[j] * sin(m.sine_frequency[j] * t + m.sine_phase[j])
-    if m.load_address != 0:
-        f += call(m.load_address, t)
+    f = m.pieces[piece, 1] + m.pieces[piece, 2] * (t - m.pieces[piece, 0])
+    for j in range(m.sines.shape[0]):
+        f += m.sines[j, 0] * sin(m.sines[j, 1] * t + m.sines[j, 2])
+    if m.numbers[0].load != 0:
+        f += call(m.numbers[0].load, t)
     return f
 
 
@@ -83,8 +84,8 @@ def _across(y: Matrix, row: int, j: int, entry: int, belt: float) -> float:
 
 @kernel
 def _tension(m: Model, y: Matrix, row: int, j: int) -> float:
-    stretching = _across(y, row, j, 1, m.belt)
-    return m.stiffness[j] * _across(y, row, j, 0, 0.0) + m.damping[j] * stretching
+    stretching = _across(y, row, j, 1, m.numbers[0].belt)
+    return m.masses[j].stiffness * _across(y, row, j, 0, 0.0) + m.masses[j].damping * stretching
 
 
 @kernel
@@ -92,14 +93,14 @@ def rates(
     m: Model, sides: Matrix, t: float, y: Matrix, row: int, slopes: Matrix, answer: Vector
 ) -> None:
     """Fill the same row of `slopes` with dy/dt."""
-    load, left = load_at(m, t), _tension(m, y, row, 0)
-    for i in range(m.mass.size):
-        a = WIDTH * i
+    run, load, left = m.numbers[0], load_at(m, t), _tension(m, y, row, 0)
+    for i in range(sides.shape[0]):
+        a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
         right = _tension(m, y, row, i + 1)
-        drive = right - left + m.plate[i] * (m.plate_speed * t - y[row, a]) + load * m.shares[i]
-        slopes[row, a] = y[row, a + 1] + m.belt
-        slopes[row, a + 1] = (drive - m.normal[i] * answer[_COEFFICIENT]) / m.mass[i]
+        drive = right - left + mass.plate * (run.plate_speed * t - y[row, a]) + load * mass.share
+        slopes[row, a] = y[row, a + 1] + run.belt
+        slopes[row, a + 1] = (drive - mass.normal * answer[_COEFFICIENT]) / mass.mass
         slopes[row, a + 2] = answer[_RATE]
         left = right
 
@@ -107,30 +108,31 @@ def rates(
 @kernel
 def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: Vector) -> None:
     """Fill jac (n, WIDTH, 3 WIDTH), derivatives by the mass on the left, its own, on the right."""
-    n, k, c = m.mass.size, m.stiffness, m.damping
+    n = sides.shape[0]
     for i in range(n):
         answer_of(m, sides, y, row, i, answer)
-        mass, load = m.mass[i], m.normal[i] / m.mass[i]
+        mass, right = m.masses[i], m.masses[i + 1]
+        k, c, load = mass.stiffness, mass.damping, mass.normal / mass.mass
         for j in range(3 * WIDTH):
             jac[i, 0, j] = jac[i, 1, j] = jac[i, 2, j] = 0.0
         jac[i, 0, WIDTH + 1] = 1.0
-        jac[i, 1, WIDTH] = -(k[i] + k[i + 1] + m.plate[i]) / mass
-        jac[i, 1, WIDTH + 1] = -(c[i] + c[i + 1]) / mass - load * answer[_BY_SPEED]
+        jac[i, 1, WIDTH] = -(k + right.stiffness + mass.plate) / mass.mass
+        jac[i, 1, WIDTH + 1] = -(c + right.damping) / mass.mass - load * answer[_BY_SPEED]
         jac[i, 1, WIDTH + 2] = -load * answer[_BY_STATE]
         if i > 0:
-            jac[i, 1, 0], jac[i, 1, 1] = k[i] / mass, c[i] / mass
+            jac[i, 1, 0], jac[i, 1, 1] = k / mass.mass, c / mass.mass
         if i < n - 1:
-            jac[i, 1, 2 * WIDTH], jac[i, 1, 2 * WIDTH + 1] = k[i + 1] / mass, c[i + 1] / mass
+            jac[i, 1, 2 * WIDTH] = right.stiffness / mass.mass
+            jac[i, 1, 2 * WIDTH + 1] = right.damping / mass.mass
         jac[i, 2, WIDTH + 1] = answer[_RATE_BY_SPEED]
         jac[i, 2, WIDTH + 2] = answer[_RATE_BY_STATE]
 
 
 @kernel
-def friction(m: Model, sides: Matrix, y: Matrix, row: int, out: Vector, answer: Vector) -> None:
-    """Fill out (n,) with the coefficients [1] of what resists the masses."""
-    for i in range(m.mass.size):
-        answer_of(m, sides, y, row, i, answer)
-        out[i] = answer[_COEFFICIENT]
+def friction(m: Model, sides: Matrix, y: Matrix, row: int, i: int, answer: Vector) -> float:
+    """Return the coefficient [1] of what resists mass i."""
+    answer_of(m, sides, y, row, i, answer)
+    return answer[_COEFFICIENT]
 
 
 @kernel
@@ -140,29 +142,30 @@ def powers(
     t: float,
     y: Matrix,
     row: int,
-    heat: Matrix,
+    power: Matrix,
     plastic: Matrix,
     answer: Vector,
-) -> tuple[float, float, float]:
-    """Return the power of drives and of dampers, and that stored by the law's states [W].
+) -> float:
+    """Return the power that the law's states store [W].
 
-    The same row of `heat` is filled with the power that friction takes [W], that of `plastic`
-    with the slip velocity that does not come back [m/s].
+    The same row of `power` (n + 2 columns) is filled with the power that friction takes from each
+    mass, that of drives, and that of dampers [W], that of `plastic` with the slip velocity that
+    does not come back [m/s].
     """
-    n, load = m.mass.size, load_at(m, t)
-    work = viscous = storing = 0.0
+    n, load, storing, run = sides.shape[0], load_at(m, t), 0.0, m.numbers[0]
+    power[row, n] = power[row, n + 1] = 0.0
     for i in range(n):
-        a = WIDTH * i
+        a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
-        force, stored = m.normal[i] * answer[_COEFFICIENT], m.normal[i] * answer[_STORING]
-        pull = m.plate[i] * (m.plate_speed * t - y[row, a])
-        work += load * (y[row, a + 1] + m.belt) * m.shares[i]
-        work += pull * m.plate_speed - force * m.belt
+        force, stored = mass.normal * answer[_COEFFICIENT], mass.normal * answer[_STORING]
+        pull = mass.plate * (run.plate_speed * t - y[row, a])
+        power[row, n] += load * (y[row, a + 1] + run.belt) * mass.share
+        power[row, n] += pull * run.plate_speed - force * run.belt
         storing += stored
-        heat[row, i], plastic[row, i] = force * y[row, a + 1] - stored, answer[_PLASTIC]
+        power[row, i], plastic[row, i] = force * y[row, a + 1] - stored, answer[_PLASTIC]
     for j in range(n + 1):
-        viscous += m.damping[j] * _across(y, row, j, 1, m.belt) ** 2
-    return work, viscous, storing
+        power[row, n + 1] += m.masses[j].damping * _across(y, row, j, 1, run.belt) ** 2
+    return storing
 
 
 @kernel
@@ -170,14 +173,14 @@ def energies(
     m: Model, sides: Matrix, t: float, y: Matrix, row: int, answer: Vector
 ) -> tuple[float, float, float]:
     """Return kinetic and stored energy, and the part of it that the law's states hold [J]."""
-    n = m.mass.size
+    n, run = sides.shape[0], m.numbers[0]
     kinetic = elastic = held = 0.0
     for i in range(n):
-        a = WIDTH * i
+        a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
-        kinetic += 0.5 * m.mass[i] * (y[row, a + 1] + m.belt) ** 2
-        elastic += 0.5 * m.plate[i] * (m.plate_speed * t - y[row, a]) ** 2
-        held += m.normal[i] * answer[_STORED]
+        kinetic += 0.5 * mass.mass * (y[row, a + 1] + run.belt) ** 2
+        elastic += 0.5 * mass.plate * (run.plate_speed * t - y[row, a]) ** 2
+        held += mass.normal * answer[_STORED]
     for j in range(n + 1):
-        elastic += 0.5 * m.stiffness[j] * _across(y, row, j, 0, 0.0) ** 2
+        elastic += 0.5 * m.masses[j].stiffness * _across(y, row, j, 0, 0.0) ** 2
     return kinetic, elastic + held, held

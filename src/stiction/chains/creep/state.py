@@ -15,7 +15,7 @@ import numpy.typing as npt
 from stiction.core.checkpoint import Log
 from stiction.numerics.arrays import Matrix, Struct, Table, Vector
 
-__all__ = ["WIDTH", "Contact", "Model", "Progress", "Saved", "Tables"]
+__all__ = ["WIDTH", "Contact", "Mass", "Model", "Numbers", "Progress", "Saved", "Tables"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,39 +23,74 @@ Floats = npt.NDArray[np.float64]
 WIDTH = 3
 
 
+class Mass(Struct):
+    """A mass and its contact; one more element has the link on the right of the last mass.
+
+    mass, normal, share, plate : [kg], normal force [N], load vector [1], plate spring [N/m]
+    stiffness, damping : of the link on its left [N/m], [N s/m]
+    least, scale : speed below which slip need not be resolved [m/s], size of the law's state
+    narrow : speed by which friction has fallen from that at rest [m/s]; 0 for none
+    full : friction coefficient from which slip is full [1]
+    """
+
+    mass: float
+    normal: float
+    share: float
+    plate: float
+    stiffness: float
+    damping: float
+    least: float
+    scale: float
+    narrow: float
+    full: float
+
+
+class Numbers(Struct):
+    """Numbers of a chain and a run, in one element.
+
+    belt, plate_speed : [m/s]
+    answer, switches, load : addresses of the law's formulas and of a user's load; 0 for none
+    t_start, t_end, cycle : of the run, and the period of what drives it [s]: 0 for none, infinity
+        for no two ends
+    rtol, max_step : of the method [1], [s]
+    small, quickest : least slip over which friction changes [m]; shortest time of a mass on its
+        springs [s], from which a speed is made of a length
+    max_steps, max_events : bounds on the work
+    """
+
+    belt: float
+    plate_speed: float
+    answer: int
+    switches: int
+    load: int
+    t_start: float
+    t_end: float
+    cycle: float
+    rtol: float
+    max_step: float
+    small: float
+    quickest: float
+    max_steps: int
+    max_events: int
+
+
 class Model(NamedTuple):
-    """A chain and its law, as kernels read them.
+    """A chain, its law and its load, as kernels read them.
 
     Parameters
     ----------
-    mass, normal, shares, plate : (n,) [kg], [N], load vector [1], plate springs [N/m]
-    stiffness, damping : (n + 1,) of the links, the ends among them [N/m], [N s/m]
-    belt, plate_speed : [m/s]
+    masses : (n + 1,)
+    numbers : one element
     law : (n, n_p) parameters of the law
-    answer, switches : addresses of the law's formulas
-    piece_time, piece_offset, piece_rate, sine_amplitude, sine_frequency, sine_phase : the load, as
-        in `loads.Pieces`
-    load_address : of a user's load; 0 for none
+    pieces, sines : (n_piece, 3) time, offset, rate, and (n_sine, 3) amplitude, frequency, phase of
+        the load, as in `loads.Pieces`
     """
 
-    mass: Vector
-    normal: Vector
-    shares: Vector
-    plate: Vector
-    stiffness: Vector
-    damping: Vector
-    belt: float
-    plate_speed: float
+    masses: Table[Mass]
+    numbers: Table[Numbers]
     law: Matrix
-    answer: int
-    switches: int
-    piece_time: Vector
-    piece_offset: Vector
-    piece_rate: Vector
-    sine_amplitude: Vector
-    sine_frequency: Vector
-    sine_phase: Vector
-    load_address: int
+    pieces: Matrix
+    sines: Matrix
 
 
 class Progress(Struct):

@@ -31,10 +31,12 @@ from stiction.chains.creep.state import WIDTH, Contact, Model, Progress, Saved
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["LOOKS", "NOT_FINITE", "STUCK", "Sizes", "Work", "advance"]
+__all__ = ["LOOKS", "NOT_FINITE", "STUCK", "Work", "advance"]
 
 # fractions of a step at which its switching functions are evaluated
 LOOKS = np.linspace(0.0, 1.0, 13)
+# a row of `Work.looks` for any other state
+_ROOM = LOOKS.size
 _MOST_ROOTS = 8
 # Newton's method ends where a stage changes by this part of the tolerance
 _EXACT = 1e-2
@@ -46,56 +48,22 @@ _MOST_FLIPS = 8
 STUCK, NOT_FINITE = 1, 2
 
 
-class Sizes(NamedTuple):
-    """What the length of a step follows from.
-
-    Parameters
-    ----------
-    rtol, max_step : of the method [1], [s]
-    t_start, t_end, cycle : of the run, and the period of what drives it [s]
-    max_steps, max_events : bounds on the work
-    small, quickest : least slip over which friction changes [m]; shortest time of a mass on its
-        springs [s], from which a speed is made of a length
-    least, state : (n,) speeds below which slip need not be resolved [m/s], sizes of the states
-    narrow : (n,) speeds by which friction has fallen from that at rest [m/s]; empty for none
-    levels : (n,) coefficients from which slip is full [1]
-    breaks : times at which the load may jump [s]
-    """
-
-    rtol: float
-    max_step: float
-    t_start: float
-    t_end: float
-    cycle: float
-    max_steps: int
-    max_events: int
-    small: float
-    quickest: float
-    least: Vector
-    state: Vector
-    narrow: Vector
-    levels: Vector
-    breaks: Vector
-
-
 class Work(NamedTuple):
-    """One run: chain, sizes, what it carries, and room.
+    """One run: its model, what it carries, and room.
 
     Parameters
     ----------
-    y, sides, progress, contacts, before, saved : of `state.Tables`; y in one row
+    sides, progress, contacts, before, saved : of `state.Tables`
     events : (m, 6) room for events
-    step : the last step
-    looks, force : (13, size) y and (13, n) friction coefficients at `LOOKS`
-    heat, plastic : (STAGES + 1, n) power of friction [W] and plastic slip velocity [m/s]
-    powers : (STAGES + 1, 2) of drives and dampers [W]
+    step : the present step; y is the first row of its values
+    looks, force : (14, size) y at `LOOKS` and one more, and (13, n) friction coefficients
+    power, plastic : (STAGES + 1, n + 2) power of friction, drives and dampers [W], and (..., n)
+        plastic slip velocity [m/s]
     roots : (n, n_switch) fractions of the step at which functions change sign
-    switch, point, weight, total : room for a contact, a state, two rows of weights, and masses
+    weight, done : room for two rows of weights, and for n + 2 sums
     """
 
     model: Model
-    sizes: Sizes
-    y: Matrix
     sides: Matrix
     progress: Table[Progress]
     contacts: Table[Contact]
@@ -105,14 +73,11 @@ class Work(NamedTuple):
     step: Step
     looks: Matrix
     force: Matrix
-    heat: Matrix
+    power: Matrix
     plastic: Matrix
-    powers: Matrix
     roots: Matrix
-    switch: Vector
-    point: Matrix
     weight: Matrix
-    total: Vector
+    done: Vector
 
 
 @kernel
@@ -126,12 +91,12 @@ def advance(w: Work, every: int, first: int) -> int:
 
     Verified by: tests/unit/chains/creep/test_references.py::test_thirty_digits
     """
-    now, sizes = w.progress[0], w.sizes
+    now, run = w.progress[0], w.model.numbers[0]
     while True:
         failed = _advance(w, first)
         full = now.events - first + w.contacts.size > w.events.shape[0]
-        done = now.time >= sizes.t_end or now.steps >= sizes.max_steps
-        if failed > 0 or done or full or now.events >= sizes.max_events:
+        done = now.time >= run.t_end or now.steps >= run.max_steps
+        if failed > 0 or done or full or now.events >= run.max_events:
             return failed
         if now.steps % every == 0:
             return 0
@@ -140,20 +105,19 @@ def advance(w: Work, every: int, first: int) -> int:
 @kernel
 def _advance(w: Work, first: int) -> int:
     """Make one step, to the next kink at most, or find that none can be made."""
-    now, sizes, step = w.progress[0], w.sizes, w.step
-    t, stop = now.time, sizes.t_end
-    for j in range(sizes.breaks.size - 1, -1, -1):
-        if sizes.breaks[j] > t:
-            stop = sizes.breaks[j]
+    now, step, t_end = w.progress[0], w.step, w.model.numbers[0].t_end
+    t, stop = now.time, t_end
+    for j in range(w.model.pieces.shape[0] - 1, -1, -1):
+        if t < w.model.pieces[j, 0] < t_end:
+            stop = w.model.pieces[j, 0]
     # a load that jumps at the end of the step has its value from before
     last = float(np.nextafter(stop, t))
-    _copy(w.y, 0, step.values, 0)
     if now.fresh == 1:
         _take_sides(w, t, stop)
     _set_floor(w)
     whole, growth = _controlled_step(w, t, stop, last)
     if whole == 0.0:
-        for c in range(w.y.size):
+        for c in range(step.error.size):
             if not abs(step.slopes[0, c]) < math.inf:
                 return NOT_FINITE
         return STUCK
@@ -161,7 +125,7 @@ def _advance(w: Work, first: int) -> int:
     for i in range(w.roots.shape[0]):
         for k in range(w.roots.shape[1]):
             crossed = crossed or w.roots[i, k] < math.inf
-    least = _LEAST_STEP * max(abs(t), abs(sizes.t_end))
+    least = _LEAST_STEP * max(abs(t), abs(t_end))
     if h == 0.0:
         # the sign was wrong from the start: nothing passed but a sign
         _flip(w, t, first)
@@ -195,12 +159,12 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
 
     A length of 0 says that steps became shorter than time can tell; slopes hold the rates.
     """
-    now, sizes, step, m = w.progress[0], w.sizes, w.step, w.model
+    now, step, m, t_end = w.progress[0], w.step, w.model, w.model.numbers[0].t_end
     jacobian(m, w.sides, step.values, 0, step.jac, step.answer)
     h = now.next_step if now.next_step > 0.0 else _first_length(w, t, stop)
-    least = _LEAST_STEP * max(abs(t), abs(sizes.t_end))
+    least = _LEAST_STEP * max(abs(t), abs(t_end))
     while True:
-        h = min(h, sizes.max_step)
+        h = min(h, m.numbers[0].max_step)
         if t + 1.1 * h >= stop:
             h = stop - t
         _collocated(w, t, h, last)
@@ -245,8 +209,10 @@ def _to_range(w: Work) -> float:
     the range counts for neither, so that a step which ends there is not cut again.
     """
     for j in range(1, LOOKS.size):
-        for i in range(w.sizes.narrow.size):
-            a, narrow = WIDTH * i + 1, w.sizes.narrow[i]
+        for i in range(w.contacts.size):
+            a, narrow = WIDTH * i + 1, w.model.masses[i].narrow
+            if narrow == 0.0:
+                continue
             start, low, high = w.looks[0, a], w.looks[j - 1, a], w.looks[j, a]
             size = abs(start) / narrow
             # a speed that turned round between two looks has passed the range
@@ -277,25 +243,25 @@ def _collocated(w: Work, t: float, h: float, last: float) -> None:
 @kernel
 def _set_floor(w: Work) -> None:
     """Fill in the errors that a step may make."""
-    now, sizes, y, floor = w.progress[0], w.sizes, w.y, w.step.floor
-    fastest, resolved = abs(w.model.belt), False
+    now, run, y, floor = w.progress[0], w.model.numbers[0], w.step.values, w.step.floor
+    fastest, resolved = abs(run.belt), False
     for i in range(w.contacts.size):
-        now.reach = max(now.reach, abs(y[0, WIDTH * i]))
-        contact = w.contacts[i]
-        contact.fastest = max(contact.fastest, abs(y[0, WIDTH * i + 1]))
+        contact, a = w.contacts[i], WIDTH * i
+        now.reach = max(now.reach, abs(y[0, a]))
+        contact.fastest = max(contact.fastest, abs(y[0, a + 1]))
         fastest = max(fastest, contact.fastest)
-        resolved = resolved or sizes.least[i] > 0.0
+        resolved = resolved or w.model.masses[i].least > 0.0
     if fastest == 0.0:
-        fastest = sizes.small / sizes.quickest
+        fastest = run.small / run.quickest
     for i in range(w.contacts.size):
-        a = WIDTH * i
-        floor[a] = sizes.rtol * max(now.reach, sizes.small)
+        mass, a = w.model.masses[i], WIDTH * i
+        floor[a] = run.rtol * max(now.reach, run.small)
         if resolved:
             # friction depends on the logarithm of the speed
-            floor[a + 1] = sizes.rtol * max(abs(y[0, a + 1]), sizes.least[i])
-            floor[a + 2] = sizes.rtol * max(abs(y[0, a + 2]), 1.0)
+            floor[a + 1] = run.rtol * max(abs(y[0, a + 1]), mass.least)
+            floor[a + 2] = run.rtol * max(abs(y[0, a + 2]), 1.0)
         else:
-            floor[a + 1], floor[a + 2] = sizes.rtol * fastest, sizes.rtol * sizes.state[i]
+            floor[a + 1], floor[a + 2] = run.rtol * fastest, run.rtol * mass.scale
 
 
 @kernel
@@ -306,7 +272,7 @@ def _first_length(w: Work, t: float, stop: float) -> float:
     for c in range(step.floor.size):
         slope = abs(step.slopes[0, c])
         if slope > 0.0:
-            h = min(h, step.floor[c] / w.sizes.rtol * 1e-4 / slope)
+            h = min(h, step.floor[c] / w.model.numbers[0].rtol * 1e-4 / slope)
     return min(max(h, 1e-12 * (stop - t)), 0.01 * (stop - t))
 
 
@@ -316,16 +282,16 @@ def _first_length(w: Work, t: float, stop: float) -> float:
 @kernel
 def _take_sides(w: Work, t: float, stop: float) -> None:
     """Read the signs of all switching functions, where they are zero those of a moment on."""
-    m, step, sides, switch = w.model, w.step, w.sides, w.switch
+    m, step, sides, switch = w.model, w.step, w.sides, w.step.answer
     read_sides(m, step.values, 0, sides, switch)
     rates(m, sides, t, step.values, 0, step.slopes, step.answer)
-    for c in range(w.y.size):
-        w.point[0, c] = w.y[0, c] + 1e-9 * (stop - t) * step.slopes[0, c]
+    for c in range(step.error.size):
+        w.looks[_ROOM, c] = step.values[0, c] + 1e-9 * (stop - t) * step.slopes[0, c]
     for i in range(sides.shape[0]):
         switches_of(m, sides, step.values, 0, i, switch)
         for k in range(sides.shape[1]):
             w.roots[i, k] = switch[k]
-        switches_of(m, sides, w.point, 0, i, switch)
+        switches_of(m, sides, w.looks, _ROOM, i, switch)
         for k in range(sides.shape[1]):
             if w.roots[i, k] == 0.0:
                 sides[i, k] = -1.0 if switch[k] < 0.0 else 1.0
@@ -351,9 +317,9 @@ def _to_kink(w: Work, t: float, h: float, last: float) -> float:
     first, mass, which, j = math.inf, 0, 0, 1
     while j < LOOKS.size and first == math.inf and w.progress[0].flips <= _MOST_FLIPS:
         for i in range(n):
-            switches_of(w.model, w.sides, w.looks, j, i, w.switch)
+            switches_of(w.model, w.sides, w.looks, j, i, w.step.answer)
             for k in range(count):
-                w.roots[i, k] = w.switch[k] * w.sides[i, k]
+                w.roots[i, k] = w.step.answer[k] * w.sides[i, k]
             for k in range(count):
                 wrong = w.roots[i, k] < -_noise(w, i, k)
                 w.roots[i, k] = _root(w, i, k, LOOKS[j - 1], LOOKS[j]) if wrong else math.inf
@@ -366,7 +332,7 @@ def _to_kink(w: Work, t: float, h: float, last: float) -> float:
         for k in range(count):
             if w.roots[i, k] > first * (1.0 + 1e-9):
                 w.roots[i, k] = math.inf
-    if first * h <= _LEAST_STEP * max(abs(t), abs(w.sizes.t_end)):
+    if first * h <= _LEAST_STEP * max(abs(t), abs(w.model.numbers[0].t_end)):
         return 0.0
     h = _shortened(w, t, first * h, mass, which, last)
     _look(w)
@@ -377,9 +343,9 @@ def _to_kink(w: Work, t: float, h: float, last: float) -> float:
 def _value(w: Work, at: float, i: int, k: int) -> float:
     """Return a switching function at a fraction of the step."""
     weights(at, w.weight[0])
-    between(w.step.values, w.weight[0], w.point, 0)
-    switches_of(w.model, w.sides, w.point, 0, i, w.switch)
-    return w.switch[k]
+    between(w.step.values, w.weight[0], w.looks, _ROOM)
+    switches_of(w.model, w.sides, w.looks, _ROOM, i, w.step.answer)
+    return w.step.answer[k]
 
 
 @kernel
@@ -427,14 +393,14 @@ def _flip(w: Work, t: float, first: int) -> None:
             w.sides[i, k] = -before
             if k > 0:
                 continue
-            w.y[0, WIDTH * i + 1] = 0.0
-            friction(m, w.sides, w.y, 0, w.total, step.answer)
+            step.values[0, WIDTH * i + 1] = 0.0
+            force = friction(m, w.sides, step.values, 0, i, step.answer)
             event = w.events[now.events - first]
             event[0], event[1], event[2] = t, i, before
-            event[3], event[4] = w.y[0, WIDTH * i], m.belt
-            event[5] = -m.normal[i] * w.total[i]
+            event[3], event[4] = step.values[0, WIDTH * i], m.numbers[0].belt
+            event[5] = -m.masses[i].normal * force
             now.events += 1
-            turned(w.contacts[i], w.sizes.cycle)
+            turned(w.contacts[i], m.numbers[0].cycle)
     now.span = 0.0
     now.flips += 1
 
@@ -445,27 +411,24 @@ def _flip(w: Work, t: float, first: int) -> None:
 @kernel
 def _accept(w: Work, t: float, h: float, stop: float, last: float) -> None:
     """Commit a step: save its samples, count its energies and its creep."""
-    now, m, step, sizes = w.progress[0], w.model, w.step, w.sizes
-    n = w.contacts.size
+    now, m, step = w.progress[0], w.model, w.step
     end = min(t + h, stop) if t + h < stop * (1.0 - 1e-15) else stop
     for r in range(STAGES + 1):
         at = min(t + NODES[r] * h, last)
-        work, viscous, _ = powers(m, w.sides, at, step.values, r, w.heat, w.plastic, step.answer)
-        w.powers[r, 0], w.powers[r, 1] = work, viscous
+        powers(m, w.sides, at, step.values, r, w.power, w.plastic, step.answer)
     _save(w, t, h, end)
     for j in range(STAGES + 1):
         w.weight[0, j] = h * WHOLE[j]
-    for i in range(n):
-        w.total[i] = _sum(w.weight[0], w.heat, i)
-    work, viscous = _sum(w.weight[0], w.powers, 0), _sum(w.weight[0], w.powers, 1)
-    account(now, w.contacts, work, viscous, w.total, end)
+    for c in range(w.done.size):
+        w.done[c] = _sum(w.weight[0], w.power, c)
+    account(now, w.contacts, w.done, end)
     for j in range(LOOKS.size):
-        friction(m, w.sides, w.looks, j, w.force[j], step.answer)
-    drive = sizes.t_start, sizes.cycle
-    creep(now, w.contacts, sizes.levels, drive, t, h, LOOKS, w.force, w.plastic, w.weight)
+        for i in range(w.contacts.size):
+            w.force[j, i] = friction(m, w.sides, w.looks, j, i, step.answer)
+    creep(now, w.contacts, m, t, h, LOOKS, w.force, w.plastic, w.weight)
     for r in range(STAGES + 1):
         _copy(step.values, r, w.before, r)
-    _copy(step.values, STAGES, w.y, 0)
+    _copy(w.before, STAGES, step.values, 0)
     now.span, now.time, now.flips = h, end, 0
     now.steps += 1
 
@@ -490,10 +453,11 @@ def _save(w: Work, t: float, h: float, end: float) -> None:
         integrals(at, w.weight[0])
         for j in range(STAGES + 1):
             w.weight[0, j] = h * (WHOLE[j] if at == 1.0 else w.weight[0, j])
-        saved.sums[row, 0] = now.work + _sum(w.weight[0], w.powers, 0)
-        saved.sums[row, 1] = now.viscous + _sum(w.weight[0], w.powers, 1)
+        n = w.contacts.size
+        saved.sums[row, 0] = now.work + _sum(w.weight[0], w.power, n)
+        saved.sums[row, 1] = now.viscous + _sum(w.weight[0], w.power, n + 1)
         kinetic, stored, _ = energies(m, w.sides, saved.time[row], saved.kept, row, w.step.answer)
         saved.sums[row, 3], saved.sums[row, 4] = kinetic, stored
-        for i in range(w.contacts.size):
-            saved.heat[row, i] = w.contacts[i].heat + _sum(w.weight[0], w.heat, i)
+        for i in range(n):
+            saved.heat[row, i] = w.contacts[i].heat + _sum(w.weight[0], w.power, i)
         now.saved += 1

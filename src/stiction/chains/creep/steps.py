@@ -15,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.creep.accounting_kernels import account, creep, turned
-from stiction.chains.creep.collocation_kernels import STAGES, band_of, newton_matrix
-from stiction.chains.creep.motion import Motion, Powers
+from stiction.chains.creep.collocation_kernels import (
+    STAGES,
+    factorise_newton,
+    room_for_newton,
+    solve_newton,
+)
+from stiction.chains.creep.motion import Motion
 from stiction.chains.creep.state import WIDTH
 from stiction.chains.creep.walk import Walk
 from stiction.chains.theta.setup import number_of_steps
 from stiction.core.run import Request
 from stiction.errors import Status
-from stiction.numerics.banded import solve_factorised
 
 if TYPE_CHECKING:
     from stiction.chains.methods import ThetaStepper
@@ -52,8 +56,7 @@ class Steps(Walk):
         super().__init__(motion, request, method.max_steps, method.max_events, 1)
         self.count, self.h, self.theta = count, h, method.theta
         self.most = method.max_solves
-        self._band = band_of(self.tables.y.size, 1)
-        self._pivots = np.zeros(self.tables.y.size, dtype=np.int64)
+        self._matrix = room_for_newton(self.tables.y.size, 1)
         self._weight = np.zeros((2, STAGES + 1))
 
     def _advance(self) -> None:
@@ -68,20 +71,18 @@ class Steps(Walk):
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
             return
         motion.read(middle)
-        rates = motion.powers(t + self.theta * h, middle)
-        lost, off = self._balance(t, ends, y, rates)
-        self._save(y, t, ends, lost, rates)
-        contacts = tables.contacts
-        account(now, contacts, h * rates.work, h * rates.viscous, h * rates.heat, ends)
+        power, plastic, storing = motion.powers(t + self.theta * h, middle)
+        done = h * power
+        lost, off = self._balance(t, ends, y, done, h * storing)
+        self._save(y, t, ends, lost, done)
+        account(now, tables.contacts, done, ends)
         now.lost += lost
         if off > now.worst:
             now.worst, now.worst_time = off, ends
-        looks, force = np.array([0.0, self.theta, 1.0]), np.empty((3, motion.n))
-        for k, place in enumerate((tables.y, middle, y)):
-            force[k] = motion.coefficient(place)
-        plastic = np.tile(rates.plastic, (STAGES + 1, 1))
-        drive = self.request.t_start, self.cycle
-        creep(now, contacts, self.level, drive, t, h, looks, force, plastic, self._weight)
+        looks = np.array([0.0, self.theta, 1.0])
+        force = np.array([motion.coefficients(place) for place in (tables.y, middle, y)])
+        constant = np.tile(plastic, (STAGES + 1, 1))
+        creep(now, tables.contacts, motion.model, t, h, looks, force, constant, self._weight)
         self._turn(y, ends)
         tables.y, now.time = y, ends
         now.steps += 1
@@ -123,42 +124,42 @@ class Steps(Walk):
 
     def _newton(self, y: Floats, part: float, off: Floats) -> Floats:
         """Return the step of Newton's method: what takes the linearised residual to zero."""
-        change = -off
-        newton_matrix(self.motion.derivative(y), part, _ONE, self._band, self._pivots)
-        solve_factorised(self._band, (self._band.shape[1] - 1) // 3, self._pivots, change)
+        jac, change = self.motion.derivative(y), -off
+        factorise_newton(jac, part, _ONE, *self._matrix)
+        solve_newton(jac, _ONE, *self._matrix, change)
         return change
 
     def _sizes(self) -> Floats:
         """Return (size,) sizes of what is solved for, from the law's own scales."""
         motion = self.motion
         law, p = motion.law, motion.p
-        small = float(np.min(law.slip_scale(p)))
-        table = np.empty((motion.n, WIDTH))
-        table[:, 0] = max(float(np.abs(motion.parts(self.tables.y)[0]).max()), small)
+        table, run = np.empty((motion.n, WIDTH)), motion.model.numbers[0]
+        table[:, 0] = max(float(np.abs(motion.parts(self.tables.y)[0]).max()), run.small)
         least = np.asarray(law.least_speed(p))
-        table[:, 1] = least if least.any() else small / motion.quickest
+        table[:, 1] = least if least.any() else run.small / run.quickest
         table[:, 2] = 1.0 if least.any() else law.state_scale(p)
         return table.ravel()
 
-    def _balance(self, t: float, ends: float, y: Floats, rates: Powers) -> tuple[float, float]:
+    def _balance(
+        self, t: float, ends: float, y: Floats, done: Floats, stored: float
+    ) -> tuple[float, float]:
         """Return what the scheme takes out in the step, and by how much the energies miss [J]."""
         tables, now, motion = self.tables, self.now, self.motion
         before, after = motion.energies(t, tables.y), motion.energies(ends, y)
         # quadratic energies of the change
         dx, dw, _ = motion.parts(y - tables.y)
         lost = (2.0 * self.theta - 1.0) * motion.energies_of_change(dx, dw, ends - t)
-        lost += self.h * rates.storing - (after[2] - before[2])
-        work = self.h * rates.work
-        heat = self.h * (float(rates.heat.sum()) + rates.viscous)
+        lost += stored - (after[2] - before[2])
+        *heat, work, viscous = done
         grown = (after[0] + after[1]) - (before[0] + before[1])
-        off = abs(grown - work + heat + lost)
-        done = abs(now.work), tables.contacts["heat"].sum()
-        now.largest = max(float(now.largest), *before[:2], *after[:2], abs(work), *done)
+        off = abs(grown - work + float(np.sum(heat)) + viscous + lost)
+        spent = abs(now.work), tables.contacts["heat"].sum()
+        now.largest = max(float(now.largest), *before[:2], *after[:2], abs(work), *spent)
         return lost, off
 
     # ---- what a step leaves
 
-    def _save(self, y: Floats, t: float, ends: float, lost: float, rates: Powers) -> None:
+    def _save(self, y: Floats, t: float, ends: float, lost: float, done: Floats) -> None:
         """Keep the rows that lie in the step, on the straight line between its ends."""
         tables, now, motion = self.tables, self.now, self.motion
         first, last = int(now.saved), int(np.searchsorted(self.time, ends, side="right"))
@@ -168,11 +169,11 @@ class Steps(Walk):
         share = np.minimum((self.time[first:last] - t) / (ends - t), 1.0)[:, None]
         rows = slice(first, last)
         tables.kept[rows] = np.where(share == 1.0, y, tables.y + share * (y - tables.y))
-        grown = np.array([self.h * rates.work, self.h * rates.viscous, lost])
+        grown = np.array([*done[-2:], lost])
         tables.sums[rows, :3] = np.array([now.work, now.viscous, now.lost]) + share * grown
         start, end = np.array([motion.energies(t, tables.y), motion.energies(ends, y)])[:, :2]
         tables.sums[rows, 3:] = np.where(share == 1.0, end, start + share * (end - start))
-        tables.heat[rows] = tables.contacts["heat"] + share * (self.h * rates.heat)
+        tables.heat[rows] = tables.contacts["heat"] + share * done[:-2]
         now.saved = last
 
     def _turn(self, y: Floats, t: float) -> None:
@@ -186,10 +187,10 @@ class Steps(Walk):
             before[:] = np.where(first == 0.0, signs, np.sign(first))
             now.fresh = 0
         motion.read(y)
-        force = motion.coefficient(y)
-        for i in np.flatnonzero(signs != before):
-            v, resists = float(w[i]) + motion.chain.belt_speed, -motion.model.normal[i] * force[i]
-            tables.events.add(np.array([[t, i, before[i], x[i], v, resists]]))
+        force = motion.friction(y)
+        for i in map(int, np.flatnonzero(signs != before)):
+            v = float(w[i]) + motion.chain.belt_speed
+            tables.events.add(np.array([[t, i, before[i], x[i], v, force[i]]]))
             turned(tables.contacts[i], self.cycle)
             now.events += 1
         before[:] = signs

@@ -17,12 +17,10 @@ from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.checks import MOST_WORK
 
-__all__ = ["ALMOST", "PAUSE_EVERY", "Walk"]
+__all__ = ["PAUSE_EVERY", "Walk"]
 
 Floats = npt.NDArray[np.float64]
 
-# slip is full where friction is within this of what slip resists
-ALMOST = 0.99
 PAUSE_EVERY = 20
 
 
@@ -44,13 +42,12 @@ class Walk(abc.ABC):
         self.max_steps, self.max_events = max_steps, max_events
         self.status, self.reason = Status.SOLVED, ""
         n, y, rows = motion.n, motion.start(), len(request.save)
-        self.level = ALMOST * motion.chain.friction.mu_kinetic
         progress, contacts = Progress.table(), Contact.table(n)
         now = progress[0]
         now.time, now.fresh = request.t_start, 1
         now.given_time = now.worst_time = now.missed_time = math.nan
         # the first loading is no part of a cycle: `quiet` starts at 0
-        self.cycle = motion.cycle(request.t_start, request.t_end)
+        self.cycle = float(motion.model.numbers[0].cycle)
         contacts["creep"] = math.nan if self.cycle else 0.0
         contacts["half"] = contacts["broken_time"] = math.nan
         contacts["most_heat_time"] = request.t_start

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction.chains.creep import collocation_kernels as co
-from stiction.chains.creep.state import Model
+from stiction.chains.creep.state import Mass, Model, Numbers
 from stiction.laws.compiled import addresses
 
 
@@ -25,12 +25,10 @@ def decaying(x, s, p, out):
 def collocated(formula, p, z, h, tolerance):
     """Return z after a step of one mass at rest, and its estimated error."""
     kept, (answer, switches) = addresses(formula, formula)
-    one, none = np.ones(1), np.zeros(1)
-    law = np.array([[p]])
-    empty = np.empty(0)
-    load = (none, none, none, empty, empty, empty, 0)
-    ends = np.ones(2), np.zeros(2)
-    m = Model(one, none, none, none, *ends, 0.0, 0.0, law, answer, switches, *load)
+    masses, numbers, load = Mass.table(2), Numbers.table(), np.zeros((1, 3))
+    masses["mass"], masses["stiffness"] = 1.0, 1.0
+    numbers[0].answer, numbers[0].switches = answer, switches
+    m = Model(masses, numbers, np.array([[p]]), load, load[:0])
     step, sides = co.room(1), np.ones((1, 1))
     step.values[:] = [0.0, 0.0, z]
     step.floor[:] = 1.0
@@ -82,11 +80,11 @@ def test_newton_matrix_of_neighbours(n):
     jac[:, :, 3:6] = rng.normal(size=(n, 3, 3))
     jac[1:, 1, :2], jac[:-1, 1, 6:8] = rng.normal(size=(2, n - 1, 2))
     a = rng.normal(size=(co.STAGES, co.STAGES))
-    band, pivots = co.band_of(3 * n, co.STAGES), np.empty(15 * n, dtype=np.int64)
-    assert co.newton_matrix(jac, 0.1, a, band, pivots)
+    band, pivots = co.room_for_newton(15 * n, co.STAGES)
+    assert co.factorise_newton(jac, 0.1, a, band, pivots)
     b = rng.normal(size=15 * n)
     found = b.copy()
-    co.solve_factorised(band, (band.shape[1] - 1) // 3, pivots, found)
+    co.solve_newton(jac, a, band, pivots, found)
     wide = np.zeros((3 * n, 3 * n + 6))
     for i in range(n):
         wide[3 * i : 3 * i + 3, 3 * i : 3 * i + 9] = jac[i]
