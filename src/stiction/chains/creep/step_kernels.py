@@ -223,7 +223,8 @@ def _to_range(w: Work) -> float:
                 low, high = abs(low) / narrow, abs(high) / narrow
             else:
                 continue
-            return LOOKS[j - 1] + (LOOKS[j] - LOOKS[j - 1]) * (1.1 - low) / (high - low)
+            part: float = LOOKS[j - 1] + (LOOKS[j] - LOOKS[j - 1]) * (1.1 - low) / (high - low)
+            return part
     return 1.0
 
 

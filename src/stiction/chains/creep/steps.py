@@ -61,10 +61,8 @@ class Steps(Walk):
 
     def _advance(self) -> None:
         tables, now, motion, h = self.tables, self.now, self.motion, self.h
-        done = int(now.steps)
-        t = float(now.time)
-        ends = self.request.t_start + (done + 1) * h
-        ends = self.request.t_end if done + 1 >= self.count else ends
+        t, number = float(now.time), int(now.steps) + 1
+        ends = self.request.t_end if number >= self.count else self.request.t_start + number * h
         middle = self._solve(t + self.theta * h)
         y = tables.y + (middle - tables.y) / self.theta
         if not np.isfinite(y).all():
