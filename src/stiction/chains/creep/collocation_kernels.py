@@ -18,7 +18,7 @@ from stiction.chains.creep.motion_kernels import ANSWERS, rates
 from stiction.chains.creep.state import WIDTH, Model
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
 from stiction.numerics.direct.banded import factorise, solve_factorised
-from stiction.numerics.jit import kernel
+from stiction.numerics.jit import kernel, py_function
 
 __all__ = [
     "NODES",
@@ -123,7 +123,7 @@ def room(n: int) -> Step:
 
 def room_for_newton(unknowns: int, stages: int) -> tuple[Floats, Ints]:
     """Return room for the matrix of `factorise_newton`, and for its pivots."""
-    width = 3 * _reach(unknowns, stages) + 1
+    width = 3 * py_function(_reach)(unknowns, stages) + 1
     return np.zeros((unknowns, width)), np.zeros(unknowns, dtype=np.int64)
 
 
