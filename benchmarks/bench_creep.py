@@ -28,7 +28,7 @@ LAWS = {
     "LuGre, stiff": st.laws.LuGre(1e5, 100.0, 0.04, 0.15, 0.1, 1e-3),
 }
 LOADS = {"ramp": st.Ramp(rate=1.0), "sine": Sine(4.0, 2.0)}
-PEERS = {"LSODA": (1e-6, 1e-8, 1e-10, 1e-12), "Radau": (1e-5, 1e-7, 1e-9)}
+PEERS = {"LSODA": (1e-6, 1e-8, 1e-10, 1e-12), "Radau": (1e-5, 1e-7)}
 
 
 def right_side(law: st.laws.Friction, load: str) -> Callable[[float, np.ndarray], list[float]]:
@@ -42,7 +42,7 @@ def right_side(law: st.laws.Friction, load: str) -> Callable[[float, np.ndarray]
 
     def lugre(t: float, y: np.ndarray) -> list[float]:
         x, v, z = y.tolist()
-        g = 0.1 + 0.05 * np.exp(-((v / 1e-3) ** 2))
+        g = 0.1 + 0.05 * np.exp(-np.square(v / 1e-3))
         rate = v - sigma * abs(v) * z / g
         friction = NORMAL * (sigma * z + law.sigma1 * rate + 0.04 * v)
         return [v, (4.0 * np.sin(2.0 * t) if sine else t) - STIFFNESS * x - friction, rate]

@@ -11,10 +11,10 @@ def band_of(full, reach):
     n = len(full)
     # rows and columns that are not used, and what stands in them
     m = np.full((n + 1, 3 * reach + 2), np.nan)
+    m[:n, :-1] = 0.0
     for i in range(n):
-        m[i, :-1] = 0.0
         for j in range(max(i - reach, 0), min(i + reach + 1, n)):
-            m[i, j - i + reach] = full[i, j]
+            m[j, i - j + 2 * reach] = full[i, j]
     return m
 
 

@@ -177,16 +177,16 @@ def factorise_newton(jac: Stack, h: float, a: Matrix, band: Matrix, pivots: Inte
     reach = _reach(n, s)
     for i in range(n):
         for j in range(3 * reach + 1):
-            band[i, j] = 1.0 if j == reach else 0.0
+            band[i, j] = 1.0 if j == 2 * reach else 0.0
     for i in range(jac.shape[0]):
         for r in range(WIDTH):
             for c in range(3 * WIDTH):
                 if jac[i, r, c] != 0.0:
-                    ahead = (c - WIDTH - r) * s + reach
-                    for p in range(s):
-                        for q in range(s):
-                            row = (WIDTH * i + r) * s + p
-                            band[row, ahead + q - p] -= h * (jac[i, r, c] * a[p, q])
+                    below = (WIDTH + r - c) * s + 2 * reach
+                    for q in range(s):
+                        column = (WIDTH * (i - 1) + c) * s + q
+                        for p in range(s):
+                            band[column, below + p - q] -= h * (jac[i, r, c] * a[p, q])
     return factorise(band, n, reach, pivots)
 
 

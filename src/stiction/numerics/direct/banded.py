@@ -1,9 +1,10 @@
 """Systems of linear equations with a band matrix, by elimination with partial pivoting.
 
-Row i of a matrix holds the entry of column j at j - i + reach, for |j - i| <= reach. Each row has
-3 reach + 1 entries: the last ones are filled in by exchanges of rows. A full matrix is a band too.
+Column j of the matrix is row j of an array, which holds the entry of row i at i - j + 2 reach, for
+|i - j| <= reach. The first `reach` entries are filled in by exchanges of rows. A full matrix is a
+band too.
 
-Source: Golub, Van Loan, Matrix Computations, section 4.3.
+Source: Golub, Van Loan, Matrix Computations, section 4.3; the layout of LAPACK's dgbtrf.
 """
 
 from __future__ import annotations
@@ -16,70 +17,74 @@ from stiction.numerics.jit import kernel
 __all__ = ["factorise", "solve_factorised"]
 
 
-def _with_slices(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
-    """Return what `factorise` does, rows at once: plain loops over entries are slow."""
-    for c in range(n):
-        last = min(c + reach, n - 1)
-        column = np.array([abs(m[i, c - i + reach]) for i in range(c, last + 1)])
-        best = pivots[c] = c + int(column.argmax())
-        if not column.max() > 0.0:
-            return False
-        count, at = min(n - c, 2 * reach + 1), c - best + reach
-        pivot = np.array(m[best, at : at + count])
-        m[best, at : at + count] = m[c, reach : reach + count]
-        m[c, reach : reach + count] = pivot
-        for i in range(c + 1, last + 1):
-            at = c - i + reach
-            if m[i, at] != 0.0:
-                m[i, at] /= pivot[0]
-                m[i, at + 1 : at + count] -= m[i, at] * pivot[1:]
-    return True
+def _by_lapack(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
+    """Return what `factorise` does: plain loops over entries are slow."""
+    from scipy.linalg.lapack import dgbtrf
+
+    columns = np.asarray(m)[:n, : 3 * reach + 1]
+    found, exchanged, info = dgbtrf(columns.T, reach, reach)
+    columns[:], np.asarray(pivots)[:n] = found.T, exchanged
+    return bool(info == 0)
 
 
-@kernel(plain=_with_slices)
+@kernel(plain=_by_lapack)
 def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
     """Factorise m in place; return whether it is regular.
 
     Parameters
     ----------
-    m : rows of the band; may have more rows and columns than are used
+    m : columns of the band; may have more rows and columns than are used
     n, reach : unknowns, and diagonals on each side of the main one
     pivots : (n,) filled in for `solve_factorised`
 
     Verified by: tests/unit/numerics/test_banded.py::test_bands_are_solved_as_full_matrices_are
     """
+    # the last column that rows above have entries in
+    edge, main = 0, 2 * reach
     for c in range(n):
-        last = min(c + reach, n - 1)
-        best = c
-        for i in range(c + 1, last + 1):
-            if abs(m[i, c - i + reach]) > abs(m[best, c - best + reach]):
+        last = min(c + reach, n - 1) - c + main
+        best = main
+        for i in range(main + 1, last + 1):
+            if abs(m[c, i]) > abs(m[c, best]):
                 best = i
-        pivots[c] = best
-        at = c - best + reach
-        if not abs(m[best, at]) > 0.0:
+        if not abs(m[c, best]) > 0.0:
             return False
-        count = min(n - c, 2 * reach + 1)
-        if best != c:
-            for j in range(count):
-                m[c, reach + j], m[best, at + j] = m[best, at + j], m[c, reach + j]
-        for i in range(c + 1, last + 1):
-            at = c - i + reach
-            if m[i, at] != 0.0:
-                m[i, at] /= m[c, reach]
-                for j in range(1, count):
-                    m[i, at + j] -= m[i, at] * m[c, reach + j]
+        pivots[c] = c + best - main
+        edge = max(edge, min(pivots[c] + reach, n - 1))
+        for j in range(c, edge + 1):
+            up = j - c
+            m[j, main - up], m[j, best - up] = m[j, best - up], m[j, main - up]
+        for i in range(main + 1, last + 1):
+            m[c, i] /= m[c, main]
+        for j in range(c + 1, edge + 1):
+            factor, up = m[j, main - (j - c)], j - c
+            if factor != 0.0:
+                for i in range(main + 1, last + 1):
+                    m[j, i - up] -= factor * m[c, i]
     return True
 
 
-@kernel
+def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
+    """Do what `solve_factorised` does."""
+    from scipy.linalg.lapack import dgbtrs
+
+    columns, right = np.asarray(m)[:n, : 3 * reach + 1], np.asarray(b)
+    right[:n] = dgbtrs(columns.T, reach, reach, right[:n], np.asarray(pivots)[:n])[0]
+
+
+@kernel(plain=_solve_by_lapack)
 def solve_factorised(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
     """Replace b by the solution for a matrix that `factorise` has factorised."""
+    main = 2 * reach
     for c in range(n):
         best = pivots[c]
-        b[c], b[best] = b[best], b[c]
+        value = b[best]
+        b[best] = b[c]
+        b[c] = value
         for i in range(c + 1, min(c + reach, n - 1) + 1):
-            b[i] -= m[i, c - i + reach] * b[c]
-    for i in range(n - 1, -1, -1):
-        for j in range(1, min(n - i, 2 * reach + 1)):
-            b[i] -= m[i, reach + j] * b[i + j]
-        b[i] /= m[i, reach]
+            b[i] -= value * m[c, i - c + main]
+    for c in range(n - 1, -1, -1):
+        value = b[c] / m[c, main]
+        b[c] = value
+        for i in range(max(c - main, 0), c):
+            b[i] -= value * m[c, i - c + main]
