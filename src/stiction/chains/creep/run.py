@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_creep"]
 
-# a step factors a band of ten rows per mass in Python
+# a step factorises a band of fifteen rows per mass
 MOST_MASSES = 2_000
 
 
