@@ -112,16 +112,18 @@ def equal_error(record: Record, quick: bool) -> None:
 
 
 def many_masses(record: Record, quick: bool) -> None:
-    """Time a step of 1, 10 and 50 masses."""
+    """Measure the processor time of a step of 1, 10 and 50 masses."""
     for n in (1, 10, 50):
         for name, law in LAWS.items():
             chain = st.Chain(
                 mass=np.ones(n), stiffness=4e3, damping=0.1, load=Sine(20.0, 3.0), law=law
             )
-            seconds, _, run = timed(
-                lambda chain=chain: st.solve(chain, Radau(rtol=1e-8), (0.0, 0.2), save=2), 0.5
-            )
-            each = 1e6 * seconds / run.stats["steps"]
+            times = []
+            for _ in range(4):
+                begin = time.process_time()
+                run = st.solve(chain, Radau(rtol=1e-8), (0.0, 0.2), save=2)
+                times.append(time.process_time() - begin)
+            each = 1e6 * min(times) / run.stats["steps"]
             record.add("creep_step", law=name, masses=n, us=each, steps=run.stats["steps"])
 
 

@@ -557,7 +557,7 @@ PARTS: tuple[Grid | Part, ...] = (
         "creep",
         "creep_step",
         "A step of `Radau` at rtol 1e-8.\n\n",
-        "law | masses | steps | time of a step",
+        "law | masses | steps | CPU of a step",
         "{law} | {masses} | {steps:,} | {us:.1f} us",
     ),
     Part("seas", _earthquakes),
