@@ -543,6 +543,23 @@ PARTS: tuple[Grid | Part, ...] = (
         "cells | onsets | CPU | steps | ledger | balance of stress",
         "{cells:,} | {onsets:,} | {seconds:time} | {steps:,} | {ledger:error} | {balance:error}",
     ),
+    Grid(
+        "creep",
+        "creep_ratio",
+        "## Chains without stick\n\nA block on a spring for 5 s; the error is that of "
+        "displacement or velocity over its largest value; then the time of SciPy at the same "
+        "error, or at its least, over ours.\n\n",
+        "case | rtol | error | time | steps | LSODA | Radau",
+        "{case} | {rtol:.0e} | {error:error} | {seconds:time} | {steps:,} | {lsoda:.1f} | "
+        "{radau:.1f}",
+    ),
+    Grid(
+        "creep",
+        "creep_step",
+        "A step of `Radau` at rtol 1e-8.\n\n",
+        "law | masses | steps | CPU of a step",
+        "{law} | {masses} | {steps:,} | {us:.1f} us",
+    ),
     Part("seas", _earthquakes),
     Grid(
         "seas",
@@ -580,8 +597,8 @@ PARTS: tuple[Grid | Part, ...] = (
 SCRIPTS = (
     *("accuracy", "scaling", "cli", "cold", "switching", "switching_ensemble", "studies"),
     *("blocks", "two_workers", "strings", "rods", "cosserat", "solid_assembly", "solids"),
-    *("solids_space", "solids_cap", "linear_solvers", "counts", "faults", "seas", "fits"),
-    "fit_scenarios",
+    *("solids_space", "solids_cap", "linear_solvers", "counts", "faults", "creep", "seas"),
+    *("fits", "fit_scenarios"),
 )
 
 

@@ -44,6 +44,10 @@ for law in (st.Coulomb(0.25), mine):
     for method in (st.EventDriven(), st.ThetaStepper(0.01)):
         st.solve(chain, method, (0.0, 2.0), throw=False)
 st.solve(st.Chain(mass=[1.0], stiffness=20.0, law=mine, v0=1.0), st.EventDriven(), (0.0, 1.0))
+for name in ("Dahl", "LuGre", "ElastoPlastic", "BoucWen", "RateAndStateFriction"):
+    chain = st.Chain(mass=[1.0], stiffness=20.0, law=getattr(st.laws, name).examples()[0], v0=0.1)
+    for method in (st.chains.Radau(), st.ThetaStepper(0.001)):
+        st.solve(chain, method, (0.0, 0.01), throw=False)
 import numpy as np
 from stiction.chains.theta.event_kernels import joined
 from stiction.chains.theta.state import Events

@@ -410,17 +410,17 @@ def test_derivatives_of_the_response(law):
         by_speed = (high.coefficient - low.coefficient) / (2 * dw)
         size = np.abs(answer.coefficient) / np.abs(w) + np.abs(answer.by_speed) + 1e-12
         assert np.all(np.abs(by_speed - answer.by_speed) <= 1e-6 * size)
-        rate = (high.rate[0] - low.rate[0]) / (2 * dw)
-        size = np.abs(answer.rate[0]) / np.abs(w) + np.abs(answer.rate_by_speed[0]) + 1e-12
-        assert np.all(np.abs(rate - answer.rate_by_speed[0]) <= 1e-6 * size)
+        rate = (high.rate - low.rate) / (2 * dw)
+        size = np.abs(answer.rate) / np.abs(w) + np.abs(answer.rate_by_speed) + 1e-12
+        assert np.all(np.abs(rate - answer.rate_by_speed) <= 1e-6 * size)
         dz = 1e-6 * np.broadcast_to(law.state_scale(p), z.shape)
         high, low = (law.response(w, z + d, sides, p) for d in (dz, -dz))
         by_state = (high.coefficient - low.coefficient) / (2 * dz[0])
-        size = np.abs(answer.coefficient) / dz[0] * 1e-6 + np.abs(answer.by_state[0])
-        assert np.all(np.abs(by_state - answer.by_state[0]) <= 1e-6 * size + 1e-12)
-        rate = (high.rate[0] - low.rate[0]) / (2 * dz[0])
-        size = np.abs(answer.rate[0]) / dz[0] * 1e-6 + np.abs(answer.rate_by_state[0, 0])
-        assert np.all(np.abs(rate - answer.rate_by_state[0, 0]) <= 1e-6 * size + 1e-9)
+        size = np.abs(answer.coefficient) / dz[0] * 1e-6 + np.abs(answer.by_state)
+        assert np.all(np.abs(by_state - answer.by_state) <= 1e-6 * size + 1e-12)
+        rate = (high.rate - low.rate) / (2 * dz[0])
+        size = np.abs(answer.rate) / dz[0] * 1e-6 + np.abs(answer.rate_by_state)
+        assert np.all(np.abs(rate - answer.rate_by_state) <= 1e-6 * size + 1e-9)
 
 
 @each_force
@@ -435,7 +435,7 @@ def test_response_is_odd_and_heats(law):
         flip[: 2 if odd else 1] = -1.0
         other = law.response(-w, -z if odd else z, flip * sides, p)
         assert np.allclose(other.coefficient, -answer.coefficient, rtol=1e-13, atol=0.0)
-        heat = answer.coefficient * w - law.storing(z, answer, p)
+        heat = answer.coefficient * w - answer.storing
         if getattr(law, "passive_below", lambda: -1.0)() <= 0.0:
             assert np.all(heat >= -1e-12 * np.abs(answer.coefficient * w))
 

@@ -15,10 +15,16 @@ from stiction.errors import ModelError
 from stiction.laws import law_kernels as lk
 from stiction.laws.friction import Formula, FrictionTable
 from stiction.numerics.c_arithmetic import as_compiled, may_raise
-from stiction.numerics.callback import Callback, PythonFunction, call, compiled_function
+from stiction.numerics.callback import (
+    Callback,
+    PythonFunction,
+    address_of,
+    call,
+    compiled_function,
+)
 from stiction.numerics.jit import mode
 
-__all__ = ["CompiledLaw"]
+__all__ = ["CompiledLaw", "addresses"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -175,6 +181,12 @@ class CompiledLaw:
             # `check` reports what a user's formula raises; no compiled code stands between
             self._error = error
             return np.full(at.size, np.nan)
+
+
+def addresses(*formulas: Formula | None) -> tuple[list[Any], list[int]]:
+    """Return what holds formulas (x, s, p, out) of a law without stick, and their addresses."""
+    kept = [address_of(cast(Formula, formula)) for formula in formulas]
+    return kept, [int(one.address) for one in kept]
 
 
 def _compiled(function: Formula, kind: str) -> Any:

@@ -17,7 +17,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,6 +88,9 @@ class Formulas:
         e[k - 1] are known. None: such a method fits mu by its values.
     shares : (k, v, factor, w, e, p), the same from Python for (n,) contacts at once, with w[j]
         and e[j] arrays over contacts
+    answer : (x, s, p, out) of a `ForceLaw`, and of no other: out[j] = entry j of a `Response` to
+        the slip velocity x[0] and the state x[1], with the signs s
+    switches : (x, s, p, out), out[j] = function j of those whose signs s are
     """
 
     mu: Formula
@@ -100,6 +103,8 @@ class Formulas:
     jump: Formula | None = None
     share: Formula | None = None
     shares: Formula | None = None
+    answer: Formula | None = None
+    switches: Formula | None = None
 
 
 class Friction(Declared, abc.ABC):
@@ -270,18 +275,20 @@ class Friction(Declared, abc.ABC):
         return np.asarray(np.add(value, np.zeros_like(speed)))
 
 
-@dataclass(frozen=True, eq=False)
-class Response:
-    """What contacts without stick answer to a slip velocity w and their states z.
+class Response(NamedTuple):
+    """What contacts without stick answer to a slip velocity w and their state z, (...,) each.
 
     Parameters
     ----------
-    coefficient : (...,) friction force over normal force [1], with the sign of what it resists
-    by_speed : (...,) its derivative by w [s/m]
-    by_state : (n_state, ...) its derivatives by z
-    rate : (n_state, ...) dz/dt
-    rate_by_speed : (n_state, ...) d rate / dw
-    rate_by_state : (n_state, n_state, ...) d rate_j / dz_k
+    coefficient : friction force over normal force [1], with the sign of what it resists
+    by_speed : its derivative by w [s/m]
+    by_state : its derivative by z
+    rate : dz/dt
+    rate_by_speed : d rate / dw
+    rate_by_state : d rate / dz
+    stored : elastic energy over the normal force [m]
+    storing : the rate of `stored` as the state goes on [m/s]
+    plastic : the slip velocity that does not come back when the load does [m/s]
     """
 
     coefficient: Floats
@@ -290,6 +297,9 @@ class Response:
     rate: Floats
     rate_by_speed: Floats
     rate_by_state: Floats
+    stored: Floats
+    storing: Floats
+    plastic: Floats
 
 
 class ForceLaw(Friction):
@@ -301,11 +311,13 @@ class ForceLaw(Friction):
     load only as far as its states do, so a contact may creep under a load that stick would carry:
     the run reports how far.
 
-    `formulas` holds what a law with stick has instead: the coefficient of steady slip, and the one
-    at which a contact breaks away. Methods for laws with stick refuse these laws.
+    `formulas` holds `answer` and `switches`, and what a law with stick has instead: the coefficient
+    of steady slip, and the one at which a contact breaks away. Such a law has one state. Methods
+    for laws with stick refuse these laws.
     """
 
     sticks: ClassVar[bool] = False
+    n_switch: ClassVar[int] = 1
 
     def range_of_fall(self, n: int) -> Floats | None:
         """Return (n,) slip speeds [m/s] by which friction has fallen from that at rest, or None.
@@ -314,33 +326,22 @@ class ForceLaw(Friction):
         """
         return None
 
-    @abc.abstractmethod
     def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
         """Return (n_switch, ...) functions whose signs select a smooth piece of the law."""
+        return np.stack(_answered(self.formulas.switches, w, z, (), p, self.n_switch))
 
-    @abc.abstractmethod
     def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
         """Return the force and the rates, with their derivatives.
 
         Parameters
         ----------
         w : (..., n) slip velocities [m/s], signed
-        z : (n_state, ..., n) states
+        z : (1, ..., n) states
         sides : (n_switch, n) signs of `switches`, 1 or -1, as they stand for this step
         p : parameters, (n,) each
         """
-
-    @abc.abstractmethod
-    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return the elastic energy of the contacts over their normal force [m]."""
-
-    @abc.abstractmethod
-    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
-        """Return the rate of `stored` as the states go on [m/s]."""
-
-    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
-        """Return the slip velocity that does not come back when the load does [m/s]."""
-        return np.asarray(w - answer.rate[0])
+        count = len(Response._fields)
+        return Response(*_answered(self.formulas.answer, w, z, sides, p, count))
 
     def creep_length(self, p: Sequence[Floats]) -> Floats | None:
         """Return the slip [m] over which contacts yield; None where they always creep."""
@@ -351,12 +352,22 @@ class ForceLaw(Friction):
         """Return the slip [m] over which friction changes."""
 
     def state_scale(self, p: Sequence[Floats]) -> Floats:
-        """Return (n_state, n) sizes of the states, from which tolerances are counted."""
-        return np.ones((self.n_state, 1))
+        """Return (n,) sizes of the state, from which tolerances are counted."""
+        return np.ones_like(p[0])
 
     def least_speed(self, p: Sequence[Floats]) -> Floats | float:
         """Return the speed [m/s] below which slip need not be resolved; 0 for none."""
         return 0.0
+
+
+def _answered(
+    formula: Formula | None, w: Floats, z: Floats, sides: Any, p: Any, size: int
+) -> list[Floats]:
+    """Return what `answer` or `switches` writes for arrays of contacts."""
+    assert formula is not None
+    out: list[Any] = [0.0] * size
+    formula((np.asarray(w), z[0]), sides, p, out)
+    return [np.asarray(row + 0.0 * w) for row in out]
 
 
 def with_stick(law: Friction, where: str) -> None:

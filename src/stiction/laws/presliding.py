@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Choice, Finite, NonNegative, Positive
 from stiction.errors import ModelError
-from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
+from stiction.laws.friction import ForceLaw, Formulas, Friction, StateVariable
 from stiction.numerics.checks import Numbers
 
 __all__ = ["BoucWen", "Dahl", "ElastoPlastic", "LuGre"]
@@ -36,11 +36,6 @@ _ELASTIC_SHARE = Positive("1", "contacts yield before they slip.", "0.7.", per="
 _DEFLECTION = (StateVariable("deflection", "m", "elastic deflection of each contact"),)
 
 
-def _rows(*values: Any, like: Floats) -> Floats:
-    """Return values side by side, each with the shape of `like`."""
-    return np.stack([np.broadcast_to(np.asarray(v, dtype=np.float64), like.shape) for v in values])
-
-
 def _no_slope(v: Any, z: Any, p: Any) -> Any:
     return 0.0 * v
 
@@ -49,14 +44,6 @@ class _Deflecting(ForceLaw):
     """What the four laws share: one state, a stiffness, and a level at which contacts yield."""
 
     states: ClassVar[tuple[StateVariable, ...]] = _DEFLECTION
-
-    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return sigma0 z^2 / 2 [m]."""
-        return np.asarray(0.5 * p[0] * z[0] ** 2)
-
-    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
-        """Return sigma0 z dz/dt [m/s]."""
-        return np.asarray(p[0] * z[0] * answer.rate[0])
 
     def creep_length(self, p: Sequence[Floats]) -> Floats | None:
         """Return the deflection at which the contacts break away [m]."""
@@ -70,14 +57,34 @@ class _Deflecting(ForceLaw):
 
     def state_scale(self, p: Sequence[Floats]) -> Floats:
         """Return the deflection at which the contacts break away [m]."""
-        return np.asarray(self.creep_length(p))[None, :]
+        return np.asarray(self.creep_length(p))
 
 
 # ---- Dahl
 
 
+def _switch_of_slip(x: Any, s: Any, p: Any, out: Any) -> None:
+    out[0] = x[0]
+
+
+def _put(out: Any, entries: Any) -> None:
+    """Write the entries of a `Response`."""
+    for j in range(len(entries)):
+        out[j] = entries[j]
+
+
 def _dahl_level(v: Any, z: Any, p: Any) -> Any:
     return p[1] + 0.0 * v
+
+
+def _dahl(x: Any, s: Any, p: Any, out: Any) -> None:
+    w, z, sigma, mu, power = x[0], x[1], p[0], p[1], p[2]
+    left = 1.0 - s[0] * sigma * z / mu
+    size = np.abs(left) ** (power - 1.0)
+    part, slope = left * size, power * size * (-s[0] * sigma / mu)
+    rate = w * part
+    derivatives = 0.0 * w, sigma, rate, part, w * slope
+    _put(out, (sigma * z, *derivatives, 0.5 * sigma * z * z, sigma * z * rate, w - rate))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,26 +122,7 @@ class Dahl(_Deflecting):
     @property
     def formulas(self) -> Formulas:
         """The coefficient that slip tends to."""
-        return Formulas(mu=_dahl_level, slope=_no_slope)
-
-    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return w."""
-        return np.asarray(w)[None]
-
-    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
-        """Return the law above."""
-        sigma, mu, power, s = p[0], p[1], p[2], sides[0]
-        left = 1.0 - s * sigma * z[0] / mu
-        part = np.where(power == 1.0, left, left * np.abs(left))
-        slope = np.where(power == 1.0, 1.0, 2.0 * np.abs(left)) * (-s * sigma / mu)
-        return Response(
-            coefficient=np.asarray(sigma * z[0]),
-            by_speed=np.zeros_like(w),
-            by_state=_rows(sigma, like=w),
-            rate=(w * part)[None],
-            rate_by_speed=_rows(part, like=w),
-            rate_by_state=(w * slope)[None, None],
-        )
+        return Formulas(mu=_dahl_level, slope=_no_slope, answer=_dahl, switches=_switch_of_slip)
 
 
 def _within(law: Any, most: Floats) -> None:
@@ -170,6 +158,53 @@ def _steady_slope(v: Any, z: Any, p: Any) -> Any:
     return _curve(v, p)[1] + p[SIGMA2]
 
 
+def _bristles(x: Any, p: Any, y: Any, y_w: Any, y_z: Any, out: Any) -> None:
+    """Write the response where dz/dt = w - y, given y and its derivatives by w and z."""
+    w, z, sigma, sigma1 = x[0], x[1], p[SIGMA], p[SIGMA1]
+    rate, rate_w = w - y, 1.0 - y_w
+    force = sigma * z + sigma1 * rate + p[SIGMA2] * w
+    derivatives = sigma1 * rate_w + p[SIGMA2], sigma - sigma1 * y_z, rate, rate_w, -y_z
+    _put(out, (force, *derivatives, 0.5 * sigma * z * z, sigma * z * rate, y))
+
+
+def _lugre(x: Any, s: Any, p: Any, out: Any) -> None:
+    w, side = x[0], s[0]
+    g, slope = _curve(side * w, p)
+    ratio = p[SIGMA] * x[1] / g
+    y_w = side * ratio * (1.0 - side * w * slope / g)
+    _bristles(x, p, side * w * ratio, y_w, side * w * p[SIGMA] / g, out)
+
+
+def _elasto_plastic(x: Any, s: Any, p: Any, out: Any) -> None:
+    w, z, side, r = x[0], x[1], s[0], s[1]
+    g, slope = _curve(side * w, p)
+    low, high = p[BREAK] * p[KINETIC] / p[SIGMA], g / p[SIGMA]
+    high_w = side * slope / p[SIGMA]
+    turn = np.pi * ((r * z - 0.5 * (high + low)) / (high - low))
+    by_turn = 0.5 * np.cos(turn)
+    turn_z = np.pi * r / (high - low)
+    turn_w = -(0.5 * np.pi + turn) / (high - low) * high_w
+    yields = (side == r) & (s[2] > 0.0)
+    mixed = yields & (s[3] < 0.0)
+    alpha = np.where(mixed, 0.5 * (1.0 + np.sin(turn)), np.where(yields, 1.0, 0.0))
+    alpha_z, alpha_w = (
+        np.where(mixed, by_turn * turn_z, 0.0),
+        np.where(mixed, by_turn * turn_w, 0.0),
+    )
+    ratio = side * p[SIGMA] * z / g
+    ratio_w = -ratio * side * slope / g
+    y_w = alpha * ratio + w * (alpha_w * ratio + alpha * ratio_w)
+    y_z = w * (alpha_z * ratio + alpha * side * p[SIGMA] / g)
+    _bristles(x, p, alpha * w * ratio, y_w, y_z, out)
+
+
+def _elastic_switches(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write w, z, and how far |z| is beyond the elastic and the full deflection."""
+    out[0], out[1] = x[0], x[1]
+    out[2] = np.abs(x[1]) - p[BREAK] * p[KINETIC] / p[SIGMA]
+    out[3] = np.abs(x[1]) - _curve(np.abs(x[0]), p)[0] / p[SIGMA]
+
+
 class _Bristles(_Deflecting):
     """What both laws of bristles share: phi = sigma0 z + sigma1 dz/dt + sigma2 w."""
 
@@ -184,11 +219,6 @@ class _Bristles(_Deflecting):
             where, why = f"{type(self).__name__}.mu_static", "Stribeck's curve falls from rest."
             raise ModelError(where, got, needs, why, "exchange them.")
         _within(self, np.asarray(self.mu_static) / np.asarray(self.sigma0))
-
-    @property
-    def formulas(self) -> Formulas:
-        """Steady slip: g(v) + sigma2 v."""
-        return Formulas(mu=_steady, slope=_steady_slope)
 
     def fast_coefficient(self, n: int) -> Floats:
         """Return the kinetic coefficient [1]."""
@@ -216,21 +246,6 @@ class _Bristles(_Deflecting):
         ratio = np.asarray(self.mu_static) / np.asarray(self.mu_kinetic) - 1.0
         sigma1, sigma2 = getattr(self, "sigma1"), getattr(self, "sigma2")  # noqa: B009
         return float(np.max(np.asarray(sigma1) * ratio - np.asarray(sigma2)))
-
-    def _bristles(
-        self, w: Floats, z: Floats, yielded: tuple[Any, Any, Any], p: Sequence[Floats]
-    ) -> Response:
-        """Return the response where dz/dt = w - y, given y and its derivatives by w and z."""
-        y, y_w, y_z = yielded
-        rate, rate_w, rate_z = w - y, 1.0 - y_w, -y_z
-        return Response(
-            coefficient=np.asarray(p[SIGMA] * z[0] + p[SIGMA1] * rate + p[SIGMA2] * w),
-            by_speed=np.asarray(p[SIGMA1] * rate_w + p[SIGMA2] + 0.0 * w),
-            by_state=_rows(p[SIGMA] + p[SIGMA1] * rate_z, like=w),
-            rate=_rows(rate, like=w),
-            rate_by_speed=_rows(rate_w, like=w),
-            rate_by_state=_rows(rate_z, like=w)[None],
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,17 +285,10 @@ class LuGre(_Bristles):
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.0, 1e-6, -1e-4])
         return paper, each
 
-    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return w."""
-        return np.asarray(w)[None]
-
-    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
-        """Return the law above."""
-        s = sides[0]
-        g, slope = _curve(s * w, p)
-        ratio = p[SIGMA] * z[0] / g
-        y_w = s * ratio * (1.0 - s * w * slope / g)
-        return self._bristles(w, z, (s * w * ratio, y_w, s * w * p[SIGMA] / g), p)
+    @property
+    def formulas(self) -> Formulas:
+        """Steady slip: g(v) + sigma2 v."""
+        return Formulas(_steady, _steady_slope, answer=_lugre, switches=_switch_of_slip)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -301,6 +309,8 @@ class ElastoPlastic(_Bristles):
     Verified by: tests/unit/laws/test_presliding.py::test_elastic_contacts_do_not_creep
     """
 
+    n_switch: ClassVar[int] = 4
+
     sigma0: Annotated[Numbers, _STIFFNESS]
     sigma1: Annotated[Numbers, _DAMPING]
     sigma2: Annotated[Numbers, _VISCOUS]
@@ -318,34 +328,12 @@ class ElastoPlastic(_Bristles):
         each = cls([1e4, 3e4, 1e3], 10.0, 0.1, [0.3, 0.2, 0.4], 0.2, 0.01, 1, [0.5, 0.7, 0.9])
         return paper, each
 
-    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return w, z, and how far |z| is beyond the elastic and the full deflection."""
-        size = np.abs(z[0])
-        low = p[BREAK] * p[KINETIC] / p[SIGMA]
-        high = _curve(np.abs(w), p)[0] / p[SIGMA]
-        return np.stack([np.asarray(w), np.asarray(z[0]), size - low, size - high])
-
-    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
-        """Return the law above."""
-        s, r, beyond, full = sides
-        g, slope = _curve(s * w, p)
-        low, high = p[BREAK] * p[KINETIC] / p[SIGMA], g / p[SIGMA]
-        high_w = s * slope / p[SIGMA]
-        x = np.pi * ((r * z[0] - 0.5 * (high + low)) / (high - low))
-        between = 0.5 * (1.0 + np.sin(x))
-        by_x = 0.5 * np.cos(x)
-        x_z = np.pi * r / (high - low)
-        x_w = -(0.5 * np.pi + x) / (high - low) * high_w
-        yields = (s == r) & (beyond > 0.0)
-        mixed = yields & (full < 0.0)
-        alpha = np.where(mixed, between, np.where(yields, 1.0, 0.0))
-        alpha_z, alpha_w = np.where(mixed, by_x * x_z, 0.0), np.where(mixed, by_x * x_w, 0.0)
-        ratio = s * p[SIGMA] * z[0] / g
-        ratio_w = -ratio * s * slope / g
-        y = alpha * w * ratio
-        y_w = alpha * ratio + w * (alpha_w * ratio + alpha * ratio_w)
-        y_z = w * (alpha_z * ratio + alpha * s * p[SIGMA] / g)
-        return self._bristles(w, z, (y, y_w, y_z), p)
+    @property
+    def formulas(self) -> Formulas:
+        """Steady slip: g(v) + sigma2 v."""
+        return Formulas(
+            mu=_steady, slope=_steady_slope, answer=_elasto_plastic, switches=_elastic_switches
+        )
 
 
 # ---- Bouc and Wen
@@ -353,6 +341,25 @@ class ElastoPlastic(_Bristles):
 
 def _bouc_level(v: Any, z: Any, p: Any) -> Any:
     return p[0] * (p[1] / (p[2] + p[3])) ** (1.0 / p[4]) + 0.0 * v
+
+
+def _bouc_wen(x: Any, s: Any, p: Any, out: Any) -> None:
+    w, z, side, r = x[0], x[1], s[0], s[1]
+    sigma, a, beta, gamma, power = p[0], p[1], p[2], p[3], p[4]
+    size = r * z
+    # |z|^(power-1) z and |z|^power by their frozen signs
+    odd, odd_z = r * size**power, power * size ** (power - 1.0)
+    rate = a * w - beta * side * w * odd - gamma * w * r * odd
+    by_speed = a - beta * side * odd - gamma * r * odd
+    derivatives = 0.0 * w, sigma, rate, by_speed, -(beta * side + gamma * r) * w * odd_z
+    # |gamma| <= beta makes heat of what is not stored
+    _put(
+        out, (sigma * z, *derivatives, 0.5 * sigma * z * z / a, sigma * z * rate / a, w - rate / a)
+    )
+
+
+def _switches_of_both(x: Any, s: Any, p: Any, out: Any) -> None:
+    out[0], out[1] = x[0], x[1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,6 +379,8 @@ class BoucWen(_Deflecting):
     Source: Bouc 1967; Wen 1976, J. Eng. Mech. Div. 102, 249; Erlicher, Point 2004 for |gamma|.
     Verified by: tests/unit/laws/test_presliding.py::test_bouc_wen_against_its_closed_form
     """
+
+    n_switch: ClassVar[int] = 2
 
     sigma0: Annotated[Numbers, _STIFFNESS]
     a: Annotated[Numbers, Positive("1", "slip deflects contacts.", _TRY, per="contact")]
@@ -403,39 +412,6 @@ class BoucWen(_Deflecting):
     @property
     def formulas(self) -> Formulas:
         """The coefficient that slip tends to."""
-        return Formulas(mu=_bouc_level, slope=_no_slope)
-
-    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return w and z."""
-        return np.stack([np.asarray(w), np.asarray(z[0])])
-
-    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
-        """Return the law above."""
-        sigma, a, beta, gamma, k = p[:5]
-        s, r = sides
-        size = r * z[0]
-        # |z|^(power-1) z and |z|^power by their frozen signs
-        odd, odd_z = r * size**k, k * size ** (k - 1.0)
-        rate = a * w - beta * s * w * odd - gamma * w * r * odd
-        by_speed = a - beta * s * odd - gamma * r * odd
-        by_state = -(beta * s + gamma * r) * w * odd_z
-        return Response(
-            coefficient=np.asarray(sigma * z[0]),
-            by_speed=np.zeros_like(w),
-            by_state=_rows(sigma, like=w),
-            rate=_rows(rate, like=w),
-            rate_by_speed=_rows(by_speed, like=w),
-            rate_by_state=_rows(by_state, like=w)[None],
+        return Formulas(
+            mu=_bouc_level, slope=_no_slope, answer=_bouc_wen, switches=_switches_of_both
         )
-
-    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return sigma0 z^2 / (2 a) [m]: what is left of the work is |gamma| <= beta of heat."""
-        return np.asarray(0.5 * p[0] * z[0] ** 2 / p[1])
-
-    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
-        """Return sigma0 z dz/dt / a [m/s]."""
-        return np.asarray(p[0] * z[0] * answer.rate[0] / p[1])
-
-    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
-        """Return w - (dz/dt) / a [m/s]."""
-        return np.asarray(w - answer.rate[0] / np.asarray(self.a))

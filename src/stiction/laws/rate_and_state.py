@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from stiction.core.fields import Declared, Flag, NonNegative, Part, Positive
 from stiction.errors import ModelError
-from stiction.laws.friction import ForceLaw, Formulas, Friction, Response, StateVariable
+from stiction.laws.friction import ForceLaw, Formulas, Friction, StateVariable
 from stiction.numerics.checks import Numbers
 
 __all__ = ["AgeingLaw", "RateAndState", "RateAndStateFriction", "SlipLaw"]
@@ -187,6 +187,34 @@ _MOST = 690.0
 _LEAST_SPEED = 1e-300
 
 
+def _answer(x: Any, s: Any, p: Any, out: Any) -> None:
+    """Write the arsinh and how the state goes on; no energy is stored, and no slip comes back."""
+    w, log_age, side = x[0], x[1], s[0]
+    level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
+    lift = np.exp(_bounded(level / p[A])) / (2.0 * p[SPEED0])
+    root = np.hypot(1.0, w * lift)
+    turn = side * w / p[LENGTH]
+    older = np.exp(-_bounded(log_age))
+    known = np.log(np.maximum(turn, _LEAST_SPEED)) + log_age
+    by_slip = p[SLIPS] == 1.0
+    out[0] = p[A] * np.arcsinh(w * lift) + p[VISCOUS] * w
+    out[1] = p[A] * lift / root + p[VISCOUS]
+    out[2] = p[B] * w * lift / root
+    out[3] = np.where(by_slip, -turn * known, older - turn)
+    out[4] = np.where(by_slip, -(known + 1.0), -1.0) * side / p[LENGTH]
+    out[5] = np.where(by_slip, -turn, -older)
+    out[6] = out[7] = 0.0 * w
+    out[8] = w
+
+
+def _bounded(power: Any) -> Any:
+    return np.minimum(np.maximum(power, -_MOST), _MOST)
+
+
+def _switch(x: Any, s: Any, p: Any, out: Any) -> None:
+    out[0] = x[0]
+
+
 def _even(v: Any, z: Any, p: Any) -> Any:
     """Return the coefficient of steady slip."""
     with np.errstate(divide="ignore"):
@@ -249,7 +277,7 @@ class RateAndStateFriction(ForceLaw):
     @property
     def formulas(self) -> Formulas:
         """The coefficient of even slip, and the one at the reference speed."""
-        return Formulas(mu=_even, slope=_even_slope, static=_reference)
+        return Formulas(_even, _even_slope, _reference, answer=_answer, switches=_switch)
 
     def parameters(self, n: int) -> list[Floats]:
         """Return a, b, L, mu0, V0, the viscous part and whether states change by slip alone."""
@@ -278,45 +306,6 @@ class RateAndStateFriction(ForceLaw):
         if self.age_start is None:
             return np.log(self.law.spread(n)["length"] / self.law.speed0)[None]
         return np.log(self._spread("age_start", n))[None]
-
-    def switches(self, w: Floats, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return w."""
-        return np.asarray(w)[None]
-
-    def response(self, w: Floats, z: Floats, sides: Floats, p: Sequence[Floats]) -> Response:
-        """Return the arsinh and how the state goes on."""
-        s, log_age = sides[0], z[0]
-        level = p[MU0] + p[B] * (np.log(p[SPEED0] / p[LENGTH]) + log_age)
-        lift = np.exp(np.clip(level / p[A], -_MOST, _MOST)) / (2.0 * p[SPEED0])
-        x = w * lift
-        root = np.hypot(1.0, x)
-        turn = s * w / p[LENGTH]
-        older = np.exp(-np.clip(log_age, -_MOST, _MOST))
-        known = np.log(np.maximum(turn, _LEAST_SPEED)) + log_age
-        by_slip = p[SLIPS] == 1.0
-        rate = np.where(by_slip, -turn * known, older - turn)
-        by_speed = np.where(by_slip, -(known + 1.0), -1.0) * s / p[LENGTH]
-        by_state = np.where(by_slip, -turn, -older)
-        return Response(
-            coefficient=np.asarray(p[A] * np.arcsinh(x) + p[VISCOUS] * w),
-            by_speed=np.asarray(p[A] * lift / root + p[VISCOUS]),
-            by_state=np.asarray(p[B] * x / root)[None],
-            rate=np.asarray(rate)[None],
-            rate_by_speed=np.asarray(by_speed)[None],
-            rate_by_state=np.asarray(by_state)[None, None],
-        )
-
-    def stored(self, z: Floats, p: Sequence[Floats]) -> Floats:
-        """Return 0: contacts that age store no energy that comes back."""
-        return np.zeros(np.shape(z)[1:])
-
-    def storing(self, z: Floats, answer: Response, p: Sequence[Floats]) -> Floats:
-        """Return 0."""
-        return np.zeros(np.shape(z)[1:])
-
-    def plastic_rate(self, w: Floats, answer: Response) -> Floats:
-        """Return w: no slip comes back."""
-        return np.asarray(w)
 
     def slip_scale(self, p: Sequence[Floats]) -> Floats:
         """Return the slip over which contacts are renewed [m]."""

@@ -36,7 +36,7 @@ def followed(law, x, t):
             at = np.array([[z]])
             v = np.array([w])
             sides = np.where(law.switches(v, at, p) >= 0.0, 1.0, -1.0)
-            return float(law.response(v, at, sides, p).rate[0, 0])
+            return float(law.response(v, at, sides, p).rate[0])
 
         for _ in range(parts if k else 0):
             a = rate(z)

@@ -1,41 +1,27 @@
-"""The equations of a chain whose contacts never stick, and their derivatives.
-
-    x' = v,   m v' = T - T + b f(t) + plate - N phi(v - V, z),   z' = rate(v - V, z)
-
-A state holds x, the slip w = v - V and z of mass after mass, so that the derivative is a band, and
-slip far below the speed of the belt keeps its digits.
-"""
+"""A chain whose contacts never stick, for Python: what `motion_kernels` compute of a state."""
 
 from __future__ import annotations
-
-from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.creep import motion_kernels as mk
+from stiction.chains.creep.state import WIDTH, Mass, Model, Numbers
 from stiction.chains.model import Chain
-from stiction.laws.friction import ForceLaw, Response
+from stiction.core.run import Request
+from stiction.laws.compiled import addresses
+from stiction.laws.friction import ForceLaw
+from stiction.numerics.callback import Callback
 
-__all__ = ["Motion", "Powers"]
+__all__ = ["ALMOST", "Motion"]
 
 Floats = npt.NDArray[np.float64]
 
+# slip is full where friction is within this of what slip resists
+ALMOST = 0.99
 # over a run a cycle may miss whole turns of a sine by this part of a turn
 _TURN = 1e-2
 _MOST_TURNS = 1_000
-
-
-class Powers(NamedTuple):
-    """Rates of energy at some times, (m,) each, heat and slip (m, n).
-
-    `storing` is that of what the law's states hold.
-    """
-
-    work: Floats
-    viscous: Floats
-    heat: Floats
-    plastic: Floats
-    storing: Floats
 
 
 class Motion:
@@ -43,27 +29,51 @@ class Motion:
 
     Attributes
     ----------
-    width : numbers per mass; y is (n * width,), mass after mass
-    sides : (n_switch, n) signs that the law is read with
+    model : what kernels read; a method fills in its own tolerance and bounds
+    sides : (n, n_switch) signs that the law is read with
+    load_call : a user's load, which kernels call
     """
 
-    def __init__(self, chain: Chain, law: ForceLaw) -> None:
-        self.chain, self.law = chain, law
-        n, s = chain.n_mass, law.n_state
-        self.n, self.width = n, 2 + s
-        self.p = chain.friction.parameters
-        self.normal, self.mass = chain.normal_forces, chain.masses
-        self.k, self.c = chain.link_stiffness, chain.link_damping
-        self.shares, self.plate = chain.load_shares, chain.plate_springs
-        self.load = chain.load.pieces()
-        self.sides = np.ones((1, n))
-        # shortest time of a mass on its springs [s], from which a speed is made of a length
-        self.quickest = float(np.min(np.sqrt(self.mass / (self.k[:-1] + self.k[1:] + self.plate))))
-        self._rows, self._columns = self._pattern()
+    def __init__(self, chain: Chain, law: ForceLaw, request: Request) -> None:
+        self.chain, self.law, self.n = chain, law, chain.n_mass
+        self.p, self.load = chain.friction.parameters, chain.load.pieces()
+        self.load_call = Callback(self.load.function, "UserLoad.function")
+        self._kept, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
+        n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
+        narrow = law.range_of_fall(n)
+        of_masses = {
+            "mass": chain.masses,
+            "normal": chain.normal_forces,
+            "share": chain.load_shares,
+            "plate": chain.plate_springs,
+            "least": law.least_speed(self.p),
+            "scale": law.state_scale(self.p),
+            "narrow": 0.0 if narrow is None else narrow,
+            "full": ALMOST * chain.friction.mu_kinetic,
+        }
+        for name, values in of_masses.items():
+            masses[name][:n] = values
+        masses["stiffness"], masses["damping"] = chain.link_stiffness, chain.link_damping
+        run = numbers[0]
+        run.belt, run.plate_speed = chain.belt_speed, chain.plate_speed
+        run.answer, run.switches, run.load = answer, switches, self.load_call.address
+        run.t_start, run.t_end = request.t_start, request.t_end
+        run.cycle = self.cycle(request.t_start, request.t_end)
+        run.small = float(np.min(law.slip_scale(self.p)))
+        springs = chain.link_stiffness[:-1] + chain.link_stiffness[1:] + chain.plate_springs
+        run.quickest = float(np.min(np.sqrt(chain.masses / springs)))
+        self.model = Model(
+            masses,
+            numbers,
+            np.stack(self.p, axis=1),
+            np.stack([load.time, load.offset, load.rate], axis=1),
+            np.stack([load.amplitude, load.angular_frequency, load.phase], axis=1),
+        )
+        self.sides, self._answer = np.ones((n, law.n_switch)), np.zeros(mk.ANSWERS)
 
     def start(self) -> Floats:
         """Return y at the start."""
-        y = np.empty((self.n, self.width))
+        y = np.empty((self.n, WIDTH))
         y[:, 0], y[:, 1] = self.chain.x_start, self.chain.v_start - self.chain.belt_speed
         y[:, 2:] = self.chain.friction.start.T
         return y.ravel()
@@ -82,7 +92,10 @@ class Motion:
         last = np.searchsorted(load.time, end, side="left")
         offset, rate = (row[max(first - 1, 0) : max(last, 1)] for row in (load.offset, load.rate))
         level = not rate.any() and (offset == offset[0]).all()
-        moved = self.chain.belt_speed != 0.0 or (self.chain.plate_speed * self.plate).any()
+        moved = (
+            self.chain.belt_speed != 0.0
+            or (self.chain.plate_speed * self.chain.plate_springs).any()
+        )
         if not speeds.size or load.function is not None or not level or moved:
             return 0.0
         slowest = float(speeds.min())
@@ -94,119 +107,49 @@ class Motion:
         return 2.0 * np.pi * float(whole[0]) / slowest if whole.size else np.inf
 
     def parts(self, y: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x, the slip w and the states (n_state, ..., n) of (..., size) y."""
-        table = y.reshape(*y.shape[:-1], self.n, self.width)
-        return table[..., 0], table[..., 1], np.moveaxis(table[..., 2:], -1, 0)
+        """Return x, the slip w and the states of (..., size) y, (..., n) each."""
+        table = y.reshape(*y.shape[:-1], self.n, WIDTH)
+        return table[..., 0], table[..., 1], table[..., 2]
 
-    def answer(self, y: Floats) -> Response:
-        """Return what the contacts answer at (..., size) y."""
-        _, w, z = self.parts(y)
-        return self.law.response(w, z, self.sides, self.p)
+    def read(self, y: Floats) -> None:
+        """Read the law on the piece on which (size,) y lies."""
+        mk.read_sides(self.model, y[None], 0, self.sides, self._answer)
 
-    def switches(self, y: Floats) -> Floats:
-        """Return (n_switch, ..., n) functions whose signs select the piece of the law."""
-        _, w, z = self.parts(y)
-        return self.law.switches(w, z, self.p)
+    def rates(self, t: float, y: Floats) -> Floats:
+        """Return f at a time and (size,) state."""
+        out = np.empty((1, y.size))
+        mk.rates(self.model, self.sides, t, y[None], 0, out, self._answer)
+        self.load_call.check()
+        return np.asarray(out[0])
 
-    def rates(self, t: Floats, y: Floats) -> Floats:
-        """Return f at (m,) times and (m, size) states."""
-        x, w, _ = self.parts(y)
-        v, answer = w + self.chain.belt_speed, self.answer(y)
-        out = np.empty((*y.shape[:-1], self.n, self.width))
-        plate = self.plate * (self.chain.plate_speed * t[:, None] - x)
-        drive = np.diff(self._tension(x, v), axis=-1) + plate
-        drive = drive + np.multiply.outer(self.load.at(t), self.shares)
-        out[..., 0], out[..., 1] = v, (drive - self.normal * answer.coefficient) / self.mass
-        out[..., 2:] = np.moveaxis(answer.rate, 0, -1)
-        return out.reshape(y.shape)
+    def derivative(self, y: Floats) -> Floats:
+        """Return df/dy at one y: (n, WIDTH, 3 WIDTH), as `motion_kernels.jacobian`."""
+        jac = np.empty((self.n, WIDTH, 3 * WIDTH))
+        mk.jacobian(self.model, self.sides, y[None], 0, jac, self._answer)
+        return jac
 
-    def derivative(self, y: Floats) -> Any:
-        """Return df/dy (size, size) at one y, sparse."""
-        from scipy import sparse
-
-        answer, s = self.answer(y), self.law.n_state
-        m, load = self.mass, self.normal / self.mass
-        ones = np.ones(self.n)
-        k, c = self.k, self.c
-        values = [
-            ones,
-            -(k[:-1] + k[1:] + self.plate) / m,
-            -(c[:-1] + c[1:]) / m - load * answer.by_speed,
-            *(-load * answer.by_state[j] for j in range(s)),
-            k[1:-1] / m[:-1],
-            k[1:-1] / m[1:],
-            c[1:-1] / m[:-1],
-            c[1:-1] / m[1:],
-            *(answer.rate_by_speed[j] for j in range(s)),
-            *(answer.rate_by_state[j, k] for j in range(s) for k in range(s)),
-        ]
-        size = self.n * self.width
-        shape, at = (size, size), (self._rows, self._columns)
-        return sparse.coo_array((np.concatenate(values), at), shape=shape).tocsc()
+    def coefficients(self, y: Floats) -> Floats:
+        """Return (n,) friction coefficients at a (size,) state."""
+        m, each = self.model, range(self.n)
+        return np.array([mk.friction(m, self.sides, y[None], 0, i, self._answer) for i in each])
 
     def friction(self, y: Floats) -> Floats:
-        """Return (..., n) friction forces on the masses [N]."""
-        return np.asarray(-self.normal * self.answer(y).coefficient)
+        """Return (n,) friction forces on the masses [N]."""
+        return np.asarray(-self.chain.normal_forces * self.coefficients(y))
 
-    def powers(self, t: Floats, y: Floats) -> Powers:
-        """Return the rates of energy [W] and of plastic slip [m/s] at (m,) times."""
-        x, w, z = self.parts(y)
-        v, answer = w + self.chain.belt_speed, self.answer(y)
-        pull = self.plate * (self.chain.plate_speed * t[:, None] - x)
-        force = self.normal * answer.coefficient
-        work = self.load.at(t) * (v @ self.shares) + pull.sum(axis=-1) * self.chain.plate_speed
-        work = work - force.sum(axis=-1) * self.chain.belt_speed
-        edge = np.zeros((*v.shape[:-1], 1))
-        stretching = np.diff(np.concatenate([edge, v, edge], axis=-1), axis=-1)
-        storing = self.normal * self.law.storing(z, answer, self.p)
-        return Powers(
-            work=np.asarray(work),
-            viscous=np.asarray((stretching**2) @ self.c),
-            heat=np.asarray(force * w - storing),
-            plastic=self.law.plastic_rate(w, answer),
-            storing=np.asarray(storing.sum(axis=-1)),
-        )
+    def powers(self, t: float, y: Floats) -> tuple[Floats, Floats, float]:
+        """Return what `motion_kernels.powers` fill in, and return, at a time."""
+        power, plastic = np.empty((1, self.n + 2)), np.empty((1, self.n))
+        storing = mk.powers(self.model, self.sides, t, y[None], 0, power, plastic, self._answer)
+        return power[0], plastic[0], storing
 
-    def energies(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
-        """Return kinetic and stored energy [J] at (m,) times."""
-        x, w, z = self.parts(y)
-        kinetic = np.asarray(0.5 * ((w + self.chain.belt_speed) ** 2) @ self.mass)
-        stored = self._springs(x, self.chain.plate_speed * t[:, None] - x)
-        return kinetic, np.asarray(stored + self.law.stored(z, self.p) @ self.normal)
+    def energies(self, t: float, y: Floats) -> tuple[float, float, float]:
+        """Return kinetic and stored energy, and the part that the law's states hold [J]."""
+        return mk.energies(self.model, self.sides, t, y[None], 0, self._answer)
 
     def energies_of_change(self, dx: Floats, dw: Floats, h: float) -> float:
-        """Return the kinetic and elastic energy [J] of the change (1, n) of a step alone."""
-        elastic = self._springs(dx, self.chain.plate_speed * h - dx)
-        return float((0.5 * (dw**2) @ self.mass + elastic)[0])
-
-    def _springs(self, x: Floats, pulled: Floats) -> Floats:
-        """Return the energy (m,) of springs and plate springs [J]."""
-        edge = np.zeros((*x.shape[:-1], 1))
-        stretch = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
-        return np.asarray(0.5 * ((stretch**2) @ self.k + (pulled**2) @ self.plate))
-
-    def _tension(self, x: Floats, v: Floats) -> Floats:
-        edge = np.zeros((*x.shape[:-1], 1))
-        stretch = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
-        speed = np.diff(np.concatenate([edge, v, edge], axis=-1), axis=-1)
-        return np.asarray(self.k * stretch + self.c * speed)
-
-    def _pattern(self) -> tuple[Any, Any]:
-        """Return the rows and columns of the entries of `derivative`, in its order."""
-        s, width = self.law.n_state, self.width
-        at = width * np.arange(self.n)
-        left, right = at[:-1], at[1:]
-        states = range(2, 2 + s)
-        pairs = [
-            (at, at + 1),
-            (at + 1, at),
-            (at + 1, at + 1),
-            *((at + 1, at + j) for j in states),
-            (left + 1, right),
-            (right + 1, left),
-            (left + 1, right + 1),
-            (right + 1, left + 1),
-            *((at + j, at + 1) for j in states),
-            *((at + j, at + k) for j in states for k in states),
-        ]
-        return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
+        """Return the kinetic and elastic energy [J] of the change (n,) of a step alone."""
+        chain, stretch = self.chain, np.diff(np.pad(dx, 1))
+        pulled = chain.plate_speed * h - dx
+        elastic = stretch**2 @ chain.link_stiffness + pulled**2 @ chain.plate_springs
+        return float(0.5 * (dw**2 @ chain.masses + elastic))

@@ -10,7 +10,8 @@ import numpy as np
 from stiction.chains.audit import step_lines
 from stiction.chains.creep import walk as wk
 from stiction.chains.creep.march import March
-from stiction.chains.creep.motion import Motion
+from stiction.chains.creep.motion import ALMOST, Motion
+from stiction.chains.creep.state import Progress
 from stiction.chains.creep.steps import Steps
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_creep"]
 
-# a step factors a band of ten rows per mass in Python
+# a step factorises a band of fifteen rows per mass
 MOST_MASSES = 2_000
 
 
@@ -50,7 +51,7 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
         )
     _short_enough("Radau", chain)
     check_load(chain.load, request.t_start)
-    walk = March(Motion(chain, law), method, request)
+    walk = March(Motion(chain, law, request), method, request)
     walk.run()
     return build_run(chain, method, request, _history(chain, law, walk))
 
@@ -84,7 +85,7 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     assert isinstance(law, ForceLaw)
     _short_enough("ThetaStepper", chain)
     check_load(chain.load, request.t_start)
-    walk = Steps(Motion(chain, law), method, request)
+    walk = Steps(Motion(chain, law, request), method, request)
     walk.run()
     return build_run(chain, method, request, _history(chain, law, walk))
 
@@ -97,16 +98,14 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
     if not walk.status.ok and now.time > time[-1]:
         time = np.append(time, now.time)
         states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
-        ends = np.array(motion.energies(time[-1:], tables.y[None])).ravel()
+        ends = motion.energies(float(now.time), tables.y)[:2]
         sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
     x, w, z = motion.parts(states)
     signs = np.sign(w)
-    motion.sides = np.ones_like(tables.sides)
     answered = np.empty_like(w)
-    for row in range(len(time)):
-        found = np.sign(motion.switches(states[row]))
-        motion.sides = np.where(found == 0.0, 1.0, found)
-        answered[row] = motion.friction(states[row])
+    for row, y in enumerate(states):
+        motion.read(y)
+        answered[row] = motion.friction(y)
     creep = tables.contacts["creep"]
     return ChainHistory(
         time=time,
@@ -114,7 +113,7 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
         v=w + chain.belt_speed,
         mode=signs.astype(np.int8),
         friction=answered,
-        state=np.moveaxis(z, 0, -1),
+        state=z[..., None],
         events=_events(tables.events.rows),
         stop_time=None,
         energy=Ledger(
@@ -156,7 +155,7 @@ def _worst(walk: wk.Walk) -> float:
     return float(walk.now.worst / max(walk.now.largest, np.finfo(float).tiny))
 
 
-def _given(now: wk.Progress) -> tuple[float, float | None]:
+def _given(now: Progress) -> tuple[float, float | None]:
     at = float(now.given_time)
     return float(now.given), None if np.isnan(at) else at
 
@@ -185,7 +184,7 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
         return
     if np.isnan(creep).all():
         note = (
-            f"no contact stayed below {wk.ALMOST:g} of what slip resists for a whole cycle of the "
+            f"no contact stayed below {ALMOST:g} of what slip resists for a whole cycle of the "
             "load after the first; let the run hold two cycles"
         )
         yield Check("rest_does_not_drift", None, None, 1.0, None, note)
@@ -199,7 +198,7 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
         float(share[worst]),
         1.0,
         None,
-        f"how far a contact crept over {over} under loads below {wk.ALMOST:g} of what slip "
+        f"how far a contact crept over {over} under loads below {ALMOST:g} of what slip "
         f"resists, over the deflection at which it breaks away: {abs(float(creep[worst])):.3g} m "
         f"of mass {worst + 1}, which stick would have held; ElastoPlastic does not creep",
     )
@@ -223,7 +222,7 @@ def _quantities(
     times = walk.tables.contacts["broken_time"]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
-    near = f"friction came within {100 * (1 - wk.ALMOST):.0f} % of what slip resists"
+    near = f"friction came within {100 * (1 - ALMOST):.0f} % of what slip resists"
     found = {
         "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
         "onset_force": Quantity(force, "N", f"load when {near}"),

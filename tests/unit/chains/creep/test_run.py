@@ -7,6 +7,8 @@ from memories import Memory
 import stiction as st
 from stiction.chains import Radau
 from stiction.chains.creep.motion import Motion
+from stiction.chains.creep.state import WIDTH
+from stiction.core.run import Request
 from stiction.laws import BoucWen, Dahl, ElastoPlastic, LuGre, RateAndStateFriction
 
 LAWS = [
@@ -36,19 +38,21 @@ def chain_of(law, **changes):
 
 @each_law
 def test_derivative_of_the_motion(law):
-    motion = Motion(chain_of(law), law)
+    motion = Motion(chain_of(law), law, Request(0.0, 1.0, np.array([0.0, 1.0])))
     rng = np.random.default_rng(7)
     y = motion.start()
-    y[[0, motion.width]] += rng.normal(size=2) * 1e-2
-    y[[1, 1 + motion.width]] += rng.normal(size=2) * 0.05
-    motion.sides = np.where(motion.switches(y) >= 0.0, 1.0, -1.0)
-    exact = motion.derivative(y).toarray()
-    t = np.zeros(1)
+    y[[0, WIDTH]] += rng.normal(size=2) * 1e-2
+    y[[1, 1 + WIDTH]] += rng.normal(size=2) * 0.05
+    motion.read(y)
+    left, right = motion.derivative(y)
+    assert not left[:, :WIDTH].any()
+    assert not right[:, 2 * WIDTH :].any()
+    exact = np.concatenate([left[:, WIDTH:], right[:, : 2 * WIDTH]])
     for j in range(y.size):
         h = 1e-7 * max(abs(y[j]), 1e-5)
         up, down = y.copy(), y.copy()
         up[j], down[j] = y[j] + h, y[j] - h
-        by = (motion.rates(t, up[None]) - motion.rates(t, down[None]))[0] / (2 * h)
+        by = (motion.rates(0.0, up) - motion.rates(0.0, down)) / (2 * h)
         assert by == pytest.approx(
             exact[:, j], rel=1e-5, abs=1e-5 * np.abs(exact).max(axis=1).max()
         )

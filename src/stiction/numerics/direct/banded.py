@@ -1,0 +1,90 @@
+"""Systems of linear equations with a band matrix, by elimination with partial pivoting.
+
+Column j of the matrix is row j of an array, which holds the entry of row i at i - j + 2 reach, for
+|i - j| <= reach. The first `reach` entries are filled in by exchanges of rows. A full matrix is a
+band too.
+
+Source: Golub, Van Loan, Matrix Computations, section 4.3; the layout of LAPACK's dgbtrf.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stiction.numerics.arrays import Integers, Matrix, Vector
+from stiction.numerics.jit import kernel
+
+__all__ = ["factorise", "solve_factorised"]
+
+
+def _by_lapack(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
+    """Return what `factorise` does: plain loops over entries are slow."""
+    from scipy.linalg.lapack import dgbtrf
+
+    columns = np.asarray(m)[:n, : 3 * reach + 1]
+    found, exchanged, info = dgbtrf(columns.T, reach, reach)
+    columns[:], np.asarray(pivots)[:n] = found.T, exchanged
+    return bool(info == 0)
+
+
+@kernel(plain=_by_lapack)
+def factorise(m: Matrix, n: int, reach: int, pivots: Integers) -> bool:
+    """Factorise m in place; return whether it is regular.
+
+    Parameters
+    ----------
+    m : columns of the band; may have more rows and columns than are used
+    n, reach : unknowns, and diagonals on each side of the main one
+    pivots : (n,) filled in for `solve_factorised`
+
+    Verified by: tests/unit/numerics/test_banded.py::test_bands_are_solved_as_full_matrices_are
+    """
+    # the last column that rows above have entries in
+    edge, main = 0, 2 * reach
+    for c in range(n):
+        last = min(c + reach, n - 1) - c + main
+        best = main
+        for i in range(main + 1, last + 1):
+            if abs(m[c, i]) > abs(m[c, best]):
+                best = i
+        if not abs(m[c, best]) > 0.0:
+            return False
+        pivots[c] = c + best - main
+        edge = max(edge, min(pivots[c] + reach, n - 1))
+        for j in range(c, edge + 1):
+            up = j - c
+            m[j, main - up], m[j, best - up] = m[j, best - up], m[j, main - up]
+        for i in range(main + 1, last + 1):
+            m[c, i] /= m[c, main]
+        for j in range(c + 1, edge + 1):
+            factor, up = m[j, main - (j - c)], j - c
+            if factor != 0.0:
+                for i in range(main + 1, last + 1):
+                    m[j, i - up] -= factor * m[c, i]
+    return True
+
+
+def _solve_by_lapack(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
+    """Do what `solve_factorised` does."""
+    from scipy.linalg.lapack import dgbtrs
+
+    columns, right = np.asarray(m)[:n, : 3 * reach + 1], np.asarray(b)
+    right[:n] = dgbtrs(columns.T, reach, reach, right[:n], np.asarray(pivots)[:n])[0]
+
+
+@kernel(plain=_solve_by_lapack)
+def solve_factorised(m: Matrix, n: int, reach: int, pivots: Integers, b: Vector) -> None:
+    """Replace b by the solution for a matrix that `factorise` has factorised."""
+    main = 2 * reach
+    for c in range(n):
+        best = pivots[c]
+        value = b[best]
+        b[best] = b[c]
+        b[c] = value
+        for i in range(c + 1, min(c + reach, n - 1) + 1):
+            b[i] -= value * m[c, i - c + main]
+    for c in range(n - 1, -1, -1):
+        value = b[c] / m[c, main]
+        b[c] = value
+        for i in range(max(c - main, 0), c):
+            b[i] -= value * m[c, i - c + main]
