@@ -1,0 +1,69 @@
+"""Parts of machines in closed form: what the scenarios of these names must reproduce.
+
+NumPy only, so that no check is circular.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "hopf_speed",
+    "stick_slip_end",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+# ---- brake: a block on a moving surface whose friction falls exponentially with slip
+
+
+def hopf_speed(damping: float, drop: float, v_scale: float) -> float:
+    """Return the speed [m/s] of the surface above which steady slip is stable.
+
+    There the damper makes up for the falling friction: c = (D / v_s) exp(-V / v_s).
+
+    Parameters
+    ----------
+    damping : c of the block [N s/m]
+    drop : D = N (mu_s - mu_k), by which friction falls [N]
+    v_scale : v_s, over which it falls [m/s]
+
+    Source: Hetzler, Schwarzer, Seemann 2007, Commun. Nonlinear Sci. Numer. Simul. 12, 83.
+    Verified by: tests/exact/test_machine_parts.py::test_brake_grows_below_the_hopf_speed
+    """
+    return float(v_scale * np.log(drop / (damping * v_scale)))
+
+
+def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
+    """Return the speed [m/s] of the surface at which stick-slip ends, for weak friction.
+
+    The Hopf bifurcation is subcritical: above `hopf_speed` steady slip and stick-slip are both
+    stable, and an unstable cycle of slip lies between them. For a sine of amplitude a friction and
+    damper balance over one cycle where
+
+        c a = 2 D exp(-V / v_s) I_1(a / v_s),
+
+    and stick-slip ends where this cycle touches stick, a = V. The error falls with the square of
+    D / (v_s sqrt(k m)), because the cycle is a sine to that order.
+
+    Parameters
+    ----------
+    damping, drop, v_scale : see `hopf_speed`
+
+    Source: derived here by averaging; the cycle is that of Hetzler, Schwarzer, Seemann 2007.
+    Verified by: tests/exact/test_machine_parts.py::test_brake_sticks_up_to_the_closed_form
+    """
+    angle = 2.0 * np.pi * np.arange(512) / 512
+
+    def gain(z: float) -> float:
+        # I_1 is the mean of exp(z cos) cos over a period, of which equal steps lose nothing
+        bessel = float(np.mean(np.exp(z * (np.cos(angle) - 1.0)) * np.cos(angle)))
+        return 2.0 * bessel / z - damping * v_scale / drop
+
+    low, high = 1e-9, 1e3
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gain(middle) > 0.0 else (low, middle)
+    return v_scale * low

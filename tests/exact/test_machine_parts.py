@@ -1,0 +1,109 @@
+"""Parts of machines: the scenarios against closed forms and independent integration."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import stiction as st
+from stiction.exact import machine_parts as exact
+
+BRAKE = st.read_scenario("brake-groan").system
+DROP = BRAKE.normal_force * (BRAKE.law.mu_static - BRAKE.law.mu_kinetic)
+
+
+def friction_of(slip):
+    """Return the coefficient of the brake at a slip speed, constant below zero."""
+    law = BRAKE.law
+    weakened = np.exp(-max(slip, 0.0) / law.v_scale)
+    return law.mu_kinetic + (law.mu_static - law.mu_kinetic) * weakened
+
+
+def return_speed(speed, scale=1.0):
+    """Return how much faster than the disc the pad gets after one slip, by SciPy [m/s].
+
+    Parameters
+    ----------
+    scale : of clamping force and damper
+    """
+    m, k = BRAKE.mass[0], BRAKE.stiffness
+    normal, c = scale * BRAKE.normal_force, scale * BRAKE.damping
+
+    def rates(t, y):
+        return y[1], (normal * friction_of(speed - y[1]) - c * y[1] - k * y[0]) / m
+
+    def fastest(t, y):
+        return rates(t, y)[1]
+
+    fastest.direction, fastest.terminal = -1.0, True
+    cycle = 2.0 * np.pi * np.sqrt(m / k)
+    options = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-15}
+    start = ((normal * BRAKE.law.mu_static - c * speed) / k, speed)
+    begun = solve_ivp(rates, (0.0, 0.25 * cycle), start, **options)
+    slip = solve_ivp(rates, (0.0, 2.0 * cycle), begun.y[:, -1], events=fastest, **options)
+    return slip.y_events[0][0][1] - speed
+
+
+def end_of_stick_slip(scale=1.0):
+    return brentq(return_speed, 0.8, 1.2, args=(scale,), xtol=1e-12)
+
+
+def test_brake_sticks_up_to_the_closed_form():
+    scales = 0.5 ** np.arange(4)
+    limit = exact.stick_slip_end(BRAKE.damping, DROP, BRAKE.law.v_scale)
+    off = limit - np.array([end_of_stick_slip(scale) for scale in scales])
+    # the averaged cycle is off by the square of friction over the forces of the spring
+    assert off[0] == pytest.approx(0.006062, rel=1e-3)
+    assert np.log2(off[:-1] / off[1:]) == pytest.approx([2.0] * 3, abs=0.1)
+
+
+@pytest.mark.parametrize(("beside", "sticks"), [(-1e-4, True), (1e-4, False)])
+def test_brake_sticks_up_to_the_speed_of_an_independent_integration(beside, sticks):
+    speed = end_of_stick_slip() * (1.0 + beside)
+    run = st.solve(
+        st.read_scenario("brake-groan", belt_speed=speed, v0=speed).system, t_span=(0, 1)
+    )
+    stuck = run.events.query("kind == 'stick'")["time"]
+    assert bool((stuck > 0.9).any()) == sticks
+    assert run.audit.ok
+    assert run.determinism.status == "deterministic"
+
+
+def test_brake_repeats_the_slip_of_an_independent_integration():
+    """The pad is caught again where SciPy says."""
+    run = st.read_scenario("brake-groan").solve()
+    m, k, c, normal = BRAKE.mass[0], BRAKE.stiffness, BRAKE.damping, BRAKE.normal_force
+    speed = BRAKE.belt_speed
+
+    def rates(t, y):
+        return y[1], (normal * friction_of(speed - y[1]) - c * y[1] - k * y[0]) / m
+
+    def caught(t, y):
+        return y[1] - speed
+
+    caught.direction, caught.terminal = 1.0, True
+    start = ((normal * BRAKE.law.mu_static - c * speed) / k, speed)
+    begun = solve_ivp(rates, (0.0, 1e-4), start, "DOP853", rtol=1e-13, atol=1e-16)
+    slip = solve_ivp(
+        rates, (1e-4, 0.1), begun.y[:, -1], "DOP853", rtol=1e-13, atol=1e-16, events=caught
+    )
+    slips, sticks = (
+        run.events.query(f"kind == '{kind}'")["time"].to_numpy() for kind in ("slip", "stick")
+    )
+    assert slips[0] == pytest.approx(start[0] / speed, rel=1e-12)
+    assert sticks - slips[: sticks.size] == pytest.approx(slip.t_events[0][0], rel=1e-8)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_brake_grows_below_the_hopf_speed(factor):
+    speed = factor * exact.hopf_speed(BRAKE.damping, DROP, BRAKE.law.v_scale)
+    rest = BRAKE.normal_force * friction_of(speed) / BRAKE.stiffness
+    pad = st.read_scenario("brake-groan", belt_speed=speed, x0=rest, v0=1e-6).system
+    run = st.solve(pad, t_span=(0.0, 0.05), save=2001)
+    v = run.variables["v"].values[:, 0]
+    slope = DROP / BRAKE.law.v_scale * np.exp(-speed / BRAKE.law.v_scale)
+    rate = (slope - BRAKE.damping) / (2.0 * BRAKE.mass[0])
+    third = v.size // 3
+    grown = np.log(np.abs(v[-third:]).max() / np.abs(v[:third]).max())
+    assert grown == pytest.approx(rate * 0.05 * 2.0 / 3.0, rel=0.05)  # reason: crests are sampled
+    assert (rate > 0.0) == (factor < 1.0)
