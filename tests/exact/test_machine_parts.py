@@ -1,5 +1,7 @@
 """Parts of machines: the scenarios against closed forms and independent integration."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -107,3 +109,55 @@ def test_brake_grows_below_the_hopf_speed(factor):
     grown = np.log(np.abs(v[-third:]).max() / np.abs(v[:third]).max())
     assert grown == pytest.approx(rate * 0.05 * 2.0 / 3.0, rel=0.05)  # reason: crests are sampled
     assert (rate > 0.0) == (factor < 1.0)
+
+
+# ---- belt
+
+SLACK, TIGHT, MU, RADIUS, STRETCH = 200.0, 400.0, 0.3, 0.1, 36e3
+
+
+def test_belt_creeps_on_the_arc_of_grashof():
+    run = st.read_scenario("belt-on-pulley").solve()
+    n, arc = run.system.n, np.pi / run.system.n
+    assert run.system.stiffness == pytest.approx(STRETCH / (RADIUS * arc), rel=1e-11)
+    tension = run.system.stiffness * np.diff(run.final["x"], prepend=0.0)
+    angle = np.pi - arc * np.arange(n)
+    assert tension == pytest.approx(exact.belt_tension(angle, TIGHT, SLACK, MU), rel=1e-11)
+    # each arc is pressed by its own tension, integrated over an arc that slips
+    assert run.system.normal_force == pytest.approx(tension * np.expm1(MU * arc) / MU, rel=1e-11)
+    slipped = sum(t is not None for t in run.quantities["onset_time"].value)
+    # the arc at the end of creep slips in part, which a mass cannot
+    assert slipped * arc < exact.creep_arc(TIGHT, SLACK, MU) < (slipped + 1) * arc
+    assert np.log(TIGHT / SLACK) / MU == exact.creep_arc(TIGHT, SLACK, MU)
+
+
+def belt_heat_in_steps(steps):
+    """Return the heat when normal forces follow the tension from step to step of the pull [J]."""
+    n, arc = 36, np.pi / 36
+    spring, press = STRETCH / (RADIUS * arc), np.expm1(MU * arc) / MU
+    pull = np.linspace(SLACK, TIGHT, steps + 1)
+    x, heat = SLACK / spring * np.arange(1, n + 1), 0.0
+    for before, after in itertools.pairwise(pull):
+        # in the middle of the step, for second order
+        tension = exact.belt_tension(np.pi - arc * np.arange(n), 0.5 * (before + after), SLACK, MU)
+        load = st.chains.PiecewiseLinear([0.0, 1.0], [before, after])
+        belt = st.Chain(
+            mass=0.002,
+            n=n,
+            stiffness=spring,
+            x0=x,
+            normal_force=tension * press,
+            load=load,
+            law=st.Coulomb(MU),
+        )
+        run = st.solve(belt, st.Quasistatic(), t_span=(0.0, 1.0), save=2)
+        x, heat = run.final["x"], heat + float(run.ledger["friction_heat"][-1])
+    return heat
+
+
+def test_belt_heat_against_small_steps_of_load():
+    whole = exact.belt_heat(TIGHT, SLACK, MU, RADIUS, STRETCH)
+    off = np.array([belt_heat_in_steps(steps) / whole - 1.0 for steps in (10, 20)])
+    # each step begins with the normal forces of the one before: of first order
+    assert off == pytest.approx([0.0596, 0.0285], abs=2e-4)
+    assert 2.0 * off[1] - off[0] == pytest.approx(0.0, abs=0.003)

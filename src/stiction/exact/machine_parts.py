@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "belt_heat",
+    "belt_tension",
+    "creep_arc",
     "hopf_speed",
     "stick_slip_end",
 ]
@@ -67,3 +70,41 @@ def stick_slip_end(damping: float, drop: float, v_scale: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if gain(middle) > 0.0 else (low, middle)
     return v_scale * low
+
+
+# ---- belt: an elastic belt on a pulley, held at `slack` and pulled at its tight end
+
+
+def creep_arc(tight: float, slack: float, mu: float) -> float:
+    """Return the angle [rad] from the tight end on which the belt has slipped.
+
+    Source: Euler 1769; Grashof 1883: T_1 = T_2 exp(mu alpha) on the creep arc alone.
+    Verified by: tests/exact/test_machine_parts.py::test_belt_creeps_on_the_arc_of_grashof
+    """
+    return float(np.log(tight / slack) / mu)
+
+
+def belt_tension(angle: npt.ArrayLike, tight: float, slack: float, mu: float) -> Floats:
+    """Return the tension [N] at angles [rad] from the tight end, after a rise from `slack` [N].
+
+    Source: Euler 1769; Grashof 1883.
+    Verified by: tests/exact/test_machine_parts.py::test_belt_creeps_on_the_arc_of_grashof
+    """
+    return np.asarray(np.maximum(slack, tight * np.exp(-mu * np.asarray(angle))))
+
+
+def belt_heat(tight: float, slack: float, mu: float, radius: float, stiffness: float) -> float:
+    """Return the friction heat [J] while the pull rises from `slack` to `tight` [N].
+
+    At the pull f the creep arc turns r (f - T_2)^2 / (2 mu EA f) of heat for each unit of f.
+
+    Parameters
+    ----------
+    radius : of the pulley [m]
+    stiffness : EA of the belt [N]
+
+    Source: derived here from `belt_tension`.
+    Verified by: tests/exact/test_machine_parts.py::test_belt_heat_against_small_steps_of_load
+    """
+    square = 0.5 * (tight**2 - slack**2) - 2.0 * slack * (tight - slack)
+    return float(radius / (2.0 * mu * stiffness) * (square + slack**2 * np.log(tight / slack)))
