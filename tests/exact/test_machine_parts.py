@@ -161,3 +161,42 @@ def test_belt_heat_against_small_steps_of_load():
     # each step begins with the normal forces of the one before: of first order
     assert off == pytest.approx([0.0596, 0.0285], abs=2e-4)
     assert 2.0 * off[1] - off[0] == pytest.approx(0.0, abs=0.003)
+
+
+# ---- bolt
+
+JOINT = st.read_scenario("bolted-joint").system
+
+
+def loss(amplitude, normal):
+    """Return the heat of one cycle and what plays of the load make of it [J]."""
+    load = st.chains.PiecewiseLinear([0.0, 1.0, 3.0, 5.0], [0.0, amplitude, -amplitude, amplitude])
+    run = st.read_scenario("bolted-joint", load=load, normal_force=normal).solve(save=6)
+    assert run.audit.ok
+    assert run.determinism.status == "deterministic"
+    heat = run.ledger["friction_heat"].to_numpy()
+    held = 0.15 * np.cumsum(np.broadcast_to(normal, 40)[::-1])
+    plays = 4.0 * held * np.maximum(0.0, amplitude - held) / JOINT.stiffness
+    return heat[-1] - heat[1], plays.sum()
+
+
+@pytest.mark.parametrize("amplitude", [1500.0, 3000.0, 6000.0])
+def test_bolt_loses_the_cube_of_the_amplitude(amplitude):
+    found, plays = loss(amplitude, 1000.0)
+    bar = exact.joint_loss(amplitude, JOINT.stiffness * 1e-3, 0.15 * 1e6)
+    assert found == pytest.approx(plays, rel=1e-12)
+    assert found == pytest.approx(bar * (1.0 - (150.0 / amplitude) ** 2), rel=1e-12)
+
+
+def test_bolt_pressed_less_at_its_edge_loses_a_lower_power():
+    falling = (2000.0 * (np.arange(40, 0, -1) - 0.5) / 40.0).tolist()
+    lost = np.array([loss(a, falling)[0] for a in (1500.0, 3000.0)])
+    assert np.log2(lost[1] / lost[0]) == pytest.approx(2.5, abs=0.01)
+
+
+def test_bolt_obeys_the_rule_of_masing():
+    run = st.read_scenario("bolted-joint").solve(save=np.linspace(0.0, 5.0, 501).tolist())
+    x, f = run.variables["x"].values[:, -1], run.variables["load"].values
+    first, back = slice(0, 101), slice(100, 301, 2)
+    assert f[100] - f[back] == pytest.approx(2.0 * f[first], rel=1e-12, abs=1e-9)
+    assert x[100] - x[back] == pytest.approx(2.0 * x[first], rel=1e-10, abs=1e-18)

@@ -13,6 +13,7 @@ __all__ = [
     "belt_tension",
     "creep_arc",
     "hopf_speed",
+    "joint_loss",
     "stick_slip_end",
 ]
 
@@ -108,3 +109,22 @@ def belt_heat(tight: float, slack: float, mu: float, radius: float, stiffness: f
     """
     square = 0.5 * (tight**2 - slack**2) - 2.0 * slack * (tight - slack)
     return float(radius / (2.0 * mu * stiffness) * (square + slack**2 * np.log(tight / slack)))
+
+
+# ---- bolt: a lap joint as a bar on a surface with constant friction
+
+
+def joint_loss(amplitude: npt.ArrayLike, stiffness: float, friction: float) -> Floats:
+    """Return the energy [J] that one cycle of a force takes in a lap joint that slips in part.
+
+    Parameters
+    ----------
+    amplitude : of the force [N], below the friction of the whole joint
+    stiffness : EA of the bar [N]
+    friction : per length [N/m]
+
+    Source: Metherell and Diller 1968, J. Appl. Mech. 35, 123: 2 A^3 / (3 EA q) on a rigid partner.
+    Verified by: tests/exact/test_machine_parts.py::test_bolt_loses_the_cube_of_the_amplitude
+    """
+    cube = np.asarray(amplitude, dtype=np.float64) ** 3
+    return np.asarray(2.0 * cube / (3.0 * stiffness * friction))
