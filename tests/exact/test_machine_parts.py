@@ -1,4 +1,4 @@
-"""Parts of machines: the scenarios against closed forms and independent integration."""
+"""Brake, belt, bolt and cable: the scenarios against closed forms and independent integration."""
 
 import itertools
 
@@ -200,3 +200,62 @@ def test_bolt_obeys_the_rule_of_masing():
     first, back = slice(0, 101), slice(100, 301, 2)
     assert f[100] - f[back] == pytest.approx(2.0 * f[first], rel=1e-12, abs=1e-9)
     assert x[100] - x[back] == pytest.approx(2.0 * x[first], rel=1e-10, abs=1e-18)
+
+
+# ---- cable: seven wires, of which six lie around a core
+
+CORE, WIRE, LAY = 5.2e-3, 5.05e-3, np.arctan(np.pi * 10.25e-3 / 0.22)
+YOUNG = 195e9
+LEAST = YOUNG * np.pi / 64.0 * (CORE**4 + 6.0 * WIRE**4 * np.cos(LAY))
+LAYER = (0.25 * np.pi * WIRE**2, 0.5 * (CORE + WIRE), LAY)
+
+
+def elements(places):
+    return exact.strand_elements(6, LAYER, YOUNG, 1e5 / 7.0, 0.15, places)
+
+
+def test_cable_is_the_strand_of_papailiou():
+    for places in (1, 6, 40):
+        stiffness, limit = elements(places)
+        # sin^2 is a half on average: EI_max = EI_min + n/2 E A r^2 cos^3
+        most = 3.0 * YOUNG * LAYER[0] * LAYER[1] ** 2 * np.cos(LAY) ** 3
+        assert stiffness.sum() == pytest.approx(most, rel=1e-12)
+    # what the outermost fibre can hold: T (exp(mu pi/2 sin(lay)) - 1) at the curvature of slip
+    slip = limit[-1] / stiffness[-1]
+    force = YOUNG * LAYER[0] * np.cos(LAY) ** 2 * LAYER[1] * slip
+    bound = 1e5 / 7.0 * np.expm1(0.15 * 0.5 * np.pi * np.sin(LAY))
+    assert force == pytest.approx(bound, rel=0.02)  # reason: its place is an eightieth below
+    # neutral fibres slip first
+    assert (np.diff(limit / stiffness) > 0.0).all()
+
+
+def test_cable_is_elements_side_by_side():
+    run = st.read_scenario("bent-strand").solve(save=701)
+    stiffness, limit = elements(6)
+    springs, friction = exact.series_of_jenkins(stiffness, limit, LEAST)
+    assert run.system.stiffness == pytest.approx(springs, rel=1e-11)
+    assert run.system.normal_force == pytest.approx(friction, rel=1e-11)
+    curvature, moment = run.variables["x"].values[:, -1], run.variables["load"].values
+    apart = exact.jenkins_force(curvature, stiffness, limit, LEAST) - moment
+    assert np.abs(apart).max() < 1e-10
+    assert run.audit.ok
+    # slope of the loop: all wires stick after a turn, and slip at the end
+    slope = np.diff(moment) / np.diff(curvature)
+    assert slope[[0, 100, 300]] == pytest.approx([LEAST + stiffness.sum()] * 3, rel=1e-9)
+    assert slope[[99, 299]] == pytest.approx([LEAST] * 2, rel=1e-9)
+
+
+def test_elements_in_any_order_make_the_same_chain():
+    stiffness, limit = np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 0.5])
+    springs, friction = exact.series_of_jenkins(stiffness, limit, 0.5)
+    again = exact.series_of_jenkins(stiffness[::-1], limit[::-1], 0.5)
+    assert np.array_equal(springs, again[0])
+    assert np.array_equal(friction, again[1])
+    turns = [0.0, 4.0, -3.0, 1.5, -0.5, 2.5, 5.0]
+    load = st.chains.PiecewiseLinear(np.arange(7.0), turns)
+    chain = st.Chain(
+        mass=1.0, n=4, stiffness=springs, normal_force=friction, law=st.Coulomb(1.0), load=load
+    )
+    run = st.solve(chain, st.Quasistatic(), t_span=(0.0, 6.0), save=601)
+    force = exact.jenkins_force(run.variables["x"].values[:, -1], stiffness, limit, 0.5)
+    assert force == pytest.approx(run.variables["load"].values, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Parts of machines in closed form: what the scenarios of these names must reproduce.
+"""Brake, belt, bolt and cable in closed form: what the scenarios of these names must reproduce.
 
 NumPy only, so that no check is circular.
 """
@@ -13,8 +13,11 @@ __all__ = [
     "belt_tension",
     "creep_arc",
     "hopf_speed",
+    "jenkins_force",
     "joint_loss",
+    "series_of_jenkins",
     "stick_slip_end",
+    "strand_elements",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -128,3 +131,94 @@ def joint_loss(amplitude: npt.ArrayLike, stiffness: float, friction: float) -> F
     """
     cube = np.asarray(amplitude, dtype=np.float64) ** 3
     return np.asarray(2.0 * cube / (3.0 * stiffness * friction))
+
+
+# ---- cable: elements of Jenkins, a spring and a slider in a row, side by side
+
+
+def strand_elements(
+    wires: int,
+    layer: tuple[float, float, float],
+    young: float,
+    tension: float,
+    mu: float,
+    places: int,
+) -> tuple[Floats, Floats]:
+    """Return bending stiffness [N m^2] and largest moment [N m] of the wires around a core.
+
+    A wire at the angle phi from the neutral axis carries E A cos^2(lay) r sin(phi) times the
+    curvature until the core no longer holds it, at Z (exp(mu phi sin(lay)) - 1).
+
+    Parameters
+    ----------
+    wires : in the layer
+    layer : area [m^2] of a wire, radius [m] of the layer, lay angle [rad]
+    young : [Pa]
+    tension : Z of a wire [N]
+    mu : coefficient between wire and core [1]
+    places : angles phi between the neutral axis and the outermost fibre, over which wires are
+        spread evenly, as their lay spreads them along the cable
+
+    Source: Papailiou 1997, IEEE Trans. Power Delivery 12, 1576.
+    Verified by: tests/exact/test_machine_parts.py::test_cable_is_the_strand_of_papailiou
+    """
+    area, radius, lay = layer
+    phi = 0.5 * np.pi * (np.arange(places) + 0.5) / places
+    arm = radius * np.sin(phi) * np.cos(lay) * wires / places
+    pull = young * area * np.cos(lay) ** 2 * radius * np.sin(phi)
+    return arm * pull, arm * tension * np.expm1(mu * phi * np.sin(lay))
+
+
+def series_of_jenkins(
+    stiffness: npt.ArrayLike, limit: npt.ArrayLike, rest: float
+) -> tuple[Floats, Floats]:
+    """Return springs and sliders of the chain that moves as elements of Jenkins side by side.
+
+    Elements side by side yield one after another, so that the first loading is a line with corners.
+    A chain with one wall, loaded slowly at its end, adds up plays of the load, which gives any such
+    line; both follow Masing's rules, so that they agree for every later history.
+
+    Parameters
+    ----------
+    stiffness : (n,) of the springs [N/m]
+    limit : (n,) forces [N] at which the sliders yield
+    rest : stiffness of a spring beside all of them, which never yields [N/m], > 0
+
+    Returns
+    -------
+    (n + 1,) stiffness [N/m] of the springs of the chain and (n + 1,) largest friction [N] of its
+    masses, mass 1 at the wall; the last mass has no friction.
+
+    Source: Iwan 1967, J. Appl. Mech. 34, 612: parallel-series and series-parallel models.
+    Verified by: tests/exact/test_machine_parts.py::test_cable_is_elements_side_by_side
+    """
+    k, most = np.asarray(stiffness, dtype=np.float64), np.asarray(limit, dtype=np.float64)
+    order = np.argsort(-most / k)
+    k, most = k[order], most[order]
+    # stiffness while elements up to j have not yielded, and the load at which j + 1 does
+    held = rest + np.concatenate([[0.0], np.cumsum(k)])
+    yielded = np.cumsum(most[::-1])[::-1] - most
+    load = held[1:] * most / k + yielded
+    springs = 1.0 / np.concatenate([-np.diff(1.0 / held), [1.0 / held[-1]]])
+    return springs, np.append(-np.diff(load, append=0.0), 0.0)
+
+
+def jenkins_force(
+    path: npt.ArrayLike, stiffness: npt.ArrayLike, limit: npt.ArrayLike, rest: float
+) -> Floats:
+    """Return the force [N] of elements of Jenkins side by side along a path of displacements.
+
+    Parameters
+    ----------
+    path : (t,) displacements [m] from rest without stress, monotone between neighbours
+    stiffness, limit, rest : see `series_of_jenkins`
+
+    Source: Iwan 1967: each slider passes on at most its limit.
+    Verified by: tests/exact/test_machine_parts.py::test_cable_is_elements_side_by_side
+    """
+    x, k, most = np.asarray(path, dtype=np.float64), np.asarray(stiffness), np.asarray(limit)
+    force, out = np.zeros(k.shape), np.empty(x.size)
+    for j, step in enumerate(np.diff(x, prepend=0.0)):
+        force = np.clip(force + k * step, -most, most)
+        out[j] = rest * x[j] + force.sum()
+    return out
