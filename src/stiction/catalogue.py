@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ __all__ = [
     "outside",
     "room_of",
     "top",
+    "used_outside",
 ]
 
 
@@ -639,6 +641,24 @@ def module_outside(kind: str, name: str) -> str:
         return found.module if found else ""
     del outside(kind)[name]
     return ""
+
+
+def used_outside(scenario: str | None = None) -> dict[str, str]:
+    """Return {distribution and version: module} of what other packages add and this process uses.
+
+    Numbers depend on it as they depend on our version.
+
+    Parameters
+    ----------
+    scenario : a text in TOML; what does not stand in it is left out
+
+    Verified by: tests/unit/test_extensions.py::test_a_run_and_a_study_say_whose_code_they_used
+    """
+    if "stiction._extensions" not in sys.modules:
+        return {}
+    found = [extension for kind in ("Friction", "System") for extension in outside(kind).values()]
+    used = (e for e in found if e.module in sys.modules)
+    return {e.distribution: e.module for e in used if scenario is None or f'"{e.name}"' in scenario}
 
 
 def room_of(system_name: str, system: object | None = None) -> str:

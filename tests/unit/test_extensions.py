@@ -1,6 +1,7 @@
 """Laws and systems of other packages: found by entry points, and harmless when broken."""
 
 import contextlib
+import dataclasses
 import importlib
 import os
 import shutil
@@ -16,6 +17,9 @@ import pytest
 import stiction as st
 from stiction import catalogue
 from stiction.errors import ExtensionWarning
+from stiction.io.checkpoint_file import FileCheckpoint
+from stiction.io.scenario import write_scenario
+from stiction.studies.sweep import code_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "examples" / "plugin"
@@ -49,7 +53,7 @@ def puck(tmp_path_factory):
 @contextlib.contextmanager
 def on_path(*sites):
     """Take folders into the path of this process, and read extensions anew before and after."""
-    before, modules = list(sys.path), set(sys.modules)
+    before = list(sys.path)
     sys.path[:0] = [str(site) for site in sites]
     importlib.invalidate_caches()
     catalogue.outside.cache_clear()
@@ -57,8 +61,9 @@ def on_path(*sites):
         yield
     finally:
         sys.path[:] = before
-        for name in set(sys.modules) - modules:
-            if not name.startswith("stiction."):
+        theirs = tuple(str(site) for site in sites)
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", "")).startswith(theirs):
                 del sys.modules[name]
         for package in (st, st.laws):
             for name in ("Puck", "Fading"):
@@ -148,6 +153,31 @@ def test_a_class_of_a_script_is_not_taken_for_theirs(puck):
             pass
 
         assert catalogue.room_of("Puck", Puck()) == ""
+
+
+def test_a_run_and_a_study_say_whose_code_they_used(puck, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(puck, site)
+    table = (PLUGIN / "puck.toml").read_text("utf-8")
+    ours = write_scenario(st.read_scenario("slip-wave"))
+    plain = code_digest(ours)
+    with on_path(site):
+        run = st.read_scenario(table).solve()
+        assert run.provenance["extensions"] == "stiction-puck 0.1"
+        before = code_digest(table)
+        assert before != plain
+        # what the scenario does not name does not count
+        assert code_digest(ours) == plain
+        st.Sweep(table, {"speed": [1.0, 2.0]}, keep="stop_time").run(tmp_path / "study", workers=1)
+        with (site / "stiction_puck" / "law.py").open("a") as file:
+            file.write("# changed\n")
+        assert code_digest(table) != before
+        with pytest.raises(st.StoreError, match="a study of other code of stiction"):
+            st.Sweep(table, {"speed": [1.0, 2.0, 3.0]}, keep="stop_time").run(tmp_path / "study")
+        checkpoint = FileCheckpoint(tmp_path / "c", table)
+        found = catalogue.outside("System")
+        found["Puck"] = dataclasses.replace(found["Puck"], distribution="stiction-puck 0.2")
+        assert FileCheckpoint(tmp_path / "c", table)._key != checkpoint._key
 
 
 def test_doctor_lists_them(puck, command):
