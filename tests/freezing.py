@@ -370,7 +370,8 @@ def _rounded(value, digits):
 def main(names):
     """Write the entries of the named scenarios, of all for none."""
     use("compiled")
-    tree = frozen() if FILE.exists() else {"scenarios": {}}
+    # entries that are not named stay as they stand, with the names of their time
+    tree = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {"scenarios": {}}
     for name in names or built_in():
         begin = clock.perf_counter()
         entry = tree["scenarios"][name] = entry_of(name)

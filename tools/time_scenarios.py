@@ -18,7 +18,7 @@ from pathlib import Path
 from stiction.io.scenario.built_in import built_in
 from stiction.studies.listing import ready
 
-FILE = Path(__file__).parents[1] / "src" / "stiction" / "scenario" / "seconds.toml"
+FILE = Path(__file__).parents[1] / "src" / "stiction" / "io" / "scenario" / "seconds.toml"
 HEAD = """\
 # Time of the processor that `stiction run NAME --no-figures` (`sweep` for a study) takes with
 # compiled kernels [s]: two cores of a machine of 2026. Written by tools/time_scenarios.py.

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stiction.catalogue import ROOMS, attribute, names_in, top
+from stiction.catalogue import ROOMS, attribute, module_outside, names_in, top
 
 __all__ = ["room_names", "top_names"]
 
@@ -30,6 +30,8 @@ def top_names(package: str, more: Sequence[str]) -> Names:
             value = attribute(first[name], name)
         elif name in ROOMS or name in ("exact", "papers", "plot"):
             return importlib.import_module(f"{package}.{name}")
+        elif not name.startswith("_") and (module := module_outside("System", name)):
+            value = attribute(module, name)
         else:
             raise AttributeError(_unknown(package, name))
         vars(sys.modules[package])[name] = value
@@ -45,12 +47,16 @@ def room_names(package: str) -> Names:
     """
 
     def find(name: str) -> Any:
-        known = names_in(package.rpartition(".")[2])
+        room = package.rpartition(".")[2]
+        known = names_in(room)
         if name == "__all__":
             return sorted(known)
-        if name not in known:
+        module = known.get(name, "")
+        if not module and room == "laws" and not name.startswith("_"):
+            module = module_outside("Friction", name)
+        if not module:
             raise AttributeError(_unknown(package, name))
-        value = attribute(known[name], name)
+        value = attribute(module, name)
         vars(sys.modules[package])[name] = value
         return value
 

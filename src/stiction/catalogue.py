@@ -3,16 +3,22 @@
 The top-level names of `stiction`, the names of its rooms (`stiction.solids.Fixed`), what a
 scenario file may call by `type`, the pages of the API and the stubs for type checkers all come
 from here. A module is imported when one of its names is first asked for, so that knowing all
-names costs nothing. A new system, law, load or method adds one line.
+names costs nothing. A new system, law, load or method adds one line. Other packages add laws and
+systems by entry points.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stiction._kind import Kind
+
+if TYPE_CHECKING:
+    from stiction._extensions import Extension
 
 __all__ = [
     "CATALOGUE",
@@ -23,9 +29,12 @@ __all__ = [
     "attribute",
     "homes",
     "method_homes",
+    "module_outside",
     "names_in",
+    "outside",
     "room_of",
     "top",
+    "used_outside",
 ]
 
 
@@ -613,6 +622,49 @@ def attribute(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
+@functools.cache
+def outside(kind: str) -> dict[str, Extension]:
+    """Return what other packages add to a kind, by name; their metadata is read once.
+
+    Ask for it where a name is none of ours, or where names are listed: reading takes time.
+    """
+    from stiction._extensions import GROUPS, read
+
+    return (
+        read(kind, {name for k in CATALOGUE.values() for name in k.names}) if kind in GROUPS else {}
+    )
+
+
+def module_outside(kind: str, name: str) -> str:
+    """Return the module of a class that another package adds; "" where there is none that works.
+
+    Verified by: tests/unit/test_extensions.py::test_what_is_broken_is_named_and_left_out
+    """
+    found = outside(kind).get(name)
+    if found is None or found.load():
+        return found.module if found else ""
+    del outside(kind)[name]
+    return ""
+
+
+def used_outside(scenario: str | None = None) -> dict[str, str]:
+    """Return {distribution and version: module} of what other packages add and this process uses.
+
+    Numbers depend on it as they depend on our version.
+
+    Parameters
+    ----------
+    scenario : a text in TOML; what does not stand in it is left out
+
+    Verified by: tests/unit/test_extensions.py::test_a_run_and_a_study_say_whose_code_they_used
+    """
+    if "stiction._extensions" not in sys.modules:
+        return {}
+    found = [extension for kind in ("Friction", "System") for extension in outside(kind).values()]
+    used = (e for e in found if e.module in sys.modules)
+    return {e.distribution: e.module for e in used if scenario is None or f'"{e.name}"' in scenario}
+
+
 def room_of(system_name: str, system: object | None = None) -> str:
     """Return the package that knows a system: of the catalogue, else of the object's class.
 
@@ -632,4 +684,9 @@ def room_of(system_name: str, system: object | None = None) -> str:
         known = (base.__module__ for base in type(system).__mro__)
         ours = (module for module in known if module.startswith("stiction."))
         found = next((module for module in ours if module.split(".")[1] in rooms), "")
-    return ".".join(found.split(".")[:2])
+    if found:
+        return ".".join(found.split(".")[:2])
+    theirs = module_outside("System", system_name)
+    # a class of a user's script may have the name of one in another package
+    same = system is None or type(system).__module__ == theirs
+    return theirs.rpartition(".")[0] if same else ""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from stiction.core.run import Run
 
 __all__ = [
+    "ExtensionWarning",
     "ModelError",
     "PlainFunctionWarning",
     "ScenarioError",
@@ -49,6 +50,10 @@ class ModelError(StictionError, ValueError):
 
 class PlainFunctionWarning(UserWarning):
     """A user's function cannot be compiled, and runs as slowly as Python does."""
+
+
+class ExtensionWarning(UserWarning):
+    """What another package adds by its entry points cannot be used, and is left out."""
 
 
 class ScenarioError(ModelError):

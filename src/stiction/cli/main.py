@@ -13,7 +13,7 @@ import typer
 from stiction.cli.completion import folders, one_of, papers, studies, systems
 from stiction.cli.output import open_streams, put, put_json, silence, width
 from stiction.core.interrupts import end_at_once, exit_code, hearing, times_heard
-from stiction.errors import StictionError, explain
+from stiction.errors import ExtensionWarning, StictionError, explain
 from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
@@ -58,6 +58,8 @@ def main() -> None:
     if not sys.warnoptions:
         # a warning of a library says nothing to a user; what matters is in the audit
         warnings.simplefilter("ignore")
+        warnings.simplefilter("default", ExtensionWarning)
+        warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     app(prog_name="stiction")
 
 

@@ -283,6 +283,8 @@ def label_of(cls: type) -> str:
 def name_of(method: object) -> str:
     """Return the full name of the class of a method; "" for a user's own method."""
     for base in type(method).__mro__:
-        if base.__module__.startswith("stiction.") and base is not Method:
+        ours = base.__module__.startswith("stiction.") and base not in (Method, SharedName)
+        # fields of a user's own method come from bases of ours that solve nothing
+        if ours and issubclass(base, (Method, SharedName)):
             return f"{base.__module__}.{base.__name__}"
     return ""

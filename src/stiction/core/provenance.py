@@ -11,6 +11,7 @@ import sys
 import time
 
 from stiction._version import __version__
+from stiction.catalogue import used_outside
 from stiction.numerics.jit import mode
 
 __all__ = ["TRIED", "is_untried", "provenance", "release"]
@@ -79,15 +80,18 @@ def _date(second: int) -> str:
 def provenance(wall_s: float, compile_s: float = 0.0) -> dict[str, object]:
     """Return versions, platform, UTC date and what a solve took.
 
-    `untried` names what decides numbers and is of a later series than any that was tried.
+    `untried` names what decides numbers and is of a later series than any that was tried,
+    `extensions` the packages whose laws and systems were used.
 
     Parameters
     ----------
     wall_s : wall time [s]
     compile_s : the part of it in which kernels were compiled or loaded [s]
     """
+    extensions = used_outside()
     return {
         **_versions(),
+        **({"extensions": ", ".join(sorted(extensions))} if extensions else {}),
         "date": _date(int(time.time())),
         "kernels": mode(),
         "wall_s": round(wall_s, 6),

@@ -11,15 +11,18 @@ import re
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from stiction._extensions import GROUPS
+from stiction.catalogue import CATALOGUE, module_outside, outside
 from stiction.core.files import UNREADABLE
 from stiction.core.provenance import TRIED, is_untried, release
 from stiction.doctor.finding import FAULT, NOTE, OK, Finding
-from stiction.errors import StictionError
+from stiction.errors import ExtensionWarning, StictionError
 
 __all__ = ["examine"]
 
@@ -51,7 +54,7 @@ def examine() -> list[Finding]:
     Verified by: tests/unit/doctor/test_doctor.py::test_a_sound_machine
     """
     findings: list[Finding] = []
-    for check in (versions, machine, threads, solvers, kernels, files, figures, extras):
+    for check in (versions, machine, threads, solvers, kernels, files, figures, extras, extensions):
         try:
             findings.extend(Finding(check.__name__, *row) for row in check())
         except ImportError as error:
@@ -97,6 +100,18 @@ def extras() -> Iterator[Row]:
         words = ", ".join(f"{name} {value}" for name, _, value, *_ in found)
         value = f"{words if there else 'not installed'}: {what}"
         yield _unless(not there, extra, value, f'pip install "stiction[{extra}]"')
+
+
+def extensions() -> Iterator[Row]:
+    """Report laws and systems of other packages: whether they can be imported."""
+    for kind in GROUPS:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", ExtensionWarning)
+            for name, found in sorted(outside(kind).items()):
+                if module_outside(kind, name):
+                    yield name, OK, f"{CATALOGUE[kind].article} of {found.distribution}"
+        for one in said:
+            yield GROUPS[kind], FAULT, str(one.message).partition("\n")[0]
 
 
 def _requirements() -> Iterator[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 from stiction.catalogue import attribute
 from stiction.core.fields import Finite, NonNegative, Positive, Rule, rules_of
 from stiction.errors import ScenarioError, nearest
-from stiction.io.scenario.classes import KINDS
+from stiction.io.scenario.classes import KINDS, places
 from stiction.io.scenario.source import Table
 
 __all__ = ["Field", "comments", "fields_of", "value_of", "with_values"]
@@ -90,11 +90,11 @@ def _rules(table: Table) -> Iterator[tuple[str, Rule]]:
 
 def _classes(name: str, table: Table) -> Iterator[type]:
     """Give the class of a name; of methods that share it, the one of the system's room."""
-    places = {kinds[name] for kinds in KINDS.values() if name in kinds}
-    if len(places) > 1:
+    found = places(name)
+    if len(found) > 1:
         of_system = KINDS["System"].get(str(table.get("system", {}).get("type")), "")
-        places = {place for place in places if place.split(".")[:2] == of_system.split(".")[:2]}
-    for place in places:
+        found = {place for place in found if place.split(".")[:2] == of_system.split(".")[:2]}
+    for place in found:
         yield attribute(place, name)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
+from stiction.catalogue import used_outside
 from stiction.core.files import UNREADABLE, atomic_write, regular_bytes, remove_stale
 from stiction.errors import StoreError, explain
 from stiction.io.locks import in_use, mark_in_use
@@ -62,7 +63,9 @@ class FileCheckpoint:
     ) -> None:
         self.path, self.resume, self.every, self._warn = path, resume, every, warn
         self._failed = False
-        digest = hashlib.sha256(f"{__version__}\n{scenario}".encode()).hexdigest()
+        digest = hashlib.sha256(
+            "\n".join([__version__, *sorted(used_outside(scenario)), scenario]).encode()
+        ).hexdigest()
         self._key = np.array(digest)
         self._last = clock.monotonic()
 

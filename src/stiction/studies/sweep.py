@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction._version import __version__
+from stiction.catalogue import used_outside
 from stiction.core.method import default_method
 from stiction.errors import ScenarioError, StoreError
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
@@ -247,23 +249,24 @@ class Sweep(Record):
         """Return what the numbers depend on, in words, and its digest."""
         reading = Reading.of(self.keep)
         bare = dataclasses.replace(self.scenario, title="", paper="", figure="", note="")
+        text = write_scenario(bare)
         # at their first values, so that the same fields of the same scenario are the same study
         told = {
             "title": self.title or self.scenario.title,
-            "scenario": write_scenario(bare),
+            "scenario": text,
             "fields": list(self.fields),
             "design": type(self.design).__name__,
             "keep": [*reading.names, *(_named(f) for f in reading.functions)],
             "trajectories": self.trajectories,
             "version": __version__,
-            "code": code_digest(),
+            "code": code_digest(text),
             "kernels": mode(),
         }
         functions = [*_functions(bare), *reading.functions]
         prints = [repr(fingerprint(f)) for f in functions]
         counted = {key: value for key, value in told.items() if key != "title"}
-        text = repr((sorted(counted.items()), prints))
-        return told, hashlib.sha256(text.encode()).hexdigest()
+        every = repr((sorted(counted.items()), prints))
+        return told, hashlib.sha256(every.encode()).hexdigest()
 
 
 def _scenario(sweep: Sweep) -> Scenario:
@@ -438,8 +441,11 @@ def _follow(
             progress(Progress(before + done, total, rate, dict(doubtful)))
 
 
-def code_digest() -> str:
-    """Return the SHA-256 of the code that numbers come from: all but commands and pictures."""
+def code_digest(scenario: str) -> str:
+    """Return the SHA-256 of the code that numbers come from: all but commands and pictures.
+
+    What other packages add to the scenario, a text in TOML, belongs to it.
+    """
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
@@ -447,6 +453,10 @@ def code_digest() -> str:
         if inside[0] in ("cli", "plot", "papers") or any("figures" in part for part in inside):
             continue
         digest.update("/".join(inside).encode() + path.read_bytes())
+    for name in sorted(used_outside(scenario).values()):
+        place = Path(str(sys.modules[name].__file__))
+        for path in sorted(place.parent.rglob("*.py")) if "." in name else [place]:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

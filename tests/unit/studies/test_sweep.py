@@ -86,7 +86,7 @@ def test_another_study_is_refused(sweep, tmp_path):
 
 def test_other_code_is_refused(sweep, tmp_path, monkeypatch):
     sweep(3).run(tmp_path / "study", workers=1)
-    monkeypatch.setattr("stiction.studies.sweep.code_digest", lambda: "another")
+    monkeypatch.setattr("stiction.studies.sweep.code_digest", lambda _: "another")
     with pytest.raises(st.StoreError, match="other code of stiction"):
         sweep(3).run(tmp_path / "study")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stiction.catalogue import CATALOGUE, attribute
+from stiction.catalogue import CATALOGUE, attribute, module_outside, outside
 from stiction.errors import ScenarioError, nearest
 
-__all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable"]
+__all__ = ["ARTICLES", "KINDS", "find", "find_among", "is_writable", "known_for", "places"]
 
 KINDS = {kind: k.in_files for kind, k in CATALOGUE.items() if k.written}
 ARTICLES = {kind: CATALOGUE[kind].article for kind in KINDS}
@@ -19,7 +19,25 @@ ARTICLES["SolidSystem"] = "a solid"
 
 def is_writable(name: str) -> bool:
     """Return whether a file can hold an object of the class called `name`."""
-    return any(name in names for names in KINDS.values())
+    return bool(places(name))
+
+
+def places(name: str) -> set[str]:
+    """Return the modules of what files call `name`; of other packages, where none is ours."""
+    found = {names[name] for names in KINDS.values() if name in names}
+    return found or {module for kind in KINDS if (module := module_outside(kind, name))}
+
+
+def known_for(kind: str, name: object) -> Mapping[str, str]:
+    """Return {name: module} of a kind, with those of other packages where `name` is none of ours.
+
+    What another package cannot import is left out, with a warning, if it has this name.
+    """
+    ours = KINDS[kind]
+    if not isinstance(name, str) or name in ours:
+        return ours
+    module_outside(kind, name)
+    return {**ours, **{theirs: found.module for theirs, found in outside(kind).items()}}
 
 
 def find(kind: str, name: object, where: str) -> type:
@@ -27,7 +45,7 @@ def find(kind: str, name: object, where: str) -> type:
 
     Verified by: tests/unit/test_scenario.py::test_unknown_type_names_the_nearest
     """
-    return find_among(KINDS[kind], ARTICLES[kind], name, where)
+    return find_among(known_for(kind, name), ARTICLES[kind], name, where)
 
 
 def find_among(known: Mapping[str, str], article: str, name: object, where: str) -> type:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.errors import ScenarioError, StictionError, nearest
-from stiction.io.scenario.classes import ARTICLES, KINDS, find, find_among
+from stiction.io.scenario.classes import ARTICLES, KINDS, find, find_among, known_for
 from stiction.io.scenario.scenario import Scenario
 from stiction.io.scenario.settings import change
 from stiction.io.scenario.source import Table, read_table
@@ -117,7 +117,8 @@ def build(kind: str, table: object, where: str) -> Any:
     table : `type` and fields
     where : dotted path of the table, for messages
     """
-    return _build(KINDS[kind], ARTICLES[kind], table, where)
+    name = table.get("type") if isinstance(table, Mapping) else None
+    return _build(known_for(kind, name), ARTICLES[kind], table, where)
 
 
 def _method(system: object, table: object) -> Any:
