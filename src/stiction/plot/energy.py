@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
+from stiction.errors import ModelError
 from stiction.plot import style
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,28 +36,40 @@ class Drawn(Protocol):
 
 
 _PARTS = {
-    "stored": ("elastic", "#56B4E9"),
-    "kinetic": ("kinetic", "#0072B2"),
-    "adhesive": ("adhesive", "#CC79A7"),
-    "friction_heat": ("friction heat", "#D55E00"),
-    "viscous_heat": ("viscous heat", "#E69F00"),
-    "impact_loss": ("impacts", "#CC79A7"),
-    "algorithmic": ("time scheme", "#8a8a8a"),
+    "stored": ("elastic", style.GREEN),
+    "kinetic": ("kinetic", style.BLUE),
+    "adhesive": ("adhesive", style.PURPLE),
+    "friction_heat": ("friction heat", style.VERMILION),
+    "viscous_heat": ("viscous heat", style.BROWN),
+    "impact_loss": ("impacts", style.INDIGO),
+    "algorithmic": ("time scheme", style.GREY),
 }
 _SILENT = 1e-14  # share of the energy scale below which a column is not drawn
 _THIN = 1e-4  # share of the largest column that is thinner than a line on the page
 _PUT_IN = (0, (4, 2))
 
 
-def energy(data: Drawn) -> PaperFigure:
+def energy(data: RunData) -> PaperFigure:
     """Return three panels: energies, the ledger as stacked shares, and the imbalance.
 
     In the ledger the coloured shares add up to what was put in, the dashed line: energy at
     the start plus work. What they miss is the imbalance, drawn below on a logarithmic axis.
 
+    Raises
+    ------
+    ModelError : if the system has no energy.
+
     Source: Axioms 14(4) 299, Fig. 10 and equation (26).
     Verified by: tests/unit/plot/test_energy.py::test_shares_add_up_to_what_was_put_in
     """
+    if not data.run.energy.defined:
+        raise ModelError(
+            "plot.energy",
+            f"a run of {data.run.system_name}, which has no energy",
+            "a system with kinetic and stored energy",
+            "its equations are those of a flow, not of a machine.",
+            "draw overview or phase instead.",
+        )
     handles = ledger_handles(data, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)
     figure = style.new_figure(style.COLUMN, 4.1 + top)
@@ -72,7 +86,7 @@ def energy(data: Drawn) -> PaperFigure:
     energy_panel(axes[0], data)
     ledger_panel(axes[1], data)
     imbalance_panel(axes[2], data)
-    style.time_axis(axes[2], data.span)
+    data.time_axis(axes[2])
     figure.align_ylabels(axes)
     return figure
 
@@ -80,17 +94,14 @@ def energy(data: Drawn) -> PaperFigure:
 def energy_panel(ax: Axes, data: Drawn) -> None:
     """Draw kinetic, elastic and total energy."""
     ledger = data.run.energy
-    time = ledger.time
+    shares = _shares(ledger)
+    lines = {_PARTS[part]: shares[part] for part in ("kinetic", "stored") if part in shares}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
-    for values, word, colour, width in (
-        (ledger.kinetic, "kinetic", _PARTS["kinetic"][1], 0.9),
-        (ledger.stored, "elastic", _PARTS["stored"][1], 0.9),
-        (total, "sum", style.INK, 0.9),
-    ):
+    for (word, colour), values in {("sum", style.INK): total, **lines}.items():
         keep = style.thin(values)
-        ax.plot(time[keep], values[keep], color=colour, lw=width, label=word)
+        ax.plot(ledger.time[keep], values[keep], color=colour, lw=0.9, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
-    style.scale_axis(ax.yaxis, "energy", "J")
+    style.scale_axis(ax.yaxis, "energy", _unit(data))
 
 
 def ledger_panel(ax: Axes, data: Drawn) -> None:
@@ -123,7 +134,7 @@ def ledger_panel(ax: Axes, data: Drawn) -> None:
     style.room(ax.set_ylim, every)
     if stackable:
         ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
-    style.scale_axis(ax.yaxis, "ledger", "J")
+    style.scale_axis(ax.yaxis, "ledger", _unit(data))
 
 
 def imbalance_panel(ax: Axes, data: Drawn) -> None:
@@ -141,6 +152,13 @@ def imbalance_panel(ax: Axes, data: Drawn) -> None:
     worst = float(finite.max()) if finite.size else 1e-17
     ax.set_ylim(min(1e-17, 0.1 * worst), max(1e-12, 30.0 * worst))
     _few_decades(ax)
+    if not finite.size:
+        ax.text(0.5, 0.5, "exactly zero", transform=ax.transAxes, ha="center", va="center", size=8)
+
+
+def _unit(data: Drawn) -> str:
+    unit = data.run.energy_unit
+    return "" if unit == "1" else unit
 
 
 def _few_decades(ax: Axes) -> None:

@@ -1,7 +1,8 @@
 """The looks of every figure: sizes, colours, axes, units, and how much is drawn.
 
-Sizes are those of a two-column paper; colours stay apart for colour-blind readers and in
-grey print (Okabe and Ito for single masses, cividis where there are many).
+Sizes are those of a two-column paper. Every line has a contrast of 3 or more to white paper. The
+six `MASS_COLOURS` stay apart for colour-blind readers: the dark ones of Okabe and Ito, a brown
+and an indigo. A scale of many colours grows lighter evenly, so that grey print keeps it.
 """
 
 from __future__ import annotations
@@ -21,15 +22,22 @@ if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
 __all__ = [
+    "BLUE",
+    "BROWN",
     "COLUMN",
     "DIMENSIONLESS_TIME",
+    "GREEN",
+    "GREY",
+    "INDIGO",
     "INK",
     "MASS_COLOURS",
     "MOST_PIXELS",
     "MOST_POINTS",
     "PAGE",
+    "PURPLE",
     "REST",
     "STUCK",
+    "VERMILION",
     "colour_bar",
     "digit_room",
     "dress",
@@ -58,17 +66,25 @@ PAGE = 7.0  # width of both columns [in]
 FONT = 8.0  # [pt]
 
 INK = "#262626"
+GREY = "#8a8a8a"
+BLUE, VERMILION, GREEN, PURPLE, BROWN, INDIGO = MASS_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#6B3E00",
+    "#332288",
+)
 STUCK = "#c4c4c4"  # a mass at rest
 # the time of a system without units; figures, players and summaries say "dimensionless"
 DIMENSIONLESS_TIME = "time (dimensionless)"
 REST = "#eeeeee"  # shading of the times at which all masses are at rest
-MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 MOST_POINTS = 2000  # of one line; more cannot be distinguished on a page
 MOST_PIXELS = 1600  # of one side of an image
 
 _YEAR = 365.25 * 86400.0
-_YEARS_FROM = 10.0 * _YEAR
+_LONG = ((10.0 * _YEAR, _YEAR, "years"), (1e6, 86400.0, "days"))  # from where, and in what [s]
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _TICK_ROOM = (0.35, 0.24)  # least distance of ticks across and upwards [in]
 _PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
@@ -146,7 +162,8 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
-    Times of more than ten years are given in years of 365.25 days.
+    Times of more than ten years are given in years of 365.25 days, those of more than a million
+    seconds in days.
 
     The data stay in SI units: only the tick labels are scaled. Call it when the limits are
     set or all is drawn.
@@ -157,9 +174,10 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
 
     largest = float(np.abs(axis.get_view_interval()).max())
     factor, prefix = 1.0, ""
-    if unit == "s" and np.isfinite(largest) and largest >= _YEARS_FROM:
-        factor, unit = _YEAR, "years"
-    plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "years") else _PLAIN[1])
+    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= largest < np.inf]
+    if long:
+        factor, unit = long[0]
+    plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "days", "years") else _PLAIN[1])
     if unit and np.isfinite(largest) and largest > 0.0 and not plain:
         fitting = [entry for entry in _PREFIXES if entry[0] <= largest * 1.0001]
         factor, prefix = fitting[0] if fitting else _PREFIXES[-1]
@@ -253,7 +271,7 @@ def spread(places: Floats, least: float) -> Floats:
 
 
 def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
-    """Return one colour per mass number (from 1): its own for few masses, cividis for many."""
+    """Return one colour per mass number (from 1): its own for few masses, a scale for many."""
     if n_mass <= len(MASS_COLOURS):
         return [MASS_COLOURS[int(i) - 1] for i in numbers]
     from matplotlib.colors import to_hex
@@ -263,21 +281,26 @@ def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
 
 
 def many_colours() -> Colormap:
-    """Return cividis without its palest end, which is lost on white paper."""
+    """Return plasma as far as its lines are seen on white paper, darker than `STUCK`."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["cividis"](np.linspace(0.0, 0.92, 256)), name="masses")
+    return ListedColormap(colormaps["plasma"](np.linspace(0.0, 0.63, 256)), name="masses")
 
 
 def colour_bar(
-    ax: Axes, colours: Colormap, limits: tuple[float, float], word: str, unit: str
+    ax: Axes,
+    colours: Colormap,
+    limits: tuple[float, float],
+    word: str,
+    unit: str,
+    below: Axes | None = None,
 ) -> Axes:
-    """Add a slim colour scale in the margin to the right of `ax`; return its axes."""
+    """Add a slim colour scale in the margin right of `ax`, down to `below`; return its axes."""
     figure = _root(ax)
-    box = ax.get_position()
+    box, low = ax.get_position(), (below or ax).get_position().y0
     width = figure.get_figwidth()
-    slim = figure.add_axes((box.x1 + 0.08 / width, box.y0, 0.08 / width, box.height))
+    slim = figure.add_axes((box.x1 + 0.08 / width, low, 0.08 / width, box.y1 - low))
     dress(slim)
     ramp = np.linspace(0.0, 1.0, 256)[:, None]
     slim.imshow(

@@ -86,7 +86,7 @@ def _panel(
     left: bool,
 ) -> None:
     start = data.values("drawn_position")[0]
-    ax.add_collection(_lines([start[line] for line in data.outlines], "#8a8a8a", 0.5, (0, (3, 2))))
+    ax.add_collection(_lines([start[line] for line in data.outlines], style.GREY, 0.5, (0, (3, 2))))
     _draw(ax, data, k, limit)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])

@@ -17,7 +17,6 @@ from stiction.plot import style
 from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
 __all__ = ["FlowData", "symbol"]
@@ -80,17 +79,8 @@ class FlowData(RunData):
     @property
     def time_word(self) -> str:
         """How time is called: scaled when only the time is without a unit."""
-        if self.run.time_unit != "1":
-            return "time"
-        if any(self.unit(name) for name in self.names):
-            return "scaled time τ"
-        return style.DIMENSIONLESS_TIME
-
-    def time_axis(self, ax: Axes) -> None:
-        """Label the horizontal axis of `ax` as time and fit it to the span."""
-        unit = "" if self.run.time_unit == "1" else self.run.time_unit
-        ax.set_xlim(*self.span)
-        style.scale_axis(ax.xaxis, self.time_word, unit)
+        scaled = self.run.time_unit == "1" and any(self.unit(name) for name in self.names)
+        return "scaled time τ (s/(kg m²))" if scaled else super().time_word
 
     def label(self, axis: Axis, name: str, *, alone: bool = False) -> None:
         """Label an axis with the symbol and the unit of a state.

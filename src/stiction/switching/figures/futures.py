@@ -45,7 +45,7 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
         linewidths=0.0,
         zorder=3.0,
     )
-    left.plot(*funnel.x_star[[a, b]], "*", color="#CC79A7", ms=9.0, zorder=4.0)
+    left.plot(*funnel.x_star[[a, b]], "*", color=style.PURPLE, ms=9.0, zorder=4.0)
     left.set_xlabel(symbol(funnel.names[a]))
     left.set_ylabel(symbol(funnel.names[b]))
     bar = figure.colorbar(points, ax=left, pad=0.03, fraction=0.05)
@@ -60,7 +60,7 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
     alive = (funnel.end_time[:, None] >= funnel.time).mean(axis=0)
     share = style.dress(right.twinx())
     share.spines["right"].set_visible(True)
-    share.plot(funnel.time, alive, color="#8a8a8a", lw=1.0, ls="--")
+    share.plot(funnel.time, alive, color=style.GREY, lw=1.0, ls="--")
     share.set_ylim(0.0, 1.05)
     share.set_ylabel("share still running", color="#6a6a6a")
     return figure

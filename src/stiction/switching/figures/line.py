@@ -17,7 +17,7 @@ __all__ = ["line_returns"]
 
 Floats = npt.NDArray[np.float64]
 
-_COLOURS = ("#D55E00", "#404040", "#CC79A7", "#0072B2", "#009E73")
+_COLOURS = (style.VERMILION, style.INK, style.PURPLE, style.BLUE, style.GREEN)
 
 
 def line_returns(
@@ -39,7 +39,7 @@ def line_returns(
         left.plot(place, after, ".", ms=2.2, color=colour, mew=0.0, label=word)
     places = np.concatenate([place for place, _ in maps.values()])
     ends = [float(places.min()), float(places.max())]
-    left.plot(ends, ends, color="#9a9a9a", lw=0.6, zorder=1.0)
+    left.plot(ends, ends, color=style.GREY, lw=0.6, zorder=1.0)
     left.set_xlim(*ends)
     style.room(left.set_ylim, np.concatenate([after for _, after in maps.values()]))
     style.scale_axis(left.xaxis, "r on the line", "m")

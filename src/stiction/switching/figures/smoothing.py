@@ -38,11 +38,17 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
             )
         axes[1].loglog(study.widths, study.error[i], f"o{line}", color=style.INK, lw=0.8, ms=3.0)
         axes[1].loglog(
-            study.widths, study.spread[i], f"^{line}", color="#D55E00", lw=0.8, ms=3.0, label=shape
+            study.widths,
+            study.spread[i],
+            f"^{line}",
+            color=style.VERMILION,
+            lw=0.8,
+            ms=3.0,
+            label=shape,
         )
     axes[0].plot(study.time, study.exact[:, most], color=style.INK, lw=1.6, label="set-valued")
     if np.isfinite(study.lost):
-        axes[0].axvline(study.lost, color="#CC79A7", lw=0.8)
+        axes[0].axvline(study.lost, color=style.PURPLE, lw=0.8)
     axes[0].set_xlabel("time")
     axes[0].set_ylabel(symbol(study.names[most]))
     axes[0].legend(fontsize=style.FONT - 1.0, frameon=False, title="width", title_fontsize=7.0)

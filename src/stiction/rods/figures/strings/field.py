@@ -154,7 +154,7 @@ def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
         most, top = max(most, float(last)), max(top, float(line.density.max()))
         if line.free is not None and name == names[0]:
             word = f"{name} without contact"
-            look = {"color": "#8a8a8a", "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
+            look = {"color": style.GREY, "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
             ax.semilogy(line.omega, np.maximum(line.free, 1e-300), label=word, **look)
             top = max(top, float(line.free.max()))
         keep = style.thin(np.log(np.maximum(line.density, 1e-300)))
