@@ -1,8 +1,9 @@
 """The looks of every figure: sizes, colours, axes, units, and how much is drawn.
 
 Sizes are those of a two-column paper. Every line has a contrast of 3 or more to white paper. The
-six `MASS_COLOURS` stay apart for colour-blind readers: the dark ones of Okabe and Ito, a brown
-and an indigo. A scale of many colours grows lighter evenly, so that grey print keeps it.
+six `MASS_COLOURS` stay apart for colour-blind readers: three of Okabe and Ito, darker ones for
+those of theirs that are too pale for a line. A scale of many colours grows lighter evenly, so
+that grey print keeps it.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ BLUE, VERMILION, GREEN, PURPLE, BROWN, INDIGO = MASS_COLOURS = (
     "#0072B2",
     "#D55E00",
     "#009E73",
-    "#CC79A7",
+    "#AA3377",
     "#6B3E00",
     "#332288",
 )
@@ -300,7 +301,8 @@ def colour_bar(
     figure = _root(ax)
     box, low = ax.get_position(), (below or ax).get_position().y0
     width = figure.get_figwidth()
-    slim = figure.add_axes((box.x1 + 0.08 / width, low, 0.08 / width, box.y1 - low))
+    place = (box.x1 + 0.08 / width, low, 0.08 / width, box.y1 - low)
+    slim = figure.add_axes(place, label="<colorbar>")
     dress(slim)
     ramp = np.linspace(0.0, 1.0, 256)[:, None]
     slim.imshow(

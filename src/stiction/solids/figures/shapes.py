@@ -168,7 +168,8 @@ def _scale(
     above, below = axes[0][-1].get_position(), axes[-1][-1].get_position()
     height = min(above.y1 - below.y0, 2.4 / figure.get_figheight())
     middle = 0.5 * (above.y1 + below.y0)
-    slim = figure.add_axes((above.x1 + 0.1 / width, middle - height / 2, 0.09 / width, height))
+    place = (above.x1 + 0.1 / width, middle - height / 2, 0.09 / width, height)
+    slim = figure.add_axes(place, label="<colorbar>")
     bar = figure.colorbar(
         ScalarMappable(Normalize(-limit, limit), _MAP),
         cax=slim,
