@@ -52,7 +52,7 @@ def line_returns(
         found = values[np.isfinite(values)]
         right.hist(found, bins, density=True, histtype="step", color=colour, lw=1.1, label=word)
     right.set_xlim(0.0, longest)
-    style.scale_axis(right.xaxis, "scaled time τ to the line")
+    style.scale_axis(right.xaxis, "scaled time τ to the line (s/(kg m²))")
     style.scale_axis(right.yaxis, "density")
     style.key(right, columns=3)
     for letter, ax in (("(a)", left), ("(b)", right)):
