@@ -1,5 +1,7 @@
 """Figures of faults, drawn from live runs."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,10 @@ def test_a_sample_holds_until_the_next_step():
     assert np.any(np.diff(x)[::2] == 0.0)
     assert np.diff(x)[::2].max() > 10.0 * step[1:].max()
     assert x[-1] == run.t_end
+    # an older folder has no steps: straight lines
+    older = {name: v for name, v in run.variables.items() if name != "trace_step"}
+    figure = dataclasses.replace(run, variables=older).plot.cycles()
+    assert np.array_equal(figure.axes[1].lines[0].get_xdata()[1:-1:2], time[:-1])
 
 
 @pytest.mark.parametrize(

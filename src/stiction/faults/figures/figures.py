@@ -55,8 +55,11 @@ class FaultFigures(Figures):
         figure = style.new_figure(style.PAGE, 3.4)
         (top,), (low,) = style.grid(figure, rows=2, margins=(0.72, *_MARGINS[1:]), share_time=True)
         time, speed, mu = self._trace("time"), self._trace("speed"), self._trace("friction")
+        # older folders hold no steps
+        saved = "trace_step" in self.run.variables
+        step = self._trace("step")[1:] if saved else np.diff(time)
         ends = np.append(np.repeat(time, 2)[1:], self.run.t_end)
-        ends[1:-1:2] = np.maximum(ends[1:-1:2] - self._trace("step")[1:], time[:-1])
+        ends[1:-1:2] = np.maximum(ends[1:-1:2] - step, time[:-1])
         for ax, values in ((top, speed), (low, mu)):
             ax.plot(ends, np.repeat(values, 2), color=style.INK, lw=0.8)
         top.set_yscale("log")

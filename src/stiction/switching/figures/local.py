@@ -108,7 +108,7 @@ def _space(ax: Any, arcs: Sequence[tuple[int, Floats]], sliding: Sequence[Floats
         ax.plot(arc[1], arc[2], arc[0], color=LINES[side], lw=1.0, zorder=order)
     ax.plot([0.0], [0.0], [0.0], "o", ms=5.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     ax.view_init(22.0, -62.0)
-    style.dress_3d(ax, ("ξ", "η", "h"), size=7.5)
+    style.dress_3d(ax, ("ξ (scaled)", "η (scaled)", "h (scaled)"), size=7.5)
 
 
 def condition_panels(

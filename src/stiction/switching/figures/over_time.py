@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["BANDS", "KINDS", "LINES", "events", "multiplier", "overview"]
+__all__ = ["BANDS", "KINDS", "LINES", "events", "line_handles", "multiplier", "overview"]
 
 # pale for areas, full for lines; by mode
 BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
@@ -121,7 +121,7 @@ def events(data: FlowData) -> PaperFigure:
     data.time_axis(ax)
     ax.set_yticks(range(len(kinds)), words)
     ax.tick_params(axis="y", length=0.0)
-    style.key(ax, _line_handles("to "), columns=3)
+    style.key(ax, line_handles("to "), columns=3)
     if (legend := ax.get_legend()) is not None:
         legend.set_bbox_to_anchor((-0.36, 1.0))
     if not kinds:
@@ -186,7 +186,8 @@ def _band_handles(data: FlowData) -> list[Any]:
     return [Patch(facecolor=BANDS[m], label=_WORDS[m]) for m in BANDS if m in present]
 
 
-def _line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[Any]:
+def line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[Any]:
+    """Return entries of a key for lines in the colours of modes."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], color=LINES[m], lw=1.2, label=prefix + _WORDS[m]) for m in modes]
