@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
-from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 
@@ -18,21 +17,9 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["Drawn", "energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
+__all__ = ["energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
 
 Floats = npt.NDArray[np.float64]
-
-
-class Drawn(Protocol):
-    """What holds the run whose ledger is drawn: the data of any family of systems."""
-
-    @property
-    def run(self) -> Run:
-        """The run."""
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw."""
 
 
 _PARTS = {
@@ -55,22 +42,10 @@ def energy(data: RunData) -> PaperFigure:
     In the ledger the coloured shares add up to what was put in, the dashed line: energy at
     the start plus work. What they miss is the imbalance, drawn below on a logarithmic axis.
 
-    Raises
-    ------
-    ModelError : if the system has no energy.
-
     Source: Axioms 14(4) 299, Fig. 10 and equation (26).
     Verified by: tests/unit/plot/test_energy.py::test_shares_add_up_to_what_was_put_in
     """
-    if not data.run.energy.defined:
-        raise ModelError(
-            "plot.energy",
-            f"a run of {data.run.system_name}, which has no energy",
-            "a system with kinetic and stored energy",
-            "its equations are those of a flow, not of a machine.",
-            "draw overview or phase instead.",
-        )
-    handles = ledger_handles(data, lines=True)
+    handles = ledger_handles(data.run, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)
     figure = style.new_figure(style.COLUMN, 4.1 + top)
     rows = style.grid(
@@ -83,17 +58,17 @@ def energy(data: RunData) -> PaperFigure:
     )
     axes = [row[0] for row in rows]
     style.key(axes[0], handles, columns=3)
-    energy_panel(axes[0], data)
-    ledger_panel(axes[1], data)
-    imbalance_panel(axes[2], data)
+    energy_panel(axes[0], data.run)
+    ledger_panel(axes[1], data.run)
+    imbalance_panel(axes[2], data.run)
     data.time_axis(axes[2])
     figure.align_ylabels(axes)
     return figure
 
 
-def energy_panel(ax: Axes, data: Drawn) -> None:
+def energy_panel(ax: Axes, run: Run) -> None:
     """Draw kinetic, elastic and total energy."""
-    ledger = data.run.energy
+    ledger = run.energy
     shares = _shares(ledger)
     lines = {_PARTS[part]: shares[part] for part in ("kinetic", "stored") if part in shares}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
@@ -101,15 +76,15 @@ def energy_panel(ax: Axes, data: Drawn) -> None:
         keep = style.thin(values)
         ax.plot(ledger.time[keep], values[keep], color=colour, lw=0.9, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
-    style.scale_axis(ax.yaxis, "energy", _unit(data))
+    style.scale_axis(ax.yaxis, "energy", run.energy_unit)
 
 
-def ledger_panel(ax: Axes, data: Drawn) -> None:
+def ledger_panel(ax: Axes, run: Run) -> None:
     """Draw stored energy, heats and losses on top of each other, and what was put in.
 
     A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
     """
-    ledger = data.run.energy
+    ledger = run.energy
     parts = _shares(ledger)
     put_in = _put_in(ledger)
     size = max((style.largest(values) for values in parts.values()), default=0.0)
@@ -134,12 +109,12 @@ def ledger_panel(ax: Axes, data: Drawn) -> None:
     style.room(ax.set_ylim, every)
     if stackable:
         ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
-    style.scale_axis(ax.yaxis, "ledger", _unit(data))
+    style.scale_axis(ax.yaxis, "ledger", run.energy_unit)
 
 
-def imbalance_panel(ax: Axes, data: Drawn) -> None:
+def imbalance_panel(ax: Axes, run: Run) -> None:
     """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
-    ledger = data.run.energy
+    ledger = run.energy
     parts = (values for name, values in ledger.columns().items() if name != "imbalance")
     scale = max(map(style.largest, parts)) or 1.0
     size = np.abs(style.finite(ledger.imbalance)) / scale
@@ -154,11 +129,6 @@ def imbalance_panel(ax: Axes, data: Drawn) -> None:
     _few_decades(ax)
     if not finite.size:
         ax.text(0.5, 0.5, "exactly zero", transform=ax.transAxes, ha="center", va="center", size=8)
-
-
-def _unit(data: Drawn) -> str:
-    unit = data.run.energy_unit
-    return "" if unit == "1" else unit
 
 
 def _few_decades(ax: Axes) -> None:
@@ -178,12 +148,12 @@ def _power(value: float, position: int | None = None) -> str:
     return f"10{digits}"
 
 
-def ledger_handles(data: Drawn, *, lines: bool) -> list[Any]:
+def ledger_handles(run: Run, *, lines: bool) -> list[Any]:
     """Return the legend of the ledger, with `lines` also of the energy panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    parts = _shares(data.run.energy)
+    parts = _shares(run.energy)
     shares: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
     if lines:
         shares.append(Line2D([], [], color=style.INK, lw=0.9, label="sum"))

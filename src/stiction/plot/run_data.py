@@ -58,8 +58,7 @@ class RunData:
     def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:
         """Label the horizontal axis of `ax` as time and fit it to the span."""
         ax.set_xlim(*(span or self.span))
-        unit = "" if self.run.time_unit == "1" else self.run.time_unit
-        style.scale_axis(ax.xaxis, self.time_word, unit)
+        style.scale_axis(ax.xaxis, self.time_word, self.run.time_unit)
 
     @property
     def time(self) -> Floats:

@@ -51,12 +51,10 @@ __all__ = [
     "many_colours",
     "mass_colours",
     "new_figure",
-    "plain_time",
     "room",
     "scale_axis",
     "subscript",
     "thin",
-    "time_axis",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -146,11 +144,8 @@ def grid(
 
 def dress(ax: Axes) -> Axes:
     """Give axes thin spines, small ticks and the house font size; return them."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_linewidth(0.6)
-        ax.spines[side].set_color(INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
     ax.tick_params(labelsize=FONT, width=0.6, length=2.5, color=INK, labelcolor=INK, pad=2.0)
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set_fontsize(FONT)
@@ -174,7 +169,7 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     from stiction.plot.figure import EvenTicks, ScaledTicks
 
     largest = float(np.abs(axis.get_view_interval()).max())
-    factor, prefix = 1.0, ""
+    factor, prefix, unit = 1.0, "", "" if unit == "1" else unit
     long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= largest < np.inf]
     if long:
         factor, unit = long[0]
@@ -189,20 +184,6 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
     axis.set_major_locator(EvenTicks(int(np.clip(ticks, 2, 6)), factor))
     axis.set_major_formatter(ScaledTicks(factor))
-
-
-def plain_time(ax: Axes) -> None:
-    """Label the horizontal axis as a time without a unit; its limits stay.
-
-    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
-    """
-    scale_axis(ax.xaxis, DIMENSIONLESS_TIME)
-
-
-def time_axis(ax: Axes, span: tuple[float, float]) -> None:
-    """Label the horizontal axis as time and fit it to begin and end of `span` [s]."""
-    ax.set_xlim(*span)
-    scale_axis(ax.xaxis, "time", "s")
 
 
 def key(
@@ -312,8 +293,7 @@ def colour_bar(
     slim.yaxis.tick_right()
     slim.yaxis.set_label_position("right")
     scale_axis(slim.yaxis, word, unit)
-    for side in ("top", "right", "left", "bottom"):
-        slim.spines[side].set_visible(False)
+    slim.spines[:].set_visible(False)
     return slim
 
 

@@ -75,7 +75,7 @@ def compare(
             style.room(ax.set_ylim, every)
             word = f"Δ{name}{style.subscript(int(i) + 1)}"
             style.scale_axis(ax.yaxis, word, unit)
-            style.time_axis(ax, base.span)
+            base.time_axis(ax)
             if line is not axes[-1]:
                 ax.set_xlabel("")
     style.key(axes[0][0], columns=max(1, len(others)))

@@ -60,7 +60,7 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
         series_panel(ax, data, name)
     mass_bar(data, axes[0], axes[-2])
     stick_strip(axes[-1], data)
-    style.time_axis(axes[-1], data.span)
+    data.time_axis(axes[-1])
     if more:
         box = axes[-1].get_position()
         below = figure.add_axes((box.x0, 0.38 / total, box.width, box.height))
@@ -225,7 +225,7 @@ def friction(data: ChainData) -> PaperFigure:
         spare = style.digit_room(data.n_mass)
         ax = style.grid(figure, margins=(0.5 + spare, 0.72, 0.4, 0.1))[0][0]
         _friction_image(ax, data)
-        style.time_axis(ax, data.span)
+        data.time_axis(ax)
         return figure
     count = data.n_mass
     height = 0.95 * count + 0.1 * (count - 1) + 0.46
@@ -237,7 +237,7 @@ def friction(data: ChainData) -> PaperFigure:
     axes = [row[0] for row in rows][::-1]
     for i, ax in enumerate(axes):
         friction_panel(ax, data, i)
-    style.time_axis(axes[0], data.span)
+    data.time_axis(axes[0])
     axes[count // 2].set_ylabel(axes[count // 2].get_ylabel())
     for i, ax in enumerate(axes):
         if i != count // 2:

@@ -93,7 +93,7 @@ def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = 
     if n > _LANES:
         style.scale_axis(ax.yaxis, "mass")
     ax.set_ylabel("mass")
-    style.time_axis(ax, window)
+    data.time_axis(ax, window)
     style.colour_bar(ax, colours, limits, "slip rate", "m/s")
     from matplotlib.patches import Patch
 

@@ -26,9 +26,9 @@ def overview(data: ChainData) -> PaperFigure:
     series_panel(axes[0][0], data, "x")
     series_panel(axes[0][1], data, "v")
     mass_bar(data, axes[0][1], axes[0][1])
-    ledger_panel(axes[1][0], data)
-    style.key(axes[1][0], ledger_handles(data, lines=False), columns=3)
+    ledger_panel(axes[1][0], data.run)
+    style.key(axes[1][0], ledger_handles(data.run, lines=False), columns=3)
     onset_panel(axes[1][1], data)
     for ax in (axes[0][0], axes[0][1], axes[1][0]):
-        style.time_axis(ax, data.span)
+        data.time_axis(ax)
     return figure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from stiction.errors import ModelError
 from stiction.plot.figures import Figures
 from stiction.switching.figures.data import FlowData
 
@@ -71,6 +72,14 @@ class FlowFigures(Figures):
         """
         from stiction.plot.energy import energy
 
+        if not self.run.energy.defined:
+            raise ModelError(
+                "plot.energy",
+                f"a run of {self.run.system_name}, which has no energy",
+                "a system with kinetic and stored energy",
+                "its equations are those of a flow, not of a machine.",
+                "draw overview or phase instead.",
+            )
         return energy(self._data)
 
     def movie(self, count: int, *, window: tuple[float, float] | None = None) -> Movie:

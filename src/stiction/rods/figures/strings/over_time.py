@@ -125,7 +125,7 @@ def energy(data: StringData) -> PaperFigure:
     if split:
         found = {_SPLIT[name][1]: (data.values(name), _SPLIT[name][0]) for name in split}
         _energies(axes[2], data, found, total)
-    imbalance_panel(axes[-1], data)
+    imbalance_panel(axes[-1], data.run)
     data.end_lines(axes[-1])
     data.time_axis(axes[-1])
     figure.align_ylabels(axes)
@@ -183,7 +183,7 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
     ax.set_ylabel("distance")
     ends = [time[[0, -1]] for time, _ in curves.values()]
     ax.set_xlim(min(end[0] for end in ends), max(end[1] for end in ends))
-    style.plain_time(ax)
+    style.scale_axis(ax.xaxis, style.DIMENSIONLESS_TIME)
     style.key(ax, columns=2)
     return figure
 
