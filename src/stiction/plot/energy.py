@@ -67,14 +67,15 @@ def energy(data: RunData) -> PaperFigure:
 
 
 def energy_panel(ax: Axes, run: Run) -> None:
-    """Draw kinetic, elastic and total energy."""
+    """Draw kinetic and elastic energy on their sum, which shows on both sides of a line."""
     ledger = run.energy
     shares = _shares(ledger)
     lines = {_PARTS[part]: shares[part] for part in ("kinetic", "stored") if part in shares}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
     for (word, colour), values in {("sum", style.INK): total, **lines}.items():
         keep = style.thin(values)
-        ax.plot(ledger.time[keep], values[keep], color=colour, lw=0.9, label=word)
+        width = 2.0 if word == "sum" else 0.9
+        ax.plot(ledger.time[keep], values[keep], color=colour, lw=width, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
     style.scale_axis(ax.yaxis, "energy", run.energy_unit)
 
@@ -156,7 +157,7 @@ def ledger_handles(run: Run, *, lines: bool) -> list[Any]:
     parts = _shares(run.energy)
     shares: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
     if lines:
-        shares.append(Line2D([], [], color=style.INK, lw=0.9, label="sum"))
+        shares.append(Line2D([], [], color=style.INK, lw=2.0, label="sum"))
     return [*shares, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
 
 
