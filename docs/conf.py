@@ -76,6 +76,8 @@ html_theme_options = {
     # a sign alone: its words are the same for eyes and for readers
     "navbar_persistent": ["search-button"],
 }
+# pages of the first level have no pages below them: nothing to list at the side
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}
 html_context = {"default_mode": "auto"}
 # the site asks no other host for anything: what it needs lies beside it
 html_static_path = ["_site", "_made"]

@@ -3,9 +3,9 @@ At the edge of rest: one-sided stability, and the corner from which all move at 
 ====================================================================================
 
 **Physics.** A rest state on the boundary of the stick set has a mass whose friction is used up.
-Push that mass into the set and it stays. Push it out and it comes back. The paper calls such a
-state "stable and attracting" from the outside. Stable it is. Attracting it is not, unless the
-dampers are strong: mass 3 swings about the *boundary point* and stops at its first turning
+Push that mass into the set and it stays. Push it out and it comes back. The Axioms paper calls
+such a state "stable and attracting" from the outside. Stable it is. Attracting it is not, unless
+the dampers are strong: mass 3 swings about the *boundary point* and stops at its first turning
 point, inside the set,
 
 .. math:: \delta \;\to\; -\delta\, e^{-\pi\zeta/\sqrt{1-\zeta^2}}, \qquad

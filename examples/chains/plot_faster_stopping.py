@@ -2,9 +2,9 @@ r"""
 Do heavier masses or stiffer springs stop sooner?
 =================================================
 
-**Physics.** The paper observes that "the masses can attain the steady states sooner if the masses
-are heavier or the springs are stiffer". Scaling tells how far this can be true. With equal masses
-:math:`m` and springs :math:`k`, a start from zero, lengths in :math:`f/k` and times in
+**Physics.** The Axioms paper observes that "the masses can attain the steady states sooner if the
+masses are heavier or the springs are stiffer". Scaling tells how far this can be true. With equal
+masses :math:`m` and springs :math:`k`, a start from zero, lengths in :math:`f/k` and times in
 :math:`\sqrt{m/k}`, one number is left, :math:`\mu m g / f`. Hence
 
 .. math:: t_\text{stop} = \sqrt{m/k}\;\Theta\!\left(\mu m g / f\right).

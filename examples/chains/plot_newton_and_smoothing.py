@@ -5,7 +5,7 @@ How many Newton iterations does smoothed friction cost?
 **Physics.** The narrower the smoothing :math:`\varepsilon`, the closer smoothed friction comes to
 the real one, and the harder Newton's method has to work: within :math:`\varepsilon` of zero speed
 the residual turns a corner. Plain Newton jumps back and forth across this corner and can cycle
-for ever. The paper reports six to seven iterations per step on average, fewer for wider
+for ever. The Axioms paper reports six to seven iterations per step on average, fewer for wider
 smoothing. What it does not report is whether all steps converged.
 
 Source: Axioms 14(4) 299, sections 7, 8 and 9.1; its smoothing parameter is lost in the text.

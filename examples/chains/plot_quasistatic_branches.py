@@ -2,7 +2,7 @@ r"""
 Two quasistatic motions from one start
 ======================================
 
-**Physics.** The paper leaves open whether the quasistatic problem has one solution, and asks
+**Physics.** The Axioms paper leaves open whether the quasistatic problem has one solution, and asks
 whether a lack of uniqueness is linked to the continuum of steady states. Both can be answered.
 
 With **constant** friction the solution is unique (theory page), although the steady states form a

@@ -2,10 +2,10 @@ r"""
 Which states of rest are reached?
 =================================
 
-**Physics.** The paper conjectures that every steady state is the limit of some motion that does
-not start there. For the dynamic problem this is true, and the motion even arrives in finite time.
-For each mass choose a direction :math:`\sigma_i` against the force that acts on it at the target;
-friction then brakes all masses,
+**Physics.** The Axioms paper conjectures that every steady state is the limit of some motion that
+does not start there. For the dynamic problem this is true, and the motion even arrives in finite
+time. For each mass choose a direction :math:`\sigma_i` against the force that acts on it at the
+target; friction then brakes all masses,
 
 .. math:: v_i(-s) = \sigma_i\,s\,\frac{\mu N_i - \sigma_i R_i}{m_i} + O(s^2),
 

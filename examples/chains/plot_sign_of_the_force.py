@@ -2,9 +2,9 @@ r"""
 The sign of the force changes nothing but the sign
 ==================================================
 
-**Physics.** Proposition 1 of the paper assumes :math:`f > 0`, and the text says that the case
-:math:`f < 0` "is not symmetric". The equations are odd: if :math:`x(t)` solves the problem for
-:math:`f, x_0, v_0`, then :math:`-x(t)` solves it for :math:`-f, -x_0, -v_0`, because
+**Physics.** Proposition 1 of the Axioms paper assumes :math:`f > 0`, and the text says that the
+case :math:`f < 0` "is not symmetric". The equations are odd: if :math:`x(t)` solves the problem
+for :math:`f, x_0, v_0`, then :math:`-x(t)` solves it for :math:`-f, -x_0, -v_0`, because
 :math:`\operatorname{Sgn}` is odd. So :math:`S(-f) = -S(f)`, and the formulas of Proposition 1
 hold for either sign without a change. What is not symmetric is a run whose start is not mirrored
 together with the force.

@@ -6,8 +6,8 @@ The stick set is a polytope, not a box
 
 .. math:: S(f) = \{x : |b f - K x|_i \le \mu N_i \text{ for all } i\}.
 
-Proposition 1 of the paper gives one interval per mass, :math:`x_i^* - d_i \le x_i \le x_i^* +
-d_i` with
+Proposition 1 of the Axioms paper gives one interval per mass, :math:`x_i^* - d_i \le x_i \le
+x_i^* + d_i` with
 
 .. math:: x_i^* = f \sum_{l \le i} \frac{1}{k_l}, \qquad
           d_i = \mu g \sum_{l \le i} \frac{1}{k_l} \sum_{j \ge l} m_j .

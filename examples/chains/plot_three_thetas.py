@@ -2,9 +2,9 @@ r"""
 Three values of theta, and the energy they lose or create
 =========================================================
 
-**Physics.** The paper solves the chain by the one-step :math:`\theta` scheme with smoothed friction
-and compares :math:`\theta = 0, \frac12, 1`. Its Proposition 2 and equation (35) balance the
-energy of the scheme. The exact identity has one term more,
+**Physics.** The Axioms paper solves the chain by the one-step :math:`\theta` scheme with smoothed
+friction and compares :math:`\theta = 0, \frac12, 1`. Its Proposition 2 and equation (35) balance
+the energy of the scheme. The exact identity has one term more,
 
 .. math:: -\left(\theta - \tfrac12\right)
           \sum_l\left(|v_{l+1} - v_l|_M^2 + |x_{l+1} - x_l|_K^2\right),

@@ -2,9 +2,9 @@ r"""
 Unequal masses: is the motion chaotic?
 ======================================
 
-**Physics.** The paper sees irregular motion of unequal masses and asks whether it is chaotic.
-Take two motions of one chain under one load and let :math:`\delta` be their difference. With
-constant friction, and without a belt or with one,
+**Physics.** The Axioms paper sees irregular motion of unequal masses and asks whether it is
+chaotic. Take two motions of one chain under one load and let :math:`\delta` be their difference.
+With constant friction, and without a belt or with one,
 
 .. math:: \frac{d}{dt}\,\tfrac12\left(\dot\delta^T M \dot\delta + \delta^T K \delta\right)
    = -\dot\delta^T C \dot\delta - \sum_i \mu N_i\,(s_i - s_i')(v_i - v_i') \le 0,

@@ -60,7 +60,7 @@ for path, side in zip(funnel.states, funnel.side, strict=True):
 dots = axes[1].scatter(*funnel.exits[:, [0, 2]].T, c=funnel.dwell, s=6, cmap="cividis")
 fig.colorbar(dots, ax=axes[1], label="time of dwelling [1]")
 axes[1].plot(fold.x[0], fold.x[2], "k*", label="two-fold")
-axes[0].set(xlabel="scaled time since the two-fold [1]", ylabel="omega [rad/s]")
+axes[0].set(xlabel="scaled time since the two-fold [s/(kg m²)]", ylabel="omega [rad/s]")
 axes[1].set(xlabel="r [m]", ylabel="omega [rad/s]")
 axes[1].legend(fontsize="x-small")
 

@@ -3,10 +3,10 @@ A wheel on a turntable: the future ends, and a rule goes on
 ===========================================================
 
 **Physics.** A slider in a slit of a disk holds a wheel that rolls and slips on a turntable below.
-Friction switches with the lateral velocity :math:`h`. While the wheel sticks, :math:`h = 0`, it can
-be carried in finite time into a two-fold, where stick ends without any rule for what comes next.
-The paper starts its runs again behind the point by hand. Here the run stops there, or follows a
-policy that you name, and the result says which.
+Friction switches with the lateral velocity :math:`h`. While the wheel sticks, :math:`h = 0`, it
+can be carried in finite time into a two-fold, where stick ends without any rule for what comes
+next. The paper of Szalai and Jeffrey starts its runs again behind the point by hand. Here the run
+stops there, or follows a policy that you name, and the result says which.
 
 There is a second such place, which the paper does not mention: the line :math:`h = g = 0`, where
 the wheel neither slips nor rolls and friction has no direction.
@@ -75,7 +75,7 @@ for (name, run), colour in zip(runs.items(), ("#0072B2", "#D55E00"), strict=True
 axes[0].axhline(0.1859, color="0.6", lw=0.6, zorder=0)
 axes[1].plot(0.1859, -1.037, "k.", label="two-fold")
 axes[1].axhline(-1.0, color="0.6", lw=0.6, zorder=0, label="h = g = 0")
-axes[0].set(xlabel="scaled time [1]", ylabel="r [m]")
+axes[0].set(xlabel="scaled time [s/(kg m²)]", ylabel="r [m]")
 axes[1].set(xlabel="r [m]", ylabel="omega [rad/s]")
 for ax in axes:
     ax.legend(fontsize="x-small")

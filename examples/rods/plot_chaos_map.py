@@ -2,10 +2,10 @@ r"""
 The map that judges the chaos of strings
 ========================================
 
-**Physics.** The paper finds chaos "for all initial conditions we have tried". The answer is a map:
-the largest Lyapunov exponent over the mobility :math:`G` of the contact and the distance
-:math:`s_2 - s_1` of its two places, the only two numbers that equal strings started from
-:math:`u = \sin x, v = 0` and :math:`s_1 = 2` have.
+**Physics.** The paper of Gay-Balmaz and Putkaradze finds chaos "for all initial conditions we
+have tried". The answer is a map: the largest Lyapunov exponent over the mobility :math:`G` of the
+contact and the distance :math:`s_2 - s_1` of its two places, the only two numbers that equal
+strings started from :math:`u = \sin x, v = 0` and :math:`s_1 = 2` have.
 
 Source: Gay-Balmaz and Putkaradze, "Dynamics of elastic rods in perfect friction contact", Phys.
 Rev. Lett. (2012), section on contact chaos, with the corrections of the theory page.
@@ -41,10 +41,10 @@ print(found)
 # ------------------
 # Colours are exponents, signs are verdicts. Both kinds are there: the claim holds in one part of
 # the map only.
-figure = found.plot()
 assert found.share("regular") > 0.3
 assert found.share("exponential") > 0.1
 assert (found.verdict[:2] == "regular").all()
+found.plot()
 
 # %%
 # A section through a regular motion: contacts and their speeds whenever the lead harmonic rises
@@ -53,8 +53,8 @@ weak = st.RollingStrings(G1=0.5, G2=0.5, s1=2.0, s2=2.5, u0=Sine(2, 1.0), nodes=
 # Its ledger closes to 3e-6, far from the 1e-9 that is asked for, and is enough for a picture.
 run = st.solve(weak, method, (0.0, 400.0), save=8001, throw=False)
 assert run.energy.imbalance_rel < 1e-5
-section = run.plot.section()
 print(exponent(weak, 150.0, method=method))
+run.plot.section()
 
 # %%
 # Close to a breakdown the time of it depends on rounding and on steps. An ensemble says what may

@@ -3,9 +3,10 @@ Contact chaos, or not
 =====================
 
 **Physics.** The waves on two rolling strings are linear; only the motion of their contact is not.
-The paper finds chaos for all initial conditions it tried. Is it so? Chaos means that two motions
-which start almost alike part exponentially, until they are as far apart as the motion is large. A
-spectrum with many lines does not show that: a quasi-periodic motion has many lines too.
+The paper of Gay-Balmaz and Putkaradze finds chaos for all initial conditions it tried. Is it so?
+Chaos means that two motions which start almost alike part exponentially, until they are as far
+apart as the motion is large. A spectrum with many lines does not show that: a quasi-periodic
+motion has many lines too.
 
 Three pairs of strings are compared. In the first the contact starts at the same place of both, in
 the second at two places with a weak coupling of the contact to the velocity, in the third with a

@@ -2,8 +2,9 @@ r"""
 Rods that slip and open
 =======================
 
-**Physics.** The rods of the paper roll under any force. Real surfaces roll only while the
-tangential force stays below :math:`\mu` times the normal one, and touch only while they press:
+**Physics.** The rods of the paper of Gay-Balmaz and Putkaradze roll under any force. Real
+surfaces roll only while the tangential force stays below :math:`\mu` times the normal one, and
+touch only while they press:
 
 .. math:: 0 \le p_N \perp -\bar u_n \ge 0, \qquad -\bar u_T \in N_{\mu p_N}(\lambda_T) .
 

@@ -10,7 +10,8 @@ Continuation goes on through the unstable states and tells how much energy is se
 .. math:: M \ddot u + C \dot u + f(u) = 0,
 
 and that energy must be found again: as motion first, then as heat of dampers. This is what the
-paper names, and leaves out, as the regularisation by inertia or viscosity.
+paper of Mergel, Scheibert and Sauer names, and leaves out, as the regularisation by inertia or
+viscosity.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 3.4.1; the
 scheme is that of Chung and Hulbert 1993.

@@ -72,6 +72,8 @@ class Cells(FaultSystem):
 
     # what a slip of one metre costs is counted per area of a slider, per length of a line
     energy_unit: ClassVar[str]
+    # whether the line begins at the surface, so that places along it are depths
+    surface: str = "none"
 
     law: Annotated[RateAndState, _LAW]
     plate_speed: float

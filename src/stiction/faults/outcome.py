@@ -88,6 +88,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
     slip = ahead + system.plate_speed * (h.time - h.time[0])[:, None]
     each = ("time", "contact")
     place = (np.arange(n) + 0.5) * system.width
+    where = "depth" if system.surface == "free" else "place along the fault"
     return Run.of(
         given,
         method,
@@ -103,7 +104,7 @@ def build_run(given: FaultSystem, system: Cells, method: Cycles, h: History) -> 
             **_pressure(system, pressure),
             **_trace(system, h),
             **_profiles(system, h),
-            "place": Variable(place, ("contact",), "m", "middle of each cell along the fault"),
+            "place": Variable(place, ("contact",), "m", f"{where} of the middle of each cell"),
         },
         final={"slip": slip[-1].copy(), "slip_speed": speed[-1].copy(), "state": age[-1].copy()},
         event_log=_events(system, h),
@@ -136,6 +137,7 @@ def _trace(system: Cells, h: History) -> dict[str, Variable]:
     slip = h.trace["slip"] + system.plate_speed * (t - h.time[0])
     return {
         "trace_time": Variable(t, along, "s", "when the fastest cell had changed"),
+        "trace_step": Variable(h.trace["step"], along, "s", "length of the step that ended then"),
         "trace_speed": Variable(h.trace["speed"], along, "m/s", "of the fastest cell"),
         "trace_state": Variable(h.trace["age"], along, "s", "of the fastest cell"),
         "trace_friction": Variable(h.trace["friction"], along, "1", "of the fastest cell"),

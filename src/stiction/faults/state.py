@@ -99,9 +99,13 @@ class Event(Struct):
 
 
 class Sample(Struct):
-    """What the fastest cell did, wherever it has changed enough."""
+    """What the fastest cell did, wherever it has changed enough since the sample before.
+
+    step : length of the step that ended here [s]; until it began there was not enough change
+    """
 
     time: float
+    step: float
     speed: float
     age: float
     friction: float

@@ -153,7 +153,8 @@ def _write_trace(m: March) -> None:
         return
     now.traced_v, now.traced_age = x, q
     out = m.trace[now.traced]
-    out.time, out.speed, out.age = now.time, math.exp(x), math.exp(q)
+    out.time, out.step = now.time, now.step
+    out.speed, out.age = math.exp(x), math.exp(q)
     mu, _ = coefficient(x, q, m.cells[i])
     out.friction, out.slip = mu, row[2 * n + i]
     now.traced += 1

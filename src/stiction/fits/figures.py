@@ -24,7 +24,7 @@ __all__ = ["FitFigures"]
 
 Floats = npt.NDArray[np.float64]
 
-_DATA, _LAW = "#9a9a9a", "#0072B2"
+_DATA, _LAW = style.GREY, style.BLUE
 # of profiles, above which nobody looks
 _TOP = 24.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,44 +10,33 @@ import numpy.typing as npt
 from stiction.core.ledger import Ledger
 from stiction.core.run import Run
 from stiction.plot import style
+from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["Drawn", "energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
+__all__ = ["energy", "energy_panel", "imbalance_panel", "ledger_handles", "ledger_panel"]
 
 Floats = npt.NDArray[np.float64]
 
 
-class Drawn(Protocol):
-    """What holds the run whose ledger is drawn: the data of any family of systems."""
-
-    @property
-    def run(self) -> Run:
-        """The run."""
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """Begin and end of the times to draw."""
-
-
 _PARTS = {
-    "stored": ("elastic", "#56B4E9"),
-    "kinetic": ("kinetic", "#0072B2"),
-    "adhesive": ("adhesive", "#CC79A7"),
-    "friction_heat": ("friction heat", "#D55E00"),
-    "viscous_heat": ("viscous heat", "#E69F00"),
-    "impact_loss": ("impacts", "#CC79A7"),
-    "algorithmic": ("time scheme", "#8a8a8a"),
+    "stored": ("elastic", style.GREEN),
+    "kinetic": ("kinetic", style.BLUE),
+    "adhesive": ("adhesive", style.PURPLE),
+    "friction_heat": ("friction heat", style.VERMILION),
+    "viscous_heat": ("viscous heat", style.BROWN),
+    "impact_loss": ("impacts", style.INDIGO),
+    "algorithmic": ("time scheme", style.GREY),
 }
 _SILENT = 1e-14  # share of the energy scale below which a column is not drawn
 _THIN = 1e-4  # share of the largest column that is thinner than a line on the page
 _PUT_IN = (0, (4, 2))
 
 
-def energy(data: Drawn) -> PaperFigure:
+def energy(data: RunData) -> PaperFigure:
     """Return three panels: energies, the ledger as stacked shares, and the imbalance.
 
     In the ledger the coloured shares add up to what was put in, the dashed line: energy at
@@ -56,7 +45,7 @@ def energy(data: Drawn) -> PaperFigure:
     Source: Axioms 14(4) 299, Fig. 10 and equation (26).
     Verified by: tests/unit/plot/test_energy.py::test_shares_add_up_to_what_was_put_in
     """
-    handles = ledger_handles(data, lines=True)
+    handles = ledger_handles(data.run, lines=True)
     top = 0.1 + 0.155 * -(-len(handles) // 3)
     figure = style.new_figure(style.COLUMN, 4.1 + top)
     rows = style.grid(
@@ -69,36 +58,34 @@ def energy(data: Drawn) -> PaperFigure:
     )
     axes = [row[0] for row in rows]
     style.key(axes[0], handles, columns=3)
-    energy_panel(axes[0], data)
-    ledger_panel(axes[1], data)
-    imbalance_panel(axes[2], data)
-    style.time_axis(axes[2], data.span)
+    energy_panel(axes[0], data.run)
+    ledger_panel(axes[1], data.run)
+    imbalance_panel(axes[2], data.run)
+    data.time_axis(axes[2])
     figure.align_ylabels(axes)
     return figure
 
 
-def energy_panel(ax: Axes, data: Drawn) -> None:
-    """Draw kinetic, elastic and total energy."""
-    ledger = data.run.energy
-    time = ledger.time
+def energy_panel(ax: Axes, run: Run) -> None:
+    """Draw kinetic and elastic energy on their sum, which shows on both sides of a line."""
+    ledger = run.energy
+    shares = _shares(ledger)
+    lines = {_PARTS[part]: shares[part] for part in ("kinetic", "stored") if part in shares}
     total = style.finite(ledger.kinetic + ledger.stored + ledger.adhesive)
-    for values, word, colour, width in (
-        (ledger.kinetic, "kinetic", _PARTS["kinetic"][1], 0.9),
-        (ledger.stored, "elastic", _PARTS["stored"][1], 0.9),
-        (total, "sum", style.INK, 0.9),
-    ):
+    for (word, colour), values in {("sum", style.INK): total, **lines}.items():
         keep = style.thin(values)
-        ax.plot(time[keep], values[keep], color=colour, lw=width, label=word)
+        width = 2.0 if word == "sum" else 0.9
+        ax.plot(ledger.time[keep], values[keep], color=colour, lw=width, label=word)
     style.room(ax.set_ylim, np.append(total, 0.0))
-    style.scale_axis(ax.yaxis, "energy", "J")
+    style.scale_axis(ax.yaxis, "energy", run.energy_unit)
 
 
-def ledger_panel(ax: Axes, data: Drawn) -> None:
+def ledger_panel(ax: Axes, run: Run) -> None:
     """Draw stored energy, heats and losses on top of each other, and what was put in.
 
     A share below zero (a scheme that creates energy) cannot be stacked: then lines are drawn.
     """
-    ledger = data.run.energy
+    ledger = run.energy
     parts = _shares(ledger)
     put_in = _put_in(ledger)
     size = max((style.largest(values) for values in parts.values()), default=0.0)
@@ -123,12 +110,12 @@ def ledger_panel(ax: Axes, data: Drawn) -> None:
     style.room(ax.set_ylim, every)
     if stackable:
         ax.set_ylim(bottom=min(0.0, float(np.nanmin(every))))
-    style.scale_axis(ax.yaxis, "ledger", "J")
+    style.scale_axis(ax.yaxis, "ledger", run.energy_unit)
 
 
-def imbalance_panel(ax: Axes, data: Drawn) -> None:
+def imbalance_panel(ax: Axes, run: Run) -> None:
     """Draw the size of the imbalance over the largest energy, on a logarithmic axis."""
-    ledger = data.run.energy
+    ledger = run.energy
     parts = (values for name, values in ledger.columns().items() if name != "imbalance")
     scale = max(map(style.largest, parts)) or 1.0
     size = np.abs(style.finite(ledger.imbalance)) / scale
@@ -141,6 +128,8 @@ def imbalance_panel(ax: Axes, data: Drawn) -> None:
     worst = float(finite.max()) if finite.size else 1e-17
     ax.set_ylim(min(1e-17, 0.1 * worst), max(1e-12, 30.0 * worst))
     _few_decades(ax)
+    if not finite.size:
+        ax.text(0.5, 0.5, "exactly zero", transform=ax.transAxes, ha="center", va="center", size=8)
 
 
 def _few_decades(ax: Axes) -> None:
@@ -160,15 +149,15 @@ def _power(value: float, position: int | None = None) -> str:
     return f"10{digits}"
 
 
-def ledger_handles(data: Drawn, *, lines: bool) -> list[Any]:
+def ledger_handles(run: Run, *, lines: bool) -> list[Any]:
     """Return the legend of the ledger, with `lines` also of the energy panel."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    parts = _shares(data.run.energy)
+    parts = _shares(run.energy)
     shares: list[Any] = [Patch(facecolor=_PARTS[p][1], label=_PARTS[p][0]) for p in parts]
     if lines:
-        shares.append(Line2D([], [], color=style.INK, lw=0.9, label="sum"))
+        shares.append(Line2D([], [], color=style.INK, lw=2.0, label="sum"))
     return [*shares, Line2D([], [], color=style.INK, lw=0.9, ls=_PUT_IN, label="put in")]
 
 

@@ -20,8 +20,6 @@ __all__ = ["Line", "Panel", "panels"]
 
 Floats = npt.NDArray[np.float64]
 
-_GREY = "#8a8a8a"
-
 
 @dataclass(frozen=True)
 class Line:
@@ -91,7 +89,7 @@ def _columns(panel: Panel, beside: int) -> int:
 def _draw(ax: Axes, panel: Panel) -> None:
     colours = style.many_colours()
     for line in panel.lines:
-        colour = _GREY if line.shade is None else colours(line.shade)
+        colour = style.GREY if line.shade is None else colours(line.shade)
         keep = style.thin(line.x, line.y)
         label = line.label or "_nolegend_"
         if line.dash:

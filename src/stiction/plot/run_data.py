@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
 from stiction.errors import ModelError
+from stiction.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["RunData"]
 
@@ -45,6 +49,16 @@ class RunData:
                 f"the figures of {self.FAMILY} are drawn from these.",
                 "solve the system again and save the run as it is.",
             )
+
+    @property
+    def time_word(self) -> str:
+        """How time is called: dimensionless where the run has no unit of time."""
+        return style.DIMENSIONLESS_TIME if self.run.time_unit == "1" else "time"
+
+    def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:
+        """Label the horizontal axis of `ax` as time and fit it to the span."""
+        ax.set_xlim(*(span or self.span))
+        style.scale_axis(ax.xaxis, self.time_word, self.run.time_unit)
 
     @property
     def time(self) -> Floats:

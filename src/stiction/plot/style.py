@@ -1,7 +1,9 @@
 """The looks of every figure: sizes, colours, axes, units, and how much is drawn.
 
-Sizes are those of a two-column paper; colours stay apart for colour-blind readers and in
-grey print (Okabe and Ito for single masses, cividis where there are many).
+Sizes are those of a two-column paper. Every line has a contrast of 3 or more to white paper. The
+six `MASS_COLOURS` stay apart for colour-blind readers: three of Okabe and Ito, darker ones for
+those of theirs that are too pale for a line. A scale of many colours grows lighter evenly, so
+that grey print keeps it.
 """
 
 from __future__ import annotations
@@ -21,15 +23,22 @@ if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
 
 __all__ = [
+    "BLUE",
+    "BROWN",
     "COLUMN",
     "DIMENSIONLESS_TIME",
+    "GREEN",
+    "GREY",
+    "INDIGO",
     "INK",
     "MASS_COLOURS",
     "MOST_PIXELS",
     "MOST_POINTS",
     "PAGE",
+    "PURPLE",
     "REST",
     "STUCK",
+    "VERMILION",
     "colour_bar",
     "digit_room",
     "dress",
@@ -42,12 +51,10 @@ __all__ = [
     "many_colours",
     "mass_colours",
     "new_figure",
-    "plain_time",
     "room",
     "scale_axis",
     "subscript",
     "thin",
-    "time_axis",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -58,17 +65,25 @@ PAGE = 7.0  # width of both columns [in]
 FONT = 8.0  # [pt]
 
 INK = "#262626"
+GREY = "#8a8a8a"
+BLUE, VERMILION, GREEN, PURPLE, BROWN, INDIGO = MASS_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#AA3377",
+    "#6B3E00",
+    "#332288",
+)
 STUCK = "#c4c4c4"  # a mass at rest
 # the time of a system without units; figures, players and summaries say "dimensionless"
 DIMENSIONLESS_TIME = "time (dimensionless)"
 REST = "#eeeeee"  # shading of the times at which all masses are at rest
-MASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 MOST_POINTS = 2000  # of one line; more cannot be distinguished on a page
 MOST_PIXELS = 1600  # of one side of an image
 
 _YEAR = 365.25 * 86400.0
-_YEARS_FROM = 10.0 * _YEAR
+_LONG = ((10.0 * _YEAR, _YEAR, "years"), (1e6, 86400.0, "days"))  # from where, and in what [s]
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _TICK_ROOM = (0.35, 0.24)  # least distance of ticks across and upwards [in]
 _PLAIN = (0.1, 1e4)  # largest values between these are written without a prefix
@@ -129,11 +144,8 @@ def grid(
 
 def dress(ax: Axes) -> Axes:
     """Give axes thin spines, small ticks and the house font size; return them."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_linewidth(0.6)
-        ax.spines[side].set_color(INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(linewidth=0.6, color=INK)
     ax.tick_params(labelsize=FONT, width=0.6, length=2.5, color=INK, labelcolor=INK, pad=2.0)
     for axis in (ax.xaxis, ax.yaxis):
         axis.label.set_fontsize(FONT)
@@ -146,7 +158,8 @@ def dress(ax: Axes) -> Axes:
 def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     """Label an axis "word (unit)"; very small or large values get a prefix, such as mm.
 
-    Times of more than ten years are given in years of 365.25 days.
+    Times of more than ten years are given in years of 365.25 days, those of more than a million
+    seconds in days.
 
     The data stay in SI units: only the tick labels are scaled. Call it when the limits are
     set or all is drawn.
@@ -156,10 +169,11 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     from stiction.plot.figure import EvenTicks, ScaledTicks
 
     largest = float(np.abs(axis.get_view_interval()).max())
-    factor, prefix = 1.0, ""
-    if unit == "s" and np.isfinite(largest) and largest >= _YEARS_FROM:
-        factor, unit = _YEAR, "years"
-    plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "years") else _PLAIN[1])
+    factor, prefix, unit = 1.0, "", "" if unit == "1" else unit
+    long = [entry[1:] for entry in _LONG if unit == "s" and entry[0] <= largest < np.inf]
+    if long:
+        factor, unit = long[0]
+    plain = _PLAIN[0] <= largest < (np.inf if unit in ("s", "days", "years") else _PLAIN[1])
     if unit and np.isfinite(largest) and largest > 0.0 and not plain:
         fitting = [entry for entry in _PREFIXES if entry[0] <= largest * 1.0001]
         factor, prefix = fitting[0] if fitting else _PREFIXES[-1]
@@ -170,20 +184,6 @@ def scale_axis(axis: Axis, word: str, unit: str = "") -> None:
     ticks = box.width * width / _TICK_ROOM[0] if across else box.height * height / _TICK_ROOM[1]
     axis.set_major_locator(EvenTicks(int(np.clip(ticks, 2, 6)), factor))
     axis.set_major_formatter(ScaledTicks(factor))
-
-
-def plain_time(ax: Axes) -> None:
-    """Label the horizontal axis as a time without a unit; its limits stay.
-
-    Verified by: tests/unit/rods/figures/strings/test_figures.py::test_field_shows_the_saved_waves
-    """
-    scale_axis(ax.xaxis, DIMENSIONLESS_TIME)
-
-
-def time_axis(ax: Axes, span: tuple[float, float]) -> None:
-    """Label the horizontal axis as time and fit it to begin and end of `span` [s]."""
-    ax.set_xlim(*span)
-    scale_axis(ax.xaxis, "time", "s")
 
 
 def key(
@@ -253,7 +253,7 @@ def spread(places: Floats, least: float) -> Floats:
 
 
 def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
-    """Return one colour per mass number (from 1): its own for few masses, cividis for many."""
+    """Return one colour per mass number (from 1): its own for few masses, a scale for many."""
     if n_mass <= len(MASS_COLOURS):
         return [MASS_COLOURS[int(i) - 1] for i in numbers]
     from matplotlib.colors import to_hex
@@ -263,21 +263,27 @@ def mass_colours(numbers: Ints, n_mass: int) -> list[str]:
 
 
 def many_colours() -> Colormap:
-    """Return cividis without its palest end, which is lost on white paper."""
+    """Return plasma as far as its lines are seen on white paper, darker than `STUCK`."""
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["cividis"](np.linspace(0.0, 0.92, 256)), name="masses")
+    return ListedColormap(colormaps["plasma"](np.linspace(0.0, 0.63, 256)), name="masses")
 
 
 def colour_bar(
-    ax: Axes, colours: Colormap, limits: tuple[float, float], word: str, unit: str
+    ax: Axes,
+    colours: Colormap,
+    limits: tuple[float, float],
+    word: str,
+    unit: str,
+    below: Axes | None = None,
 ) -> Axes:
-    """Add a slim colour scale in the margin to the right of `ax`; return its axes."""
+    """Add a slim colour scale in the margin right of `ax`, down to `below`; return its axes."""
     figure = _root(ax)
-    box = ax.get_position()
+    box, low = ax.get_position(), (below or ax).get_position().y0
     width = figure.get_figwidth()
-    slim = figure.add_axes((box.x1 + 0.08 / width, box.y0, 0.08 / width, box.height))
+    place = (box.x1 + 0.08 / width, low, 0.08 / width, box.y1 - low)
+    slim = figure.add_axes(place, label="<colorbar>")
     dress(slim)
     ramp = np.linspace(0.0, 1.0, 256)[:, None]
     slim.imshow(
@@ -287,8 +293,7 @@ def colour_bar(
     slim.yaxis.tick_right()
     slim.yaxis.set_label_position("right")
     scale_axis(slim.yaxis, word, unit)
-    for side in ("top", "right", "left", "bottom"):
-        slim.spines[side].set_visible(False)
+    slim.spines[:].set_visible(False)
     return slim
 
 

@@ -51,6 +51,7 @@ class Funnel(Record):
     ----------
     x_star : (n,) the two-fold
     names : names of the states
+    units : of the states and, last, of time
     horizon : the time up to which futures are followed [time unit]
     exits : (f, n) points where they leave the surface; where they are at the horizon if
         they still slide then
@@ -67,6 +68,7 @@ class Funnel(Record):
 
     x_star: Floats
     names: tuple[str, ...]
+    units: tuple[str, ...]
     horizon: float
     exits: Floats
     dwell: Floats
@@ -419,6 +421,7 @@ def _gathered(
     return Funnel(
         x_star=x,
         names=system.state_names,
+        units=(*system.state_units, system.time_unit),
         horizon=float(horizon),
         exits=np.array(columns["exits"]),
         dwell=np.array(columns["dwell"]),

@@ -42,6 +42,7 @@ class SmoothingStudy(Record):
     Parameters
     ----------
     names : names of the states
+    units : of the states and, last, of time
     shapes : (s,) names of the smooth signs
     widths : (w,) of the smooth signs [unit of h]
     time : (t,) [time unit]
@@ -56,6 +57,7 @@ class SmoothingStudy(Record):
     """
 
     names: tuple[str, ...]
+    units: tuple[str, ...]
     shapes: tuple[str, ...]
     widths: Floats
     time: Floats
@@ -233,6 +235,7 @@ def smoothing_study(
     shape = (len(signs), wide.size)
     return SmoothingStudy(
         names=system.state_names,
+        units=(*system.state_units, system.time_unit),
         shapes=tuple(type(sign).__name__ for sign in signs),
         widths=np.array(wide),
         time=time,

@@ -17,7 +17,7 @@ __all__ = ["SLIP_MINUS", "SLIP_PLUS", "busiest", "envelope", "is_dense", "shares
 
 Floats = npt.NDArray[np.float64]
 
-SLIP_PLUS, SLIP_MINUS = "#0072B2", "#D55E00"
+SLIP_PLUS, SLIP_MINUS = style.BLUE, style.VERMILION
 # changes of one mass, beyond which its bars run together on a page
 _MOST_CHANGES = 60
 _MOST_MASSES = 64  # of more a row is too low to show shares

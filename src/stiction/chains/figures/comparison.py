@@ -21,7 +21,6 @@ __all__ = ["compare", "difference"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_ROWS = 4
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _WHERE = "plot.compare"
 
 
@@ -66,7 +65,9 @@ def compare(
     for line, i in zip(axes[::-1], masses, strict=True):
         for ax, name, unit in zip(line, ("x", "v"), ("m", "m/s"), strict=True):
             curves = [difference(data[k], base, name, int(i)) for k in others]
-            for (time, values), k, colour in zip(curves, others, _COLOURS * 9, strict=False):
+            for (time, values), k, colour in zip(
+                curves, others, style.MASS_COLOURS * 9, strict=False
+            ):
                 keep = style.thin(values)
                 ax.plot(time[keep], values[keep], color=colour, lw=0.8, label=names[k])
             every = np.concatenate([values for _, values in curves])
@@ -74,7 +75,7 @@ def compare(
             style.room(ax.set_ylim, every)
             word = f"Δ{name}{style.subscript(int(i) + 1)}"
             style.scale_axis(ax.yaxis, word, unit)
-            style.time_axis(ax, base.span)
+            base.time_axis(ax)
             if line is not axes[-1]:
                 ax.set_xlabel("")
     style.key(axes[0][0], columns=max(1, len(others)))

@@ -46,8 +46,9 @@ class ChainFigures(Figures):
         """The figures written when none are named: those that say something for this run."""
         from stiction.chains.figures.stick_geometry import has_shadow
 
-        last = ("stick_set",) if has_shadow(self._data) else ()
-        return ("motion", "phase", "energy", "onset", *last)
+        # of a chain that never slips these would be empty
+        moved = ("phase", "energy", "onset") if self._data.mode.any() else ()
+        return ("motion", *moved, *(("stick_set",) if has_shadow(self._data) else ()))
 
     def motion(self) -> PaperFigure:
         """Return displacements and velocities above a strip that shows which masses stick."""

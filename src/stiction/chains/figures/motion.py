@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["friction", "friction_panel", "motion", "series_panel", "stick_strip"]
+__all__ = ["friction", "friction_panel", "mass_bar", "motion", "series_panel", "stick_strip"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,8 +58,9 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
     axes = [row[0] for row in rows]
     for ax, name in zip(axes, names, strict=False):
         series_panel(ax, data, name)
+    mass_bar(data, axes[0], axes[-2])
     stick_strip(axes[-1], data)
-    style.time_axis(axes[-1], data.span)
+    data.time_axis(axes[-1])
     if more:
         box = axes[-1].get_position()
         below = figure.add_axes((box.x0, 0.38 / total, box.width, box.height))
@@ -83,14 +84,22 @@ def series_panel(ax: Axes, data: ChainData, name: str) -> None:
         names = [f"mass {i + 1}" for i in range(data.n_mass)]
         style.end_labels(ax, values[-1], names, colours)
     else:
-        shown = _many_lines(ax, data, values)
-        word_bar = "mass" if shown == data.n_mass else f"mass ({shown} shown)"
-        style.colour_bar(ax, style.many_colours(), (1.0, float(data.n_mass)), word_bar, "")
+        _many_lines(ax, data, values)
     style.scale_axis(ax.yaxis, word, unit)
 
 
-def _many_lines(ax: Axes, data: ChainData, values: Floats) -> int:
-    """Draw at most `_MOST_LINES` masses as one collection; return how many."""
+def mass_bar(data: ChainData, ax: Axes, below: Axes) -> None:
+    """Add the colours of masses beside series from `ax` down to `below`, where they are many."""
+    if data.n_mass <= _SINGLE:
+        return
+    shown = min(data.n_mass, _MOST_LINES)
+    word = "mass" if shown == data.n_mass else f"mass ({shown} shown)"
+    limits = (1.0, float(data.n_mass))
+    style.colour_bar(ax, style.many_colours(), limits, word, "", below=below)
+
+
+def _many_lines(ax: Axes, data: ChainData, values: Floats) -> None:
+    """Draw at most `_MOST_LINES` masses as one collection."""
     from matplotlib.collections import LineCollection
 
     chosen = style.few(data.n_mass, _MOST_LINES)
@@ -101,7 +110,6 @@ def _many_lines(ax: Axes, data: ChainData, values: Floats) -> int:
     style.room(ax.set_ylim, np.concatenate([line[:, 1] for line in lines]))
     colours = style.mass_colours(chosen + 1, data.n_mass)
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=0.6))
-    return int(chosen.size)
 
 
 def _shade_rest(ax: Axes, data: ChainData) -> None:
@@ -143,11 +151,11 @@ def stick_strip(ax: Axes, data: ChainData) -> None:
     else:
         ax.set_ylabel("mass")
     words = (
-        [("stuck", "#8a8a8a")]
+        [("stuck", style.GREY)]
         if few and not dense
         else [
             ("slip +", SLIP_PLUS),
-            ("stuck", "#8a8a8a"),
+            ("stuck", style.GREY),
             ("slip −", SLIP_MINUS),
         ]
     )
@@ -217,7 +225,7 @@ def friction(data: ChainData) -> PaperFigure:
         spare = style.digit_room(data.n_mass)
         ax = style.grid(figure, margins=(0.5 + spare, 0.72, 0.4, 0.1))[0][0]
         _friction_image(ax, data)
-        style.time_axis(ax, data.span)
+        data.time_axis(ax)
         return figure
     count = data.n_mass
     height = 0.95 * count + 0.1 * (count - 1) + 0.46
@@ -229,7 +237,7 @@ def friction(data: ChainData) -> PaperFigure:
     axes = [row[0] for row in rows][::-1]
     for i, ax in enumerate(axes):
         friction_panel(ax, data, i)
-    style.time_axis(axes[0], data.span)
+    data.time_axis(axes[0])
     axes[count // 2].set_ylabel(axes[count // 2].get_ylabel())
     for i, ax in enumerate(axes):
         if i != count // 2:

@@ -13,6 +13,7 @@ from stiction.plot import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
 
     from stiction.plot.figure import PaperFigure
 
@@ -68,12 +69,10 @@ def _checked(window: tuple[float, float] | None, data: ChainData) -> tuple[float
 
 def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = None) -> None:
     """Draw the onset diagram on `ax`, which needs about 0.7 in to its right."""
-    from matplotlib import colormaps
-
     window = window or data.span
     image = slip_image(data, window)
-    limits, name = _limits(image)
-    colours = colormaps[name].with_extremes(bad=style.STUCK)
+    limits, colours = _limits(image)
+    colours = colours.with_extremes(bad=style.STUCK)
     n = data.n_mass
     ax.imshow(
         image,
@@ -94,7 +93,7 @@ def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = 
     if n > _LANES:
         style.scale_axis(ax.yaxis, "mass")
     ax.set_ylabel("mass")
-    style.time_axis(ax, window)
+    data.time_axis(ax, window)
     style.colour_bar(ax, colours, limits, "slip rate", "m/s")
     from matplotlib.patches import Patch
 
@@ -146,14 +145,17 @@ def _fastest(rate: Floats, stuck: npt.NDArray[np.bool_], starts: npt.NDArray[np.
     )
 
 
-def _limits(image: Floats) -> tuple[tuple[float, float], str]:
+def _limits(image: Floats) -> tuple[tuple[float, float], Colormap]:
     """Return the limits of the colours and the map: diverging if both signs occur."""
+    from matplotlib import colormaps
+
     finite = image[np.isfinite(image)]
     low, high = float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
     size = max(-low, high) or 1.0
     if low < -_ONE_SIGN * size and high > _ONE_SIGN * size:
-        return (-size, size), "RdBu_r"
-    return ((0.0, size), "cividis") if high >= -low else ((-size, 0.0), "cividis_r")
+        return (-size, size), colormaps["RdBu_r"]
+    one = style.many_colours()
+    return ((0.0, size), one) if high >= -low else ((-size, 0.0), one.reversed())
 
 
 def _lines(ax: Axes, data: ChainData) -> list[Any]:
@@ -165,7 +167,7 @@ def _lines(ax: Axes, data: ChainData) -> list[Any]:
         drawn += ax.plot(
             critical[chosen],
             chosen + 1,
-            color="#D55E00",
+            color=style.VERMILION,
             lw=1.0,
             ls=(0, (4, 2)),
             marker="" if data.n_mass > _LANES else "|",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stiction.chains.figures.data import ChainData
-from stiction.chains.figures.motion import series_panel
+from stiction.chains.figures.motion import mass_bar, series_panel
 from stiction.chains.figures.onset import onset_panel
 from stiction.plot import style
 from stiction.plot.energy import ledger_handles, ledger_panel
@@ -25,9 +25,10 @@ def overview(data: ChainData) -> PaperFigure:
     axes = style.grid(figure, 2, 2, margins=(0.56, 0.74, 0.4, 0.1), gaps=(1.22, 0.78))
     series_panel(axes[0][0], data, "x")
     series_panel(axes[0][1], data, "v")
-    ledger_panel(axes[1][0], data)
-    style.key(axes[1][0], ledger_handles(data, lines=False), columns=3)
+    mass_bar(data, axes[0][1], axes[0][1])
+    ledger_panel(axes[1][0], data.run)
+    style.key(axes[1][0], ledger_handles(data.run, lines=False), columns=3)
     onset_panel(axes[1][1], data)
     for ax in (axes[0][0], axes[0][1], axes[1][0]):
-        style.time_axis(ax, data.span)
+        data.time_axis(ax)
     return figure

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["phase", "phase_panel"]
 
 _MOST_PANELS = 6
-_SPAN = "#9a9a9a"
 
 
 def phase(data: ChainData, mass: int | None = None) -> PaperFigure:
@@ -59,7 +58,9 @@ def phase_panel(ax: Axes, data: ChainData, i: int, colour: str, shadow: Shadow |
     x, v = data.x[:, i], data.v[:, i]
     if shadow is not None:
         ends = shadow.centre[i] + np.array([-1.0, 1.0]) * shadow.half_width[i]
-        ax.plot(ends, [0.0, 0.0], color=_SPAN, lw=4.0, alpha=0.7, solid_capstyle="butt", zorder=1.0)
+        ax.plot(
+            ends, [0.0, 0.0], color=style.GREY, lw=4.0, alpha=0.7, solid_capstyle="butt", zorder=1.0
+        )
     keep = style.thin(x, v)
     ax.plot(x[keep], v[keep], color=colour, lw=0.9, zorder=2.0)
     ax.plot(x[0], v[0], ls="", marker="o", ms=4.0, mfc="white", mec=style.INK, mew=0.8, zorder=3.0)
@@ -86,5 +87,5 @@ def _handles(with_span: bool) -> list[Any]:
         Line2D([], [], mfc=style.INK, label="end", **dot),
     ]
     if with_span:
-        handles.append(Line2D([], [], color=_SPAN, lw=4.0, alpha=0.7, label="stick interval"))
+        handles.append(Line2D([], [], color=style.GREY, lw=4.0, alpha=0.7, label="stick interval"))
     return handles

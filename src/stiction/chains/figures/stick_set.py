@@ -24,8 +24,6 @@ __all__ = ["stick_set"]
 Floats = npt.NDArray[np.float64]
 
 _SET = "#56B4E9"
-_PATH = "#8a8a8a"
-_STATE = "#D55E00"
 _MOST_BARS = 12
 
 
@@ -84,12 +82,12 @@ def _handles(with_pairs: bool) -> list[Any]:
 
     pairs = [
         Line2D([], [], color=style.INK, lw=0.7, ls=(0, (4, 3)), label="box of intervals"),
-        Line2D([], [], color=_PATH, lw=0.7, label="path"),
+        Line2D([], [], color=style.GREY, lw=0.7, label="path"),
     ]
     return [
-        Patch(facecolor=_SET, alpha=0.55, edgecolor="#0072B2", label="stick set"),
+        Patch(facecolor=_SET, alpha=0.55, edgecolor=style.BLUE, label="stick set"),
         *(pairs if with_pairs else []),
-        Line2D([], [], color=_STATE, marker="o", ms=4.0, lw=0.0, label="state"),
+        Line2D([], [], color=style.VERMILION, marker="o", ms=4.0, lw=0.0, label="state"),
     ]
 
 
@@ -130,16 +128,16 @@ def _intervals(ax: Axes, shadow: Shadow) -> None:
             height=0.5,
             facecolor=_SET,
             alpha=0.55,
-            edgecolor="#0072B2",
+            edgecolor=style.BLUE,
             lw=0.6,
         )
-        ax.plot(shadow.centre, numbers, ls="", marker="|", ms=8.0, mew=0.8, color="#0072B2")
-        ax.plot(state, numbers, ls="", marker="o", ms=4.0, color=_STATE)
+        ax.plot(shadow.centre, numbers, ls="", marker="|", ms=8.0, mew=0.8, color=style.BLUE)
+        ax.plot(state, numbers, ls="", marker="o", ms=4.0, color=style.VERMILION)
         ax.set_yticks(numbers)
     else:
         keep = style.few(n, 400)
         ax.fill_betweenx(keep + 1, low[keep], high[keep], facecolor=_SET, alpha=0.55, lw=0.0)
-        ax.plot(state[keep], keep + 1, color=_STATE, lw=1.0)
+        ax.plot(state[keep], keep + 1, color=style.VERMILION, lw=1.0)
         ax.set_ylim(0.5, n + 0.5)
         style.scale_axis(ax.yaxis, "mass")
     ax.set_ylim(0.5, n + 0.5)
@@ -153,15 +151,15 @@ def _pair(ax: Axes, shadow: Shadow, i: int, j: int) -> None:
     """Draw the projection on two masses, the box around it, the path and the state."""
     data = shadow.data
     corners = shadow.polygon(i, j)
-    ax.fill(*corners.T, facecolor=_SET, alpha=0.55, edgecolor="#0072B2", lw=0.8, zorder=2.0)
+    ax.fill(*corners.T, facecolor=_SET, alpha=0.55, edgecolor=style.BLUE, lw=0.8, zorder=2.0)
     low, high = corners.min(axis=0), corners.max(axis=0)
     box = np.array([low, [high[0], low[1]], high, [low[0], high[1]], low])
     ax.plot(*box.T, color=style.INK, lw=0.7, ls=(0, (4, 3)), zorder=2.5)
     path = data.x[:, [i, j]]
     keep = style.thin(path[:, 0], path[:, 1])
-    ax.plot(*path[keep].T, color=_PATH, lw=0.6, zorder=1.0)
+    ax.plot(*path[keep].T, color=style.GREY, lw=0.6, zorder=1.0)
     state = path[shadow.at]
-    ax.plot(*state, ls="", marker="o", ms=4.0, color=_STATE, zorder=3.0)
+    ax.plot(*state, ls="", marker="o", ms=4.0, color=style.VERMILION, zorder=3.0)
     # the state belongs in the picture, unless it lies so far away that the set would vanish
     size = np.where(high > low, high - low, 1.0)
     near = np.clip(state, low - 1.5 * size, high + 1.5 * size)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from stiction.core.run import Run
+from stiction.faults.figures.player import is_depth, movie_of, times_of
 from stiction.plot import style
 from stiction.plot.figure import PaperFigure
 from stiction.plot.figures import Figures
@@ -15,9 +18,10 @@ __all__ = ["FaultFigures", "figures_of"]
 
 Floats = npt.NDArray[np.float64]
 
-# lines of slip along a fault: between events, and in them
-_MOST_LINES = 60
-_CREEP, _RUPTURE = style.MASS_COLOURS[0], style.MASS_COLOURS[1]
+_MOST_LINES = 100  # of slip along a fault
+_MOST_ONSETS = 60  # more would run together
+_START, _RUPTURE = style.BLUE, style.VERMILION
+_MARGINS = (0.56, 0.16, 0.42, 0.28)  # with a key above the axes [in]
 
 
 class FaultFigures(Figures):
@@ -41,56 +45,98 @@ class FaultFigures(Figures):
         return np.asarray(self.run.variables[f"trace_{name}"].values, dtype=np.float64)
 
     def cycles(self) -> PaperFigure:
-        """Return speed and friction of the fastest cell over time, events marked."""
-        figure = style.new_figure(style.PAGE, 3.2)
-        (top,), (low,) = style.grid(figure, rows=2, share_time=True)
+        """Return speed and friction of the fastest cell over time, onsets of ruptures marked.
+
+        A sample of the trace holds until the step begins at whose end speed or state had changed
+        enough for the next one.
+
+        Verified by: tests/unit/faults/test_figures.py::test_a_sample_holds_until_the_next_step
+        """
+        figure = style.new_figure(style.PAGE, 3.4)
+        (top,), (low,) = style.grid(figure, rows=2, margins=(0.72, *_MARGINS[1:]), share_time=True)
         time, speed, mu = self._trace("time"), self._trace("speed"), self._trace("friction")
-        at = style.thin(time, np.log(speed), most=4 * style.MOST_POINTS)
-        top.semilogy(time[at], speed[at], color=style.INK, lw=0.8)
-        low.plot(time[at], mu[at], color=style.INK, lw=0.8)
+        # older folders hold no steps
+        saved = "trace_step" in self.run.variables
+        step = self._trace("step")[1:] if saved else np.diff(time)
+        ends = np.append(np.repeat(time, 2)[1:], self.run.t_end)
+        ends[1:-1:2] = np.maximum(ends[1:-1:2] - step, time[:-1])
+        for ax, values in ((top, speed), (low, mu)):
+            ax.plot(ends, np.repeat(values, 2), color=style.INK, lw=0.8)
+        top.set_yscale("log")
         log = self.run.event_log
         onsets = log.time[np.array([kind == "onset" for kind in log.kind], dtype=bool)]
-        if 0 < onsets.size <= _MOST_LINES:
-            top.plot(onsets, np.full(onsets.size, np.max(speed)), "v", color=_RUPTURE, ms=3)
-        low.set_xlim(0.0, float(time.max()))
+        if 0 < onsets.size <= _MOST_ONSETS:
+            look: dict[str, Any] = {
+                "marker": "v",
+                "ls": "",
+                "color": _RUPTURE,
+                "ms": 3,
+                "label": "onset of rupture",
+            }
+            style.key(top, top.plot(onsets, np.full(onsets.size, np.max(speed)), **look))
+        low.set_xlim(0.0, self.run.t_end)
         style.scale_axis(low.xaxis, "time", "s")
-        top.set_ylabel("slip speed (m/s)")
-        low.set_ylabel("friction $\\mu$")
+        of = "" if self._cells == 1 else "\nof the fastest cell"
+        top.set_ylabel(f"slip speed (m/s){of}")
+        low.set_ylabel(f"friction $\\mu${of}")
+        figure.align_ylabels([top, low])
         return figure
 
     def loop(self) -> PaperFigure:
         """Return friction against speed: the cycle around the steady state."""
         figure = style.new_figure(style.COLUMN, 2.8)
-        ((ax,),) = style.grid(figure)
+        ((ax,),) = style.grid(figure, margins=_MARGINS)
         speed, mu = self._trace("speed"), self._trace("friction")
         ax.semilogx(speed, mu, color=style.INK, lw=0.8)
-        ax.plot(speed[:1], mu[:1], "o", color=_CREEP, ms=4)
+        style.key(ax, ax.plot(speed[:1], mu[:1], "o", color=_START, ms=4, label="start"))
         ax.set(xlabel="slip speed (m/s)", ylabel="friction $\\mu$")
         return figure
 
     def movie(self, count: int) -> Movie:
         """Return slip and speed along the fault, or the block of a slider."""
-        from stiction.faults.figures.player import movie_of, times_of
-
         return movie_of(self.run, times_of(self.run, count))
 
     def slip(self) -> PaperFigure:
-        """Return slip along the fault: lines at saved times, and bands that ruptures swept."""
+        """Return slip along the fault: lines coloured by time, and bands that ruptures swept.
+
+        Lines are states saved and those at events, about evenly apart in slip, not in time.
+
+        Verified by: tests/unit/faults/test_figures.py::test_a_rupture_is_a_band
+        """
+        from matplotlib.collections import LineCollection
+
         figure = style.new_figure(style.COLUMN, 2.8)
-        ((ax,),) = style.grid(figure)
+        ((ax,),) = style.grid(figure, margins=(0.56, 0.86, 0.42, 0.28))
         values = self.run.variables
-        slip, place = values["slip"].values, values["place"].values / 1e3
-        for k in style.few(len(slip), _MOST_LINES):
-            ax.plot(slip[k], place, color=_CREEP, lw=0.6)
+        time, slip, place = self.run.time, values["slip"].values, values["place"].values
         if "slip_at_event" in values:
-            kinds = self.run.event_log.kind
-            at = values["slip_at_event"].values
-            for k in range(len(at) - 1):
-                if kinds[k] == "onset":
-                    ax.fill_betweenx(place, at[k], at[k + 1], color=_RUPTURE, alpha=0.35, lw=0.0)
-        ax.set_ylim(float(place.max()), 0.0)
-        ax.set_xlim(left=0.0)
-        ax.set(xlabel="slip (m)", ylabel="along the fault (km)")
+            kinds, at = self.run.event_log.kind, values["slip_at_event"].values
+            look: dict[str, Any] = {"color": _RUPTURE, "alpha": 0.35, "lw": 0.0}
+            bands = [
+                ax.fill_betweenx(place, at[k], at[k + 1], label="rupture", **look)
+                for k in range(len(at) - 1)
+                if kinds[k] == "onset"
+            ]
+            style.key(ax, bands[:1])
+            time = np.append(time, values["event_time"].values)
+            order = np.argsort(time, kind="stable")
+            time, slip = time[order], np.concatenate([slip, at])[order]
+        apart = np.cumsum(np.abs(np.diff(slip, axis=0, prepend=slip[:1])).max(axis=1))
+        some = np.unique(np.searchsorted(apart, np.linspace(0.0, apart[-1], _MOST_LINES)))
+        lines = [np.column_stack([row, place]) for row in slip[some]]
+        colours, span = style.many_colours(), (time[0], max(time[-1], np.nextafter(time[0], 1.0)))
+        tints = colours((time[some] - span[0]) / (span[1] - span[0]))
+        ax.add_collection(LineCollection(lines, colors=tints, linewidths=0.6))
+        style.room(ax.set_xlim, slip)
+        moved = place[np.ptp(slip, axis=0) > 0.01 * np.ptp(slip)]
+        if is_depth(self.run):
+            ax.set_ylim(place[0] + place[-1], 0.0)
+            style.scale_axis(ax.yaxis, "depth", "m")
+        else:
+            style.room(ax.set_ylim, moved)
+            style.scale_axis(ax.yaxis, "place along the fault", "m")
+        style.scale_axis(ax.xaxis, "slip", "m")
+        style.colour_bar(ax, colours, span, "time", "s")
         return figure
 
 

@@ -10,13 +10,14 @@ from stiction.plot import style
 from stiction.plot.player import movie as m
 from stiction.plot.player.sampling import between, run_movie
 
-__all__ = ["movie_of", "times_of"]
+__all__ = ["is_depth", "movie_of", "times_of"]
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _FAST = 1e-3  # speed from which a cell is drawn as in a rupture [m/s]
 _MOST_CELLS = 200
+_MOST_STRIPES = 40
 _MOST_TRAIL = 4000
 _YEAR = 365.25 * 86400.0
 
@@ -42,8 +43,15 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
 
     Verified by: tests/unit/faults/test_player.py::test_frames_are_the_saved_slip
     """
-    views = [_along(run, time)] if _cells(run) > 1 else [_block(run, time), _cycle(run, time)]
     speed = between(time, *_trace(run, "speed"))
+    if _cells(run) > 1:
+        fast = _fast(run, time)
+        views = [_along(run, time, fast)]
+        # the first cell on top, as in the view
+        fast = fast[:, style.few(fast.shape[1], _MOST_STRIPES)[::-1]]
+    else:
+        fast = speed[:, None] > _FAST
+        views = [_block(run, time, fast[:, 0]), _cycle(run, time)]
     return run_movie(
         run,
         time,
@@ -55,8 +63,14 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
             m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),
         ],
         keys=[(m.ORANGE, "ruptures"), (m.BLUE, "creeps or rests")],
+        strip=np.where(fast, m.ORANGE, m.BLUE),
         even=True,
     )
+
+
+def is_depth(run: Run) -> bool:
+    """Return whether places along the fault are depths below the surface."""
+    return run.variables["place"].meaning.startswith("depth")
 
 
 def _values(run: Run, name: str) -> Floats:
@@ -75,8 +89,22 @@ def _trace(run: Run, name: str) -> tuple[Floats, Floats]:
     return _values(run, "trace_time"), _values(run, f"trace_{name}")
 
 
-def _along(run: Run, time: Floats) -> m.View:
-    """Return slip along the fault, above the lines it had at the events before."""
+def _fast(run: Run, time: Floats) -> Bools:
+    """Return (f, cell) what ruptures: by speed at saved states, by slip from onset to arrest."""
+    cells = style.few(_cells(run), _MOST_CELLS)
+    logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
+    fast = np.asarray(between(time, run.time, logs) > np.log10(_FAST))
+    if _has(run):
+        at, slip = _values(run, "event_time"), _values(run, "slip_at_event")[:, cells]
+        for k in range(len(at) - 1):
+            if run.event_log.kind[k] == "onset":
+                inside = (time >= at[k]) & (time <= at[k + 1])
+                fast[inside] |= slip[k + 1] - slip[k] > _FAST * (at[k + 1] - at[k])
+    return fast
+
+
+def _along(run: Run, time: Floats, fast: Bools) -> m.View:
+    """Return slip along the fault, beside the lines it had at the events before."""
     slip, place = _values(run, "slip"), _values(run, "place") / 1e3
     knots = run.time
     if _has(run):
@@ -86,29 +114,31 @@ def _along(run: Run, time: Floats) -> m.View:
         slip = slip[first]
     cells = style.few(place.size, _MOST_CELLS)
     shown = between(time, knots, slip[:, cells])
-    logs = np.log10(np.maximum(_values(run, "slip_speed")[:, cells], 1e-30))
-    fast = between(time, run.time, logs) > np.log10(_FAST)
-    x = np.broadcast_to(place[cells], shown.shape)
+    where = np.broadcast_to(place[cells], shown.shape)
     layers: list[m.Layer] = []
     if _has(run):
         past = _values(run, "slip_at_event")[:, cells]
-        lines = np.stack([np.broadcast_to(place[cells], past.shape), past], axis=2)
+        lines = np.stack([past, np.broadcast_to(place[cells], past.shape)], axis=2)
         starts = tuple(range(0, past.size, cells.size))
         grey = np.full((1, len(starts)), m.GREY)
         layers.append(m.Lines(lines.reshape(1, -1, 2), starts, grey, width=0.7))
-    points = np.stack([x, shown], axis=2)
+    points = np.stack([shown, where], axis=2)
     layers.append(m.Lines(points, (0,), np.full((1, 1), m.INK), width=1.6))
     layers.append(m.Dots(points, np.where(fast, m.ORANGE, m.BLUE), 2.0))
-    top = float(np.nanmax(shown)) or 1.0
-    low, high = np.array([0.0, min(0.0, float(shown.min()))]), np.array([float(place.max()), top])
-    axes = ("along the fault (km)", "slip (m)")
-    return m.View("slip along the fault; grey: at the events", layers, low, high, axes, False, 0.5)
+    # depth grows downwards
+    ends = np.array([float(place[0] + place[-1]), 0.0])
+    word = "depth"
+    if not is_depth(run):
+        ends, word = ends[::-1], "place along the fault"
+    most = float(np.nanmax(shown)) or 1.0
+    low, high = np.array([min(0.0, float(shown.min())), ends[0]]), np.array([most, ends[1]])
+    title = f"slip over {word}" + ("; grey: at the events" if _has(run) else "")
+    return m.View(title, layers, low, high, ("slip (m)", f"{word} (km)"), False, 0.5)
 
 
-def _block(run: Run, time: Floats) -> m.View:
+def _block(run: Run, time: Floats, fast: Bools) -> m.View:
     """Return the block on its spring, whose far end the plate pulls."""
     slip = between(time, *_trace(run, "slip"))
-    fast = between(time, *_trace(run, "speed")) > _FAST
     size = float(np.ptp(slip)) or 1.0
     half = 0.06 * size
     rows = np.full(slip.shape, half)

@@ -242,7 +242,7 @@ class View:
     ----------
     title : what it shows
     layers : from the back to the front
-    low, high : (d,) corners of what is seen
+    low, high : (d,) corners of what is seen, left below and right above; an axis may fall
     axes : names of the axes; none draws no axes
     equal : whether a unit is as long across as upwards; always in space
     height : over the width of the picture

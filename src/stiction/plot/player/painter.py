@@ -82,9 +82,12 @@ def _laid_out(movie: m.Movie) -> tuple[PaperFigure, list[_Panel]]:
     low = all(view.height < _LOW for view in movie.views)
     wide = _WIDTHS[2 if len(movie.views) > 1 else 0 if low else 1]
     width, high = wide * len(movie.views), max(wide * view.height for view in movie.views)
-    titles = [textwrap.wrap(view.title, int(wide / _LETTER)) for view in movie.views]
-    about = "; ".join(part for part in (movie.title, movie.notes) if part)
-    notes = textwrap.wrap(about, int(width / _LETTER))
+    # the title of a movie with one view says what that shows
+    several = len(movie.views) > 1
+    heads = [view.title for view in movie.views] if several else [movie.title]
+    titles = [textwrap.wrap(head, int(wide / _LETTER)) for head in heads]
+    parts = [movie.title, movie.notes] if several else [movie.notes]
+    notes = textwrap.wrap("; ".join(filter(None, parts)), int(width / _LETTER))
     key = _EDGE + _LINE * len(notes)
     foot = key + (1.3 * _LINE if movie.keys else 0.0)
     height = foot + high + _LINE * max(map(len, titles)) + _TOP
@@ -132,7 +135,8 @@ class _Panel:
             self.turned = np.column_stack([right, np.cross(out, right), out]) * scale[:, None]
             half = 0.54 * extent @ np.abs(self.turned[:, :2])
             low, high = -half, half
-        middle, half = 0.5 * (low + high), 0.5 * np.maximum(high - low, 1e-300)
+        # an axis may grow downwards
+        middle, half = 0.5 * (low + high), 0.5 * np.where(high == low, 1e-300, high - low)
         if view.equal or view.low.size == 3:
             half = size * float((half / size).max())
         self.points = 36.0 * size / half  # on paper per unit of the view, across and upwards [pt]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -155,13 +156,18 @@ def marks_of(run: Run, time: Floats) -> list[Mark]:
 
 
 def run_movie(run: Run, time: Floats, views: Sequence[View], notes: str, **more: Any) -> Movie:
-    """Return the movie of a run: named by it, in its unit of time, with marks of its events.
+    """Return the movie of a run: named by its system, with its unit of time and its events.
 
     Parameters
     ----------
     more : further fields of a `Movie`
     """
-    title = f"{run.system_name}, {run.method_name}"
+    # the name of a class as words: StrikeSlipFault, CapSliding3D
+    words = re.findall(r"[A-Z0-9]+(?:[a-z]+|(?=[A-Z]|$))|[a-z]+", run.system_name)
+    title = " ".join(word if word.isupper() else word.lower() for word in words)
+    title = title[:1].upper() + title[1:]
+    if len(views) == 1:
+        title += f": {views[0].title}"
     return Movie(title, notes, time, unit_of(run), views, marks_of(run, time), **more)
 
 

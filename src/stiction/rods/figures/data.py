@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,6 @@ from stiction.numerics.checks import number
 from stiction.plot import style
 from stiction.plot.run_data import RunData
 from stiction.rods.figures.partners import surface
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["MODES", "ROLL", "SLIP", "RodData", "Scene"]
 
@@ -109,10 +105,6 @@ class RodData(RunData):
         found = [line.limit for line in self.run.audit if line.check == check]
         value = found[0] if found else None
         return None if value is None else float(value)
-
-    def time_axis(self, ax: Axes) -> None:
-        """Label the horizontal axis of `ax` as time and fit it to the span."""
-        style.time_axis(ax, self.span)
 
     # ---- the rods in space
 

@@ -23,8 +23,9 @@ Floats = npt.NDArray[np.float64]
 BANDS = {0: "#eeeeee", ROLL: "#ffffff", SLIP: "#fbe3d2"}
 _MARGINS = (0.72, 0.16, 0.42)  # left, right, bottom [in]
 _PANEL = 0.92  # height of a panel [in]
-_WORDY = 4  # contacts whose key says that they are contacts; of more it holds numbers
-_SMALL_GAP = 1e-5  # over the radius; less is drawn as none
+_SINGLE = len(style.MASS_COLOURS)  # up to here every contact has its own colour
+_BAR_ROOM = 0.6  # right of the panels, for the colours of more [in]
+_SMALL_GAP = 1e-5  # over the radius; less is none
 _DASHED: Any = (0, (3, 2))
 _MOST = 12  # contacts drawn one by one
 _LIMIT: dict[str, Any] = {"color": style.INK, "lw": 0.7, "ls": (0, (4, 2)), "zorder": 1.5}
@@ -42,6 +43,10 @@ def contact(data: RodData) -> PaperFigure:
     """
     data.contact("contact_mode")  # says so if there is no contact at all
     panels = [draw for name, draw in _PANELS.items() if data.has(name)]
+    # contacts that never open have no gap to show
+    least = _SMALL_GAP * data.least_radius
+    if _gap in panels and style.largest(data.contact("gap")) <= least:
+        panels.remove(_gap)
     if data.has("slip_speed") and (data.contact("contact_mode") == SLIP).any():
         panels.append(_slip)
     handles = _handles(data)
@@ -56,6 +61,8 @@ def contact(data: RodData) -> PaperFigure:
 def paths(data: RodData) -> PaperFigure:
     """Return where the contacts are on the first and the second rod, and how fast they move.
 
+    Of several contacts it is how far they have moved, because their places lie far apart.
+
     Verified by: tests/unit/rods/figures/test_figures.py::test_paths_on_both_rods
     """
     from matplotlib.lines import Line2D
@@ -69,6 +76,10 @@ def paths(data: RodData) -> PaperFigure:
     axes, figure = _stack(data, 3, handles)
     for ax, name, word in zip(axes, ("s1", "s2"), ("s₁", "s₂"), strict=False):
         values = data.contact(name)
+        if len(_chosen(data)) > 1:
+            first = np.isfinite(values).argmax(axis=0)
+            values = values - np.take_along_axis(values, first[None], axis=0)
+            word = f"shift of {word}"
         _lines(ax, data, values)
         style.room(ax.set_ylim, values)
         style.scale_axis(ax.yaxis, word, "m")
@@ -139,8 +150,7 @@ def _gap(ax: Axes, data: RodData) -> None:
     values = data.contact("gap")
     _lines(ax, data, values)
     ax.axhline(0.0, **_LIMIT)
-    least = _SMALL_GAP * data.least_radius
-    style.room(ax.set_ylim, np.append(values, [-least, least]))
+    style.room(ax.set_ylim, np.append(values, 0.0))
     style.scale_axis(ax.yaxis, "gap", "m")
 
 
@@ -164,10 +174,15 @@ _PANELS: dict[str, Callable[[Axes, RodData], None]] = {
 
 
 def _stack(data: RodData, count: int, handles: list[Any]) -> tuple[list[Axes], PaperFigure]:
-    rows = -(-len(handles) // _columns(handles))
+    rows = -(-len(handles) // 3)
     top = 0.1 + 0.16 * rows
+    left, right, bottom = _MARGINS
+    if len(_chosen(data)) > _SINGLE:
+        right = _BAR_ROOM
     figure = style.new_figure(style.COLUMN, _PANEL * count + 0.12 * (count - 1) + 0.42 + top)
-    grid = style.grid(figure, count, margins=(*_MARGINS, top), gaps=(0.0, 0.12), share_time=True)
+    grid = style.grid(
+        figure, count, margins=(left, right, bottom, top), gaps=(0.0, 0.12), share_time=True
+    )
     return [row[0] for row in grid], figure
 
 
@@ -176,7 +191,11 @@ def _finish(data: RodData, axes: list[Axes], handles: list[Any]) -> None:
         if data.n_contact == 1:
             _bands(ax, data)
     data.time_axis(axes[-1])
-    style.key(axes[0], handles, columns=_columns(handles))
+    style.key(axes[0], handles)
+    chosen = _chosen(data)
+    if len(chosen) > _SINGLE:
+        limits = (chosen[0] + 1.0, chosen[-1] + 1.0)
+        style.colour_bar(axes[0], style.many_colours(), limits, "contact", "", below=axes[-1])
 
 
 def _chosen(data: RodData) -> list[int]:
@@ -189,13 +208,15 @@ def _colours(data: RodData) -> list[str]:
     chosen = _chosen(data)
     if len(chosen) == 1:
         return [style.INK]
-    return style.mass_colours(np.arange(1, len(chosen) + 1), len(chosen))
+    if len(chosen) <= _SINGLE:
+        return list(style.MASS_COLOURS[: len(chosen)])
+    return style.mass_colours(np.array(chosen) + 1, chosen[-1] + 1)
 
 
 def _lines(ax: Axes, data: RodData, values: Floats, dashes: Any = "-") -> None:
     """Draw a line per contact; one that lies on another is dashed, so that both are seen."""
     chosen = _chosen(data)
-    width = 0.8 if len(chosen) <= _WORDY else 0.6
+    width = 0.8 if len(chosen) <= _SINGLE else 0.6
     size = style.largest(values)
     drawn: list[Floats] = []
     for i, colour in zip(chosen, _colours(data), strict=True):
@@ -232,20 +253,15 @@ def _bands(ax: Axes, data: RodData) -> None:
             ax.axvspan(begin, end, color=BANDS[mode], lw=0.0, zorder=0.5)
 
 
-def _columns(handles: list[Any]) -> int:
-    return 3 if len(handles) <= _WORDY + 2 else 6
-
-
 def _handles(data: RodData) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     chosen = _chosen(data)
     found: list[Any] = []
-    if len(chosen) > 1:
-        word = "" if len(chosen) > _WORDY else "contact "
+    if 1 < len(chosen) <= _SINGLE:
         found = [
-            Line2D([], [], color=colour, lw=1.0, label=f"{word}{i + 1}")
+            Line2D([], [], color=colour, lw=1.0, label=f"contact {i + 1}")
             for i, colour in zip(chosen, _colours(data), strict=True)
         ]
     if data.n_contact == 1:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot.player import movie as m
-from stiction.plot.player.sampling import hermite, run_movie, slopes
+from stiction.plot.player.sampling import held, hermite, run_movie, slopes
 from stiction.rods.figures.data import RodData
 from stiction.rods.figures.partners import near
 from stiction.rods.figures.view import turn_of
@@ -17,6 +17,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_NODES = 400
+_MOST_STRIPES = 40  # contacts under the time bar
 _MOST_SURFACE = 900  # points of the lines that show a rigid partner
 _ARROW = 0.2  # longest arrow over the size of the scene
 
@@ -36,8 +37,13 @@ def movie_of(data: RodData, time: Floats, angles: tuple[float, float] = (28.0, -
     notes = "between saved states rods move on cubics through them; "
     notes += "contacts and forces are those saved last"
     views = [m.View(title, layers, low, high, axes, height=0.6, turn=turn)]
-    keys = [(m.BLUE, "rolls"), (m.RED, "slips")] if marks else []
-    return run_movie(data.run, time, views, notes, keys=keys)
+    if not marks:
+        return run_movie(data.run, time, views, notes)
+    keys = [(m.BLUE, "rolls"), (m.RED, "slips"), (m.PALE, "open")]
+    modes = np.nan_to_num(data.contact("contact_mode")).astype(np.int64)
+    modes = held(time, data.time, modes[:, modes.any(axis=0)][:, :_MOST_STRIPES])
+    strip = np.array([m.PALE, m.BLUE, m.RED])[modes]
+    return run_movie(data.run, time, views, notes, keys=keys, strip=strip)
 
 
 def _values(data: RodData, name: str) -> Floats:

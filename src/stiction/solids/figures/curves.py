@@ -41,16 +41,15 @@ _KEY_ROW = 0.155  # height of a row of the key [in]
 _SPIKE = 3.0  # times what 90 % of the values stay below: higher ones leave the axes
 UNSTABLE = (0, (2.0, 1.2))
 DASH_DOT = (0, (6, 1.8, 1.2, 1.8))
-_BLUE, _RED, _GREEN = "#0072B2", "#D55E00", "#009E73"
 _MARKS: dict[str, dict[str, Any]] = {
     "peak": {"marker": "^", "ms": 5.0, "mfc": style.INK},
     "full sliding": {"marker": "s", "ms": 4.2, "mfc": "white"},
-    "limit point": {"marker": "X", "ms": 5.5, "mfc": _RED},
+    "limit point": {"marker": "X", "ms": 5.5, "mfc": style.VERMILION},
 }
 _FRONTS = {
-    "contact_length": ("contact", _BLUE),
-    "peeling_length": ("peeled", _RED),
-    "sliding_length": ("sliding", _GREEN),
+    "contact_length": ("contact", style.BLUE),
+    "peeling_length": ("peeled", style.VERMILION),
+    "sliding_length": ("sliding", style.GREEN),
 }
 
 
@@ -138,7 +137,10 @@ def forces(data: SolidData) -> PaperFigure:
     Verified by: tests/unit/solids/figures/test_figures.py::test_forces_mark_peak_sliding_and_limit
     """
     data.require("forces", "force_x", "force_y")
-    parts = {"force_x": ("horizontal force", _BLUE), "force_y": ("vertical force", _RED)}
+    parts = {
+        "force_x": ("horizontal force", style.BLUE),
+        "force_y": ("vertical force", style.VERMILION),
+    }
     # a force that is given differs from a constant by the tolerance of the solver alone
     swing = {name: float(np.ptp(data.curve(name))) for name in parts}
     least = 1e-6 * max(swing.values())
@@ -193,7 +195,7 @@ def contact_length(data: SolidData) -> PaperFigure:
     marks = _marks(data)
     figure, (ax,) = page(2.1, _mark_keys(marks, data))
     u, length = data.curve("displacement"), data.curve("contact_length")
-    path(ax, data, u, length, color=_BLUE)
+    path(ax, data, u, length, color=style.BLUE)
     style.room(ax.set_ylim, length)
     _mark(ax, data, u, length, marks)
     data.displacement_axis(ax)
@@ -209,12 +211,12 @@ def contact_length_force(data: SolidData) -> PaperFigure:
     """
     data.require("contact_length_force", "contact_length", "force_x")
     marks, fit = _marks(data), fitted(data)
-    keys = [line_key("contact length", _BLUE)]
+    keys = [line_key("contact length", style.BLUE)]
     if fit is not None:
         keys.append(line_key(r"$L_\mathrm{c,0} - \xi F_x^{\,2}$", style.INK, DASH_DOT))
     figure, (ax,) = page(2.2, [*keys, *_mark_keys(marks, data)])
     force, length = np.abs(data.curve("force_x")), data.curve("contact_length")
-    path(ax, data, force, length, color=_BLUE)
+    path(ax, data, force, length, color=style.BLUE)
     _mark(ax, data, force, length, marks)
     if fit is not None:
         ax.plot(*fit, color=style.INK, lw=0.9, ls=DASH_DOT, zorder=3.0)
@@ -243,12 +245,12 @@ def fracture(data: SolidData) -> PaperFigure:
     """
     data.require("fracture", "fracture_energy", "peeling_length")
     work = data.quantity("work_of_adhesion")
-    keys = [line_key("fracture energy", _BLUE)]
+    keys = [line_key("fracture energy", style.BLUE)]
     if work is not None:
         keys.append(line_key(r"work of adhesion $W_\mathrm{adh}$", style.INK, UNSTABLE))
     figure, (ax,) = page(2.1, keys)
     peeled, spent = data.curve("peeling_length"), data.curve("fracture_energy")
-    path(ax, data, peeled, spent, color=_BLUE)
+    path(ax, data, peeled, spent, color=style.BLUE)
     if work is not None:
         ax.axhline(work, color=style.INK, lw=0.8, ls=UNSTABLE, zorder=1.5)
     energy_limits(ax, spent, work)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["energy"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Ledgered:
-    """A run whose ledger counts over displacement, as `plot.energy` draws it."""
-
-    run: Run
-    span: tuple[float, float]
-
-
 def energy(data: SolidData) -> PaperFigure:
     """Return the ledger as stacked shares, and its imbalance, over the displacement.
 
@@ -39,16 +30,16 @@ def energy(data: SolidData) -> PaperFigure:
 
     Verified by: tests/unit/solids/figures/test_figures.py::test_ledger_is_drawn_over_displacement
     """
-    ledgered, over_u = _ledgered(data)
-    handles = ledger_handles(ledgered, lines=False)
+    run, over_u = _ledgered(data)
+    handles = ledger_handles(run, lines=False)
     figure, (above, below) = page(2.9, handles, rows=2, heights=[1.6, 0.8])
-    ledger_panel(above, ledgered)
+    ledger_panel(above, run)
     data.label(above.yaxis, "energy", "ledger" if data.plain else "ledger per width")
-    _imbalance(below, ledgered.run.energy)
+    _imbalance(below, run.energy)
     if over_u:
         data.displacement_axis(below)
     else:
-        below.set_xlim(*ledgered.span)
+        below.set_xlim(run.energy.time[0], run.energy.time[-1])
         unit = data.run.time_unit
         plain = "" if unit != "1" else " (dimensionless)"
         style.scale_axis(below.xaxis, f"time of the program{plain}", "" if plain else unit)
@@ -66,8 +57,8 @@ def _imbalance(ax: Axes, ledger: Ledger) -> None:
     ax.set_ylabel("rel. imbalance")
 
 
-def _ledgered(data: SolidData) -> tuple[_Ledgered, bool]:
-    """Return the ledger from the begin of the drive on, and whether it is over displacement."""
+def _ledgered(data: SolidData) -> tuple[Run, bool]:
+    """Return the run with the ledger of its drive, and whether that is over displacement."""
     ledger = data.run.energy
     first = int(np.searchsorted(ledger.time, data.time[data.begin] * (1.0 - 1e-15)))
     full = np.zeros(ledger.time.size)
@@ -89,5 +80,4 @@ def _ledgered(data: SolidData) -> tuple[_Ledgered, bool]:
         impact_loss=(full + ledger.impact_loss)[first:],
         algorithmic=(gone - gone[first])[first:],
     )
-    span = data.span if over_u else (float(begun.time[0]), float(begun.time[-1]))
-    return _Ledgered(dataclasses.replace(data.run, energy=begun), span), over_u
+    return dataclasses.replace(data.run, energy=begun), over_u

@@ -86,7 +86,7 @@ def _panel(
     left: bool,
 ) -> None:
     start = data.values("drawn_position")[0]
-    ax.add_collection(_lines([start[line] for line in data.outlines], "#8a8a8a", 0.5, (0, (3, 2))))
+    ax.add_collection(_lines([start[line] for line in data.outlines], style.GREY, 0.5, (0, (3, 2))))
     _draw(ax, data, k, limit)
     ax.set_xlim(box[0], box[1])
     ax.set_ylim(box[2], box[3])
@@ -168,7 +168,8 @@ def _scale(
     above, below = axes[0][-1].get_position(), axes[-1][-1].get_position()
     height = min(above.y1 - below.y0, 2.4 / figure.get_figheight())
     middle = 0.5 * (above.y1 + below.y0)
-    slim = figure.add_axes((above.x1 + 0.1 / width, middle - height / 2, 0.09 / width, height))
+    place = (above.x1 + 0.1 / width, middle - height / 2, 0.09 / width, height)
+    slim = figure.add_axes(place, label="<colorbar>")
     bar = figure.colorbar(
         ScalarMappable(Normalize(-limit, limit), _MAP),
         cax=slim,

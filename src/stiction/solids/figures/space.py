@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
+from stiction.solids.figures.curves import line_key
 from stiction.solids.figures.data import STICKS, SolidData
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _HALVED = ("TapePeeling", "CapSliding3D")
 _MAP, _SIGNED = "viridis", "RdBu_r"
 _CLIPPED = 0.995  # share of the stresses inside the scale
 _HIGH, _SIDE = 2.5, 0.74  # of the figure, and room for the scale [in]
+_NARROW = 0.3  # over the longest side: ticks of shorter ones would run together
 _VIEW = (24.0, -118.0)  # elevation and azimuth [degrees]
 
 
@@ -42,7 +44,8 @@ def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigur
     data.require("shapes", *NEEDED)
     picks = data.snapshots(times, 3)
     figure = style.new_figure(style.PAGE, _HIGH)
-    part = (1.0 - _SIDE / style.PAGE) / len(picks)
+    left = 0.3 / style.PAGE
+    part = (1.0 - left - _SIDE / style.PAGE) / len(picks)
     places = data.values("drawn_position")
     box = [(float(side.min()), float(side.max())) for side in _shown(places[[0, *picks]])]
     if data.run.system_name in _HALVED:
@@ -50,7 +53,7 @@ def moments(data: SolidData, times: Sequence[float] | None = None) -> PaperFigur
         box[1] = (-far, far)
     paint = _paint(data, picks)
     for number, k in enumerate(picks):
-        ax = figure.add_axes((number * part, 0.0, part, 0.92), projection="3d")
+        ax = figure.add_axes((left + number * part, 0.0, part, 0.92), projection="3d")
         _panel(ax, data, k, box, paint)
         title = data.state(float(data.snapshot_time[k]))
         ax.set_title(title, size=style.FONT, color=style.INK, pad=-4.0)
@@ -105,10 +108,13 @@ def _panel(
     ax.add_collection3d(Poly3DCollection(x, facecolors=shade, edgecolors="none", linewidths=0.0))
     (x0, x1), (y0, y1), (z0, z1) = box
     ax.set(xlim=(x0, x1), ylim=(y0, y1), zlim=(z0, max(z1, z0 + 1e-12)))
-    ax.set_box_aspect((x1 - x0, y1 - y0, max(z1 - z0, 1e-12)), zoom=0.88)
+    ax.set_box_aspect((x1 - x0, y1 - y0, max(z1 - z0, 1e-12)), zoom=0.8)
     ax.view_init(*_VIEW)
-    ax.tick_params(labelsize=style.FONT - 2.0, pad=-2.0)
-    ax.locator_params(nbins=3)
+    style.dress_3d(ax, [data.place(axis) for axis in "xzy"], ticks=3, size=style.FONT - 1.0)
+    longest = max(high - low for low, high in box)
+    for axis, (low, high) in zip((ax.xaxis, ax.yaxis, ax.zaxis), box, strict=True):
+        if high - low < _NARROW * longest:
+            axis.get_major_locator().set_params(nbins=1)
 
 
 def _scale(figure: PaperFigure, paint: _Paint) -> None:
@@ -116,7 +122,8 @@ def _scale(figure: PaperFigure, paint: _Paint) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    slim = figure.add_axes((1.0 - 0.58 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5))
+    place = (1.0 - 0.58 / style.PAGE, 0.22, 0.09 / style.PAGE, 0.5)
+    slim = figure.add_axes(place, label="<colorbar>")
     bar = figure.colorbar(ScalarMappable(Normalize(*paint.limits), paint.colours), cax=slim)
     bar.outline.set_linewidth(0.4)
     slim.tick_params(labelsize=style.FONT, width=0.6, length=2.5, pad=2.0)
@@ -126,14 +133,14 @@ def _scale(figure: PaperFigure, paint: _Paint) -> None:
 
 # ---------------------------------------------------------------- the contact along its normal
 
-_TINTS = {"sticks": "#0072b2", "slides": "#c1272d"}
-_PANEL_HIGH, _PANEL_SIDE = 2.2, 0.74
+_TINTS = {"sticks": style.GREEN, "slides": style.INK}
+_PANEL_HIGH, _PANEL_SIDE = 2.4, 0.74
 
 
 def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFigure:
     """Return pressure on the deformed surface at a few states, and where it sticks and slides.
 
-    The view is along the second axis. Lines go around what sticks (blue) and what touches (red).
+    The view is along the second axis. Lines go around what sticks and what touches.
 
     Parameters
     ----------
@@ -153,7 +160,7 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     box = _box(data, rows, touching)
     for number, row in enumerate(rows):
         begin = (left + number * (wide + gap)) / style.PAGE
-        ax = figure.add_axes((begin, 0.19, wide / style.PAGE, 0.68))
+        ax = figure.add_axes((begin, 0.18, wide / style.PAGE, 0.64))
         _seen_from_above(ax, data, row, end)
         ax.set(xlim=box[0], ylim=box[1], aspect="equal")
         ax.tick_params(labelleft=number == 0, labelsize=style.FONT)
@@ -163,6 +170,9 @@ def footprint(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
             ax.set_ylabel(data.place("z"), size=style.FONT)
     word = data.ratio("normal_traction") + ("" if data.plain else " (Pa)")
     _scale(figure, _Paint(np.zeros(0), (-end, end), _SIGNED, word))
+    words = {"slides": "edge of the contact", "sticks": "edge of what sticks"}
+    handles = [line_key(word, _TINTS[name]) for name, word in words.items()]
+    figure.legend(handles=handles, loc="upper left", ncols=2, frameon=False, fontsize=style.FONT)
     return figure
 
 

@@ -45,16 +45,20 @@ def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
     """
     data.require("tractions", "surface_coordinate", *_PANELS)
     rows = data.rows(times)
+    # a surface without friction has no tangential traction
+    drawn = [name for name in _PANELS if style.largest(data.values(name)[rows]) > 0.0]
+    drawn = drawn or ["normal_traction"]
     columns = len(data.bodies)
     width = style.COLUMN if columns == 1 else style.PAGE
     handles = _handles(data, rows, friction=data.has("slides"))
     across = 3 if columns == 1 else 6
     top = 0.1 + _KEY_ROW * -(-len(handles) // across) + (0.16 if columns > 1 else 0.0)
-    figure = style.new_figure(width, 3.4 + top)
+    figure = style.new_figure(width, 0.42 + 1.49 * len(drawn) + top)
+    margins = (0.66, 0.2, 0.42, top)
     grid = style.grid(
-        figure, 2, columns, margins=(0.66, 0.2, 0.42, top), gaps=(0.4, 0.14), share_time=True
+        figure, len(drawn), columns, margins=margins, gaps=(0.4, 0.14), share_time=True
     )
-    for line, (name, word) in zip(grid, _PANELS.items(), strict=True):
+    for line, name in zip(grid, drawn, strict=True):
         for ax, body in zip(line, data.bodies, strict=True):
             ax.axhline(0.0, color=style.INK, lw=0.4, zorder=1.0)
             for row, colour in zip(rows, _colours(len(rows)), strict=True):
@@ -62,7 +66,7 @@ def tractions(data: SolidData, times: Sequence[float] | None = None) -> PaperFig
                     _line(ax, data, name, row, points, colour, split=name == "tangential_traction")
             limits = data.values(name)[rows]
             style.room(ax.set_ylim, np.append(limits, 0.0))
-        data.label(line[0].yaxis, name, word)
+        data.label(line[0].yaxis, name, _PANELS[name])
         for ax in line[1:]:
             style.scale_axis(ax.yaxis, "")
             ax.tick_params(labelleft=False)
@@ -137,9 +141,13 @@ def _colours(count: int) -> list[str]:
 def _handles(data: SolidData, rows: Sequence[int], *, friction: bool) -> list[Any]:
     from matplotlib.lines import Line2D
 
+    words = [data.state(float(data.time[row])) for row in rows]
+    if len(set(words)) < len(words):  # the drive stands still: times tell states apart
+        unit = "" if data.run.time_unit == "1" else f" {data.run.time_unit}"
+        words = [f"$t = {data.time[row]:.4g}${unit}" for row in rows]
     made = [
-        Line2D([], [], color=colour, lw=1.1, label=data.state(float(data.time[row])))
-        for row, colour in zip(rows, _colours(len(rows)), strict=True)
+        Line2D([], [], color=colour, lw=1.1, label=word)
+        for word, colour in zip(words, _colours(len(rows)), strict=True)
     ]
     if friction and (data.values("slides")[list(rows)] == SLIDES).any():
         made.append(Line2D([], [], color=style.INK, lw=1.1, ls=DASH_DOT, label="slides"))

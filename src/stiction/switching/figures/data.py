@@ -5,7 +5,7 @@ Only saved data are read, so a run loaded from disk draws the same figures as a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,16 +17,16 @@ from stiction.plot import style
 from stiction.plot.run_data import RunData
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["FlowData", "symbol"]
+__all__ = ["FlowData", "labels", "symbol"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _NEEDED = ("mode", "multiplier")
 _MODES = {"+": 1, "slide": 0, "-": -1}
+SCALED_TIME = "scaled time τ (s/(kg m²))"
 _GREEK = {"omega": "ω", "theta": "θ", "phi": "φ", "psi": "ψ"}
 
 
@@ -80,17 +80,8 @@ class FlowData(RunData):
     @property
     def time_word(self) -> str:
         """How time is called: scaled when only the time is without a unit."""
-        if self.run.time_unit != "1":
-            return "time"
-        if any(self.unit(name) for name in self.names):
-            return "scaled time τ"
-        return style.DIMENSIONLESS_TIME
-
-    def time_axis(self, ax: Axes) -> None:
-        """Label the horizontal axis of `ax` as time and fit it to the span."""
-        unit = "" if self.run.time_unit == "1" else self.run.time_unit
-        ax.set_xlim(*self.span)
-        style.scale_axis(ax.xaxis, self.time_word, unit)
+        scaled = is_scaled(self.run.time_unit, map(self.unit, self.names))
+        return SCALED_TIME if scaled else super().time_word
 
     def label(self, axis: Axis, name: str, *, alone: bool = False) -> None:
         """Label an axis with the symbol and the unit of a state.
@@ -137,6 +128,22 @@ class FlowData(RunData):
     def losses(self) -> list[tuple[float, str]]:
         """Time and kind of each loss of determinism."""
         return [(loss.time, loss.kind) for loss in self.run.determinism.losses]
+
+
+def is_scaled(time_unit: str, units: Iterable[str]) -> bool:
+    """Return whether time is scaled: it has no unit, but a state has one."""
+    return time_unit == "1" and any(unit not in ("", "1") for unit in units)
+
+
+def labels(names: Sequence[str], units: Sequence[str]) -> list[str]:
+    """Return words for axes: of states, and of time, whose unit is the last of `units`."""
+    *of_states, of_time = units
+    words = [
+        f"{symbol(name)} ({unit})" if unit not in ("", "1") else symbol(name)
+        for name, unit in zip(names, of_states, strict=True)
+    ]
+    plain = SCALED_TIME if is_scaled(of_time, of_states) else style.DIMENSIONLESS_TIME
+    return [*words, plain if of_time == "1" else f"time ({of_time})"]
 
 
 def symbol(name: str) -> str:

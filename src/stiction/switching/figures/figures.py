@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from stiction.errors import ModelError
 from stiction.plot.figures import Figures
 from stiction.switching.figures.data import FlowData
 
@@ -32,10 +33,10 @@ class FlowFigures(Figures):
     @property
     def default(self) -> tuple[str, ...]:
         """The figures written when none are named: those that say something for this run."""
-        return self.NAMES if self.run.energy.defined else tuple(self._without("energy"))
-
-    def _without(self, name: str) -> list[str]:
-        return [other for other in self.NAMES if other != name]
+        silent = set() if self.run.energy.defined else {"energy"}
+        # a flow that never slides has no multiplier
+        silent |= set() if (self._data.mode == 0).any() else {"multiplier"}
+        return tuple(name for name in self.NAMES if name not in silent)
 
     def overview(self) -> PaperFigure:
         """Return the states against time over bands of the modes, with events and losses."""
@@ -69,9 +70,17 @@ class FlowFigures(Figures):
         ------
         ModelError : if the system has no energy.
         """
-        from stiction.switching.figures.over_time import energy_of_flow
+        from stiction.plot.energy import energy
 
-        return energy_of_flow(self._data)
+        if not self.run.energy.defined:
+            raise ModelError(
+                "plot.energy",
+                f"a run of {self.run.system_name}, which has no energy",
+                "a system with kinetic and stored energy",
+                "its equations are those of a flow, not of a machine.",
+                "draw overview or phase instead.",
+            )
+        return energy(self._data)
 
     def movie(self, count: int, *, window: tuple[float, float] | None = None) -> Movie:
         """Return the path in the space of states, and the machine where it is known.

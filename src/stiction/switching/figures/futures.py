@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.switching.figures.data import symbol
-from stiction.switching.figures.over_time import LINES
+from stiction.switching.figures.data import labels
+from stiction.switching.figures.over_time import LINES, line_handles
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -31,7 +31,8 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
     Verified by: tests/unit/switching/test_funnel.py::test_figure_shows_every_future
     """
     figure = style.new_figure(style.PAGE, 3.1)
-    left, right = style.grid(figure, 1, 2, margins=(0.62, 0.6, 0.42, 0.2), gaps=(1.25, 0.12))[0]
+    left, right = style.grid(figure, 1, 2, margins=(0.72, 0.6, 0.42, 0.3), gaps=(1.55, 0.12))[0]
+    *words, time = labels(funnel.names, funnel.units)
     a, b = _plane(funnel.exits)
     edge = funnel.boundary()
     left.fill(edge[:, a], edge[:, b], color="#f0f0f0", lw=0.0, zorder=1.0)
@@ -45,22 +46,29 @@ def funnel_figure(funnel: Funnel) -> PaperFigure:
         linewidths=0.0,
         zorder=3.0,
     )
-    left.plot(*funnel.x_star[[a, b]], "*", color="#CC79A7", ms=9.0, zorder=4.0)
-    left.set_xlabel(symbol(funnel.names[a]))
-    left.set_ylabel(symbol(funnel.names[b]))
-    bar = figure.colorbar(points, ax=left, pad=0.03, fraction=0.05)
-    bar.set_label("time of dwelling", fontsize=style.FONT)
-    bar.ax.tick_params(labelsize=style.FONT, width=0.6, length=2.5)
+    place: dict[str, Any] = {
+        "ls": "",
+        "marker": "*",
+        "color": style.PURPLE,
+        "ms": 9.0,
+        "zorder": 4.0,
+    }
+    style.key(left, left.plot(*funnel.x_star[[a, b]], label="two-fold", **place))
+    left.set_xlabel(words[a])
+    left.set_ylabel(words[b])
+    limits = points.get_clim()
+    style.colour_bar(left, style.many_colours(), limits, f"dwelling, {time}", "")
     shown = style.few(funnel.dwell.size, _MOST_LINES)
     for row in shown.tolist():
         colour = LINES[int(funnel.side[row])]
         right.plot(funnel.time, funnel.states[row, :, b], color=colour, lw=0.5, alpha=0.6)
-    right.set_xlabel("time since the two-fold")
-    right.set_ylabel(symbol(funnel.names[b]))
+    style.key(right, line_handles("leaves to ", (1, -1)), columns=2)
+    right.set_xlabel(f"{time} since the two-fold")
+    right.set_ylabel(words[b])
     alive = (funnel.end_time[:, None] >= funnel.time).mean(axis=0)
     share = style.dress(right.twinx())
     share.spines["right"].set_visible(True)
-    share.plot(funnel.time, alive, color="#8a8a8a", lw=1.0, ls="--")
+    share.plot(funnel.time, alive, color=style.GREY, lw=1.0, ls="--")
     share.set_ylim(0.0, 1.05)
     share.set_ylabel("share still running", color="#6a6a6a")
     return figure

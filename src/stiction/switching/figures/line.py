@@ -17,7 +17,7 @@ __all__ = ["line_returns"]
 
 Floats = npt.NDArray[np.float64]
 
-_COLOURS = ("#D55E00", "#404040", "#CC79A7", "#0072B2", "#009E73")
+_COLOURS = (style.VERMILION, style.INK, style.PURPLE, style.BLUE, style.GREEN)
 
 
 def line_returns(
@@ -39,7 +39,7 @@ def line_returns(
         left.plot(place, after, ".", ms=2.2, color=colour, mew=0.0, label=word)
     places = np.concatenate([place for place, _ in maps.values()])
     ends = [float(places.min()), float(places.max())]
-    left.plot(ends, ends, color="#9a9a9a", lw=0.6, zorder=1.0)
+    left.plot(ends, ends, color=style.GREY, lw=0.6, zorder=1.0)
     left.set_xlim(*ends)
     style.room(left.set_ylim, np.concatenate([after for _, after in maps.values()]))
     style.scale_axis(left.xaxis, "r on the line", "m")
@@ -52,7 +52,7 @@ def line_returns(
         found = values[np.isfinite(values)]
         right.hist(found, bins, density=True, histtype="step", color=colour, lw=1.1, label=word)
     right.set_xlim(0.0, longest)
-    style.scale_axis(right.xaxis, "scaled time τ to the line")
+    style.scale_axis(right.xaxis, "scaled time τ to the line (s/(kg m²))")
     style.scale_axis(right.yaxis, "density")
     style.key(right, columns=3)
     for letter, ax in (("(a)", left), ("(b)", right)):

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 SLIDING, ESCAPING, CROSSING = "#dcdcdc", "#f6dfe9", "#ffffff"
-_STRONG = "#009E73"
+_STRONG = style.GREEN
 
 
 def local_flow(
@@ -61,7 +61,7 @@ def local_flow(
         ends = np.outer([-1.0, 1.0], row / np.abs(row).max() * far)
         label = f"{word}, λ = {value:.4f}".replace("-", "−")
         ax.plot(*ends.T, color=colour, lw=1.3, label=label, zorder=3.0)
-    ax.plot(0.0, 0.0, "o", ms=5.0, mfc="#CC79A7", mec="white", zorder=4.0)
+    ax.plot(0.0, 0.0, "o", ms=5.0, mfc=style.PURPLE, mec="white", zorder=4.0)
     ax.set_xlim(-far, far)
     ax.set_ylim(-far, far)
     style.scale_axis(ax.xaxis, "ξ (scaled)")
@@ -106,9 +106,9 @@ def _space(ax: Any, arcs: Sequence[tuple[int, Floats]], sliding: Sequence[Floats
     for side, arc in arcs:
         order = 3.0 if side > 0 else 1.0
         ax.plot(arc[1], arc[2], arc[0], color=LINES[side], lw=1.0, zorder=order)
-    ax.plot([0.0], [0.0], [0.0], "o", ms=5.0, mfc="#CC79A7", mec="white", zorder=5.0)
+    ax.plot([0.0], [0.0], [0.0], "o", ms=5.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     ax.view_init(22.0, -62.0)
-    style.dress_3d(ax, ("ξ", "η", "h"), size=7.5)
+    style.dress_3d(ax, ("ξ (scaled)", "η (scaled)", "h (scaled)"), size=7.5)
 
 
 def condition_panels(
@@ -147,7 +147,7 @@ def condition_panels(
         if name == "g1":
             hatched = flags["g2"].astype(float)
             ax.contourf(r, omega, hatched, levels=[0.5, 1.5], colors="none", hatches=["////"])
-        ax.plot(*chosen, "o", ms=3.6, mfc="#D55E00", mec="white", mew=0.6)
+        ax.plot(*chosen, "o", ms=3.6, mfc=style.VERMILION, mec="white", mew=0.6)
         ax.set_title(title, size=8.0, loc="left", pad=3.0, color=style.INK)
         ax.set_xlim(extent[:2])
         ax.set_ylim(extent[2:])
@@ -171,6 +171,8 @@ def _explain(ax: Axes) -> None:
     handles = [
         Patch(fc="#9ec5e8", label="condition holds"),
         Patch(fc="white", ec=style.INK, hatch="////", lw=0.0, label="κ > 0"),
-        Line2D([], [], ls="", marker="o", ms=3.6, mfc="#D55E00", mec="white", label="this wheel"),
+        Line2D(
+            [], [], ls="", marker="o", ms=3.6, mfc=style.VERMILION, mec="white", label="this wheel"
+        ),
     ]
     ax.legend(handles=handles, loc="center", frameon=False, fontsize=8.0)

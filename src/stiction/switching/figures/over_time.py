@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stiction.errors import ModelError
 from stiction.plot import style
 from stiction.switching.figures.data import FlowData
 
@@ -16,22 +15,22 @@ if TYPE_CHECKING:
 
     from stiction.plot.figure import PaperFigure
 
-__all__ = ["BANDS", "KINDS", "LINES", "energy_of_flow", "events", "multiplier", "overview"]
+__all__ = ["BANDS", "KINDS", "LINES", "events", "line_handles", "multiplier", "overview"]
 
 # pale for areas, full for lines; by mode
 BANDS = {1: "#d7e6f4", 0: "#dcdcdc", -1: "#fbe3d2"}
-LINES = {1: "#0072B2", 0: "#404040", -1: "#D55E00"}
+LINES = {1: style.BLUE, 0: style.INK, -1: style.VERMILION}
 _WORDS = {1: "h > 0", 0: "sliding", -1: "h < 0"}
 # marker, colour and word of each kind of event
 KINDS = {
-    "cross": ("|", "#0072B2", "crossing"),
-    "slide": ("^", "#262626", "onto surface"),
-    "leave": ("v", "#262626", "off surface"),
-    "kink": ("x", "#8a8a8a", "kink"),
-    "fold": ("s", "#009E73", "fold"),
-    "two_fold": ("*", "#CC79A7", "two-fold"),
-    "codim2_line": ("D", "#D55E00", "line h = g = 0"),
-    "escaping_start": ("P", "#E69F00", "escaping start"),
+    "cross": ("|", style.BLUE, "crossing"),
+    "slide": ("^", style.INK, "onto surface"),
+    "leave": ("v", style.INK, "off surface"),
+    "kink": ("x", style.GREY, "kink"),
+    "fold": ("s", style.GREEN, "fold"),
+    "two_fold": ("*", style.PURPLE, "two-fold"),
+    "codim2_line": ("D", style.VERMILION, "line h = g = 0"),
+    "escaping_start": ("P", style.BROWN, "escaping start"),
 }
 _MOST_STATES = 6
 # losses closer than this share of the span share one line
@@ -122,54 +121,11 @@ def events(data: FlowData) -> PaperFigure:
     data.time_axis(ax)
     ax.set_yticks(range(len(kinds)), words)
     ax.tick_params(axis="y", length=0.0)
-    style.key(ax, _line_handles("to "), columns=3)
+    style.key(ax, line_handles("to "), columns=3)
     if (legend := ax.get_legend()) is not None:
         legend.set_bbox_to_anchor((-0.36, 1.0))
     if not kinds:
         ax.text(0.5, 0.5, "no events", transform=ax.transAxes, ha="center", va="center", size=8.0)
-    return figure
-
-
-def energy_of_flow(data: FlowData) -> PaperFigure:
-    """Return energies, the ledger, and its imbalance.
-
-    Raises
-    ------
-    ModelError : if the system has no energy.
-
-    Verified by: tests/unit/switching/figures/test_figures.py::test_energy_has_the_units_of_the_run
-    """
-    from stiction.plot import energy as parts
-
-    if not data.run.energy.defined:
-        raise ModelError(
-            "plot.energy",
-            f"a run of {data.run.system_name}, which has no energy",
-            "a system with kinetic and stored energy",
-            "its equations are those of a flow, not of a machine.",
-            "draw overview or phase instead.",
-        )
-    handles = parts.ledger_handles(data, lines=True)
-    top = 0.1 + 0.155 * -(-len(handles) // 3)
-    figure = style.new_figure(style.COLUMN, 4.1 + top)
-    rows = style.grid(
-        figure,
-        3,
-        margins=(0.62, 0.16, 0.42, top),
-        gaps=(0.0, 0.13),
-        heights=[1.0, 1.35, 0.75],
-        share_time=True,
-    )
-    axes = [row[0] for row in rows]
-    style.key(axes[0], handles, columns=3)
-    parts.energy_panel(axes[0], data)
-    parts.ledger_panel(axes[1], data)
-    parts.imbalance_panel(axes[2], data)
-    if data.run.energy_unit == "1":
-        for ax, word in zip(axes, ("energy", "ledger"), strict=False):
-            style.scale_axis(ax.yaxis, word)
-    data.time_axis(axes[2])
-    figure.align_ylabels(axes)
     return figure
 
 
@@ -230,7 +186,8 @@ def _band_handles(data: FlowData) -> list[Any]:
     return [Patch(facecolor=BANDS[m], label=_WORDS[m]) for m in BANDS if m in present]
 
 
-def _line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[Any]:
+def line_handles(prefix: str = "", modes: Sequence[int] = (1, 0, -1)) -> list[Any]:
+    """Return entries of a key for lines in the colours of modes."""
     from matplotlib.lines import Line2D
 
     return [Line2D([], [], color=LINES[m], lw=1.2, label=prefix + _WORDS[m]) for m in modes]

@@ -134,7 +134,7 @@ _MACHINES: tuple[Callable[[FlowFrames], m.View | None], ...] = (wheel, belt)
 def _notes(data: FlowData) -> str:
     words = ["the path is drawn through every saved state and every event"]
     if data.run.time_unit == "1":
-        words.append(f"t is {data.time_word}, without a unit")
+        words.append(f"t is {data.time_word}")
     return "; ".join(words)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.plot import style
-from stiction.switching.figures.data import symbol
+from stiction.switching.figures.data import labels
 
 if TYPE_CHECKING:
     from stiction.plot.figure import PaperFigure
@@ -25,27 +25,34 @@ def smoothing_figure(study: SmoothingStudy) -> PaperFigure:
     Verified by: tests/unit/switching/test_smoothing.py::test_figure_has_a_line_per_run
     """
     figure = style.new_figure(style.PAGE, 3.0)
-    axes = style.grid(figure, 1, 2, margins=(0.62, 0.16, 0.42, 0.2), gaps=(0.85, 0.12))[0]
+    axes = style.grid(figure, 1, 2, margins=(0.62, 0.16, 0.42, 0.46), gaps=(0.85, 0.12))[0]
+    *words, time = labels(study.names, study.units)
     ends = study.states[:, :, -1].reshape(-1, len(study.names))
     most = int(np.argmax(np.ptp(ends, axis=0)))
     colours = style.many_colours()(np.linspace(0.1, 0.9, study.widths.size))
     for i, shape in enumerate(study.shapes):
         line = ("-", "--", ":")[i % 3]
         for j, width in enumerate(study.widths):
-            label = f"{width:.0e}" if i == 0 else None
+            label = f"width {width:.0e}".replace("-", "−") if i == 0 else None
             axes[0].plot(
                 study.time, study.states[i, j, :, most], line, color=colours[j], lw=0.8, label=label
             )
-        axes[1].loglog(study.widths, study.error[i], f"o{line}", color=style.INK, lw=0.8, ms=3.0)
-        axes[1].loglog(
-            study.widths, study.spread[i], f"^{line}", color="#D55E00", lw=0.8, ms=3.0, label=shape
-        )
+        for values, mark, colour, word in (
+            (study.error, "o", style.INK, "error before the loss"),
+            (study.spread, "^", style.VERMILION, "parting after it"),
+        ):
+            look: dict[str, Any] = {"color": colour, "lw": 0.8, "ms": 3.0}
+            label = word if i == 0 else None
+            axes[1].loglog(study.widths, values[i], f"{mark}{line}", label=label, **look)
+        axes[1].plot([], [], line, color=style.GREY, lw=0.8, label=shape)
     axes[0].plot(study.time, study.exact[:, most], color=style.INK, lw=1.6, label="set-valued")
     if np.isfinite(study.lost):
-        axes[0].axvline(study.lost, color="#CC79A7", lw=0.8)
-    axes[0].set_xlabel("time")
-    axes[0].set_ylabel(symbol(study.names[most]))
-    axes[0].legend(fontsize=style.FONT - 1.0, frameon=False, title="width", title_fontsize=7.0)
-    axes[1].set_xlabel("width")
-    axes[1].set_ylabel("error before (o), parting of starts after (^)")
+        look = {"color": style.INK, "lw": 0.8, "ls": (0, (4, 2))}
+        axes[0].axvline(study.lost, label="loss of determinism", **look)
+    axes[0].set_xlabel(time)
+    axes[0].set_ylabel(words[most])
+    style.key(axes[0])
+    axes[1].set_xlabel("width of the sign (in units of h)")
+    axes[1].set_ylabel("error, and parting of two starts (1)")
+    style.key(axes[1], columns=2)
     return figure

@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 # sliding, escaping, crossing to h > 0, crossing to h < 0
 REGIONS = ("#dcdcdc", "#f6dfe9", "#e3f0fa", "#fdeee2")
 _WORDS = ("sliding", "escaping", "crossing to h > 0", "crossing to h < 0")
-_FORCE, _MOMENT = "#D55E00", "#0072B2"
+_FORCE, _MOMENT = style.VERMILION, style.BLUE
 
 
 def surface_panel(
@@ -86,12 +86,12 @@ def surface_map(
     surface_panel(ax, grid, region, sticking, labels)
     handles = _region_handles(region)
     if line is not None:
-        ax.axhline(line, color="#D55E00", lw=1.0, ls=(0, (4, 2)))
-        handles.append(_line("line h = g = 0", color="#D55E00", ls=(0, (4, 2))))
+        ax.axhline(line, color=style.VERMILION, lw=1.0, ls=(0, (4, 2)))
+        handles.append(_line("line h = g = 0", color=style.VERMILION, ls=(0, (4, 2))))
     for place in points:
-        ax.plot(*place, "*", ms=9.0, mfc="#CC79A7", mec="white", zorder=5.0)
+        ax.plot(*place, "*", ms=9.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     if points:
-        handles.append(_line("two-fold", ls="", marker="*", ms=8.0, mfc="#CC79A7", mec="white"))
+        handles.append(_line("two-fold", ls="", marker="*", ms=8.0, mfc=style.PURPLE, mec="white"))
     if orbit is not None:
         path(ax, np.stack(orbit[:2]), orbit[2], width=1.1, zorder=4.0)
     style.key(ax, handles, columns=2)
@@ -126,13 +126,13 @@ def recurrence(
     place = (two_fold[0], two_fold[2])
     ahead = (place[0] + weak[0], place[1] + weak[1])
     ax.axline(place, ahead, color=LINES[1], lw=0.9)
-    ax.axhline(line, color="#D55E00", lw=1.0, ls=(0, (4, 2)))
-    ax.plot(*place, "*", ms=10.0, mfc="#CC79A7", mec="white", zorder=5.0)
+    ax.axhline(line, color=style.VERMILION, lw=1.0, ls=(0, (4, 2)))
+    ax.plot(*place, "*", ms=10.0, mfc=style.PURPLE, mec="white", zorder=5.0)
     handles = [
         *_region_handles(region),
         _line("weak eigenvector", color=LINES[1]),
-        _line("line h = g = 0", color="#D55E00", ls=(0, (4, 2))),
-        _line("two-fold", ls="", marker="*", ms=8.0, mfc="#CC79A7", mec="white"),
+        _line("line h = g = 0", color=style.VERMILION, ls=(0, (4, 2))),
+        _line("two-fold", ls="", marker="*", ms=8.0, mfc=style.PURPLE, mec="white"),
         _line("orbit, h > 0", color=LINES[1], lw=1.6),
         _line("orbit, h < 0", color=LINES[-1], lw=1.6),
         _line("orbit, sticking", color=LINES[0], lw=1.6),
@@ -146,10 +146,10 @@ def recurrence(
         for run in shown.values():
             _orbit(space, FlowData(run), after_two_fold=begin)
         space.plot(
-            two_fold[0], two_fold[2], 0.0, "*", ms=9.0, mfc="#CC79A7", mec="white", zorder=6.0
+            two_fold[0], two_fold[2], 0.0, "*", ms=9.0, mfc=style.PURPLE, mec="white", zorder=6.0
         )
         ends = list(space.get_xlim())
-        space.plot(ends, [line, line], [0.0, 0.0], color="#D55E00", lw=1.0, ls=(0, (4, 2)))
+        space.plot(ends, [line, line], [0.0, 0.0], color=style.VERMILION, lw=1.0, ls=(0, (4, 2)))
         space.view_init(20.0, -50.0)
         style.dress_3d(space, ("r (m)", "ω (rad/s)", "h (mm/s)"), size=7.5)
     for letter, x, y in (("(a)", 0.005, 0.985), ("(b)", 0.005, 0.47), ("(c)", 0.5, 0.47)):

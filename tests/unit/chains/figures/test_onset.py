@@ -79,7 +79,7 @@ def test_colours_follow_the_signs(baseline, ramp):
     assert both.get_cmap().name == "RdBu_r"
     one = figures_of(ramp).onset().axes[0].get_images()[0]
     assert one.get_clim()[0] == 0.0
-    assert one.get_cmap().name == "cividis"
+    assert one.get_cmap().name == "masses"
     for image in (both, one):
         assert image.get_cmap().get_bad() == pytest.approx([0xC4 / 255] * 3 + [1.0])
 

@@ -51,7 +51,7 @@ def test_modes_come_from_the_events(wheel, belt):
 def test_overview_shows_states_and_losses(wheel):
     axes = figures_of(wheel).overview().axes
     assert [ax.get_ylabel() for ax in axes[:3]] == ["r (m)", "v (m/s)", "ω (rad/s)"]
-    assert axes[-1].get_xlabel() == "scaled time τ"
+    assert axes[-1].get_xlabel() == "scaled time τ (s/(kg m²))"
     drawn = lines_of(axes[0])[0]
     assert np.isin(drawn.get_ydata(), wheel.variables["r"].values).all()
     losses = [line for line in axes[0].lines if len(line.get_xdata()) == 2]

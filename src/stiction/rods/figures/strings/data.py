@@ -23,7 +23,7 @@ __all__ = ["CONTACT", "STRINGS", "Line", "StringData"]
 
 Floats = npt.NDArray[np.float64]
 
-STRINGS = {"u": "#0072B2", "v": "#D55E00"}
+STRINGS = {"u": style.BLUE, "v": style.VERMILION}
 CONTACT = "#d7191c"  # the red line of the paper
 _NEEDED = ("s1", "s2", "s1_rate", "s2_rate", "contact_force", "u1", "v1", "u", "v", "x", "y")
 _LEAST_SAMPLES = 16
@@ -137,14 +137,6 @@ class StringData(RunData):
                 "leave it out to draw the whole run.",
             )
         return float(window[0]), float(window[1])
-
-    def time_axis(self, ax: Axes, span: tuple[float, float] | None = None) -> None:
-        """Label the horizontal axis of `ax` as time and fit it to the span."""
-        ax.set_xlim(*(span or self.span))
-        if self.run.time_unit == "1":
-            style.plain_time(ax)
-        else:
-            style.scale_axis(ax.xaxis, "time", self.run.time_unit)
 
     def end_lines(self, ax: Axes) -> None:
         """Draw a dashed line where the model ended."""

@@ -52,6 +52,8 @@ def field(
         _panel(ax, data, name, span, largest)
     data.time_axis(axes[-1], span)
     _field_key(axes[0], data)
+    word = "displacement " + ", ".join(names)
+    style.colour_bar(axes[0], field_colours(), (-largest, largest), word, "", below=axes[-1])
     figure.align_ylabels(axes)
     return figure
 
@@ -79,7 +81,9 @@ def overview(data: StringData) -> PaperFigure:
     gap = 0.56 + _SCALE_ROOM
     margins = (0.5, 0.16, 0.42, 0.44)
     ((left, right),) = style.grid(figure, 1, 2, margins=margins, gaps=(gap, 0.0))
-    _panel(left, data, "u", data.span, _size(data, "u"))
+    size = _size(data, "u")
+    _panel(left, data, "u", data.span, size)
+    style.colour_bar(left, field_colours(), (-size, size), "displacement u", "")
     data.time_axis(left)
     _field_key(left, data)
     if data.has_spectrum:
@@ -134,7 +138,6 @@ def _panel(
     data.end_lines(ax)
     ax.set_ylim(0.0, length)
     style.scale_axis(ax.yaxis, f"place on {name}")
-    style.colour_bar(ax, field_colours(), (-largest, largest), name, "")
 
 
 def _field_key(ax: Axes, data: StringData) -> None:
@@ -154,7 +157,7 @@ def _spectrum_panel(ax: Axes, data: StringData, names: Sequence[str]) -> None:
         most, top = max(most, float(last)), max(top, float(line.density.max()))
         if line.free is not None and name == names[0]:
             word = f"{name} without contact"
-            look = {"color": "#8a8a8a", "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
+            look = {"color": style.GREY, "lw": 0.8, "ls": (0, (3, 1.5)), "zorder": 1.5}
             ax.semilogy(line.omega, np.maximum(line.free, 1e-300), label=word, **look)
             top = max(top, float(line.free.max()))
         keep = style.thin(np.log(np.maximum(line.density, 1e-300)))

@@ -23,8 +23,11 @@ __all__ = ["contact", "energy", "growth", "growths", "paths"]
 
 Floats = npt.NDArray[np.float64]
 
-_SPLIT = {"energy_P": ("#009E73", "P ∝ u + v"), "energy_M": ("#CC79A7", "M ∝ u − v")}
-_HEAT = {"friction_heat": ("#E69F00", "rolling resistance"), "viscous_heat": ("#56B4E9", "drag")}
+_SPLIT = {"energy_P": (style.GREEN, "P ∝ u + v"), "energy_M": (style.PURPLE, "M ∝ u − v")}
+_HEAT = {
+    "friction_heat": (style.VERMILION, "rolling resistance"),
+    "viscous_heat": (style.BROWN, "drag"),
+}
 _MARGINS = (0.62, 0.16, 0.42)  # left, right, bottom [in]
 _ORBIT = 8000  # points of a closed curve; leaving out all but peaks would bend it
 _FAST = 0.35  # from this share of the wave speed on its limit is drawn
@@ -112,7 +115,7 @@ def energy(data: StringData) -> PaperFigure:
     axes = [row[0] for row in rows]
     ledger = data.run.energy
     total = ledger.kinetic + ledger.stored
-    parts = {"kinetic": (ledger.kinetic, "#0072B2"), "elastic": (ledger.stored, "#56B4E9")}
+    parts = {"kinetic": (ledger.kinetic, style.BLUE), "elastic": (ledger.stored, style.GREEN)}
     heats = {"friction_heat": ledger.total_friction_heat, "viscous_heat": ledger.viscous_heat}
     for name, values in heats.items():
         if style.largest(values) > 1e-14 * ledger.scale:
@@ -122,7 +125,7 @@ def energy(data: StringData) -> PaperFigure:
     if split:
         found = {_SPLIT[name][1]: (data.values(name), _SPLIT[name][0]) for name in split}
         _energies(axes[2], data, found, total)
-    imbalance_panel(axes[-1], data)
+    imbalance_panel(axes[-1], data.run)
     data.end_lines(axes[-1])
     data.time_axis(axes[-1])
     figure.align_ylabels(axes)
@@ -180,7 +183,7 @@ def growths(curves: Mapping[str, tuple[Floats, Floats]]) -> PaperFigure:
     ax.set_ylabel("distance")
     ends = [time[[0, -1]] for time, _ in curves.values()]
     ax.set_xlim(min(end[0] for end in ends), max(end[1] for end in ends))
-    style.plain_time(ax)
+    style.scale_axis(ax.xaxis, style.DIMENSIONLESS_TIME)
     style.key(ax, columns=2)
     return figure
 

@@ -110,6 +110,9 @@ def test_field_shows_the_saved_waves(run):
     # one scale for both, or the string at rest would look as loud as the other
     assert image.get_clim() == other.get_clim()
     assert image.get_clim()[1] == pytest.approx(np.abs(shown).max())
+    (scale,) = figure.axes[2:]
+    assert scale.get_ylim() == image.get_clim()
+    assert scale.get_ylabel() == "displacement u, v"
     red = [line for line in upper.lines if line.get_color() == "#d7191c"]
     assert np.asarray(red[0].get_ydata()) == pytest.approx(run.variables["s1"].values)
     assert lower.get_xlabel() == "time (dimensionless)"
