@@ -7,6 +7,8 @@ from scipy.spatial.transform import Rotation
 from stiction.rods import driving_kernels as kernels
 from stiction.rods.rod_kernels import MATERIAL_ROWS, material_of
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 TIMES, FACTORS = np.array([1.0, 2.0, 4.0]), np.array([0.5, 2.5, 1.5])
 NONE = np.zeros(0)
 # slots: a node, a frame, a node that slides

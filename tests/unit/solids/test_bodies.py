@@ -10,6 +10,8 @@ from stiction.solids.contact.curve_kernels import nearest_kernel, points_kernel
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.membranes.membrane_kernels import membrane_kernel
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 
 @pytest.mark.parametrize("name", sorted(MATERIALS))
 @pytest.mark.parametrize("element", sorted(ELEMENTS))

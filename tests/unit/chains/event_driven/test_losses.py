@@ -9,6 +9,8 @@ import stiction as st
 from stiction.chains.event_driven import losses
 from stiction.chains.event_driven.state import OF_SLIP
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 
 def chain(**change):
     given = {

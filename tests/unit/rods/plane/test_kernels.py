@@ -6,6 +6,8 @@ import pytest
 from stiction.rods.plane import kernels
 from stiction.rods.rod_kernels import MATERIAL_ROWS, material_of
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 SIZE, RADIUS = 4, 0.3
 
 

@@ -9,6 +9,8 @@ from numpy.polynomial import Polynomial
 from stiction.rods.strings import characteristics_kernels as kernels
 from stiction.rods.strings.state import Cubic, Pair, String, Wave
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 
 def pair(count=6):
     return Pair(String.table(2), Wave.table(4), Cubic.table((4, count)))

@@ -11,6 +11,8 @@ from stiction.switching.flow.intersections.bilinear import Bilinear, merging, ro
 from stiction.switching.flow.intersections.transitions import signs_of
 from stiction.switching.flow.state import QUADRANT_RATES, SAMPLE, Progress, Workspace
 
+pytestmark = pytest.mark.usefixtures("plain_kernels")
+
 QUADRANTS = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)]
 # the surface that it lies on, and the side of the other one
 HALVES = [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)]
