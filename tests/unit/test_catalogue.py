@@ -155,6 +155,8 @@ def test_files_name_what_python_can_and_they_may():
         ("abxyz", ["abuv"], "known: abuv"),
         ("ABxy", ["abuv"], "did you mean 'abuv'?"),
         ("ABxyz", ["abuv"], "known: abuv"),
+        # letters as they are written come before letters of any case
+        ("abxy", ["abuv", "ABXY"], "did you mean 'abuv'?"),
     ],
 )
 def test_the_nearest_word(name, known, words):

@@ -27,6 +27,7 @@ from stiction.numerics.shown import brief, counted, plural, table_html
         # four alike are listed, five are counted, nine are shortened to their ends
         ([2.0] * 4, "[2, 2, 2, 2]"),
         ([2.0] * 5, "5 x 2"),
+        ([0.0, -0.0, 0.0, 0.0, 0.0], "5 x 0"),
         ([2.0] * 4 + [3.0], "[2, 2, 2, 2, 3]"),
         ([3.0] + [2.0] * 4, "[3, 2, 2, 2, 2]"),
         (["a"] * 5, "['a', 'a', 'a', 'a', 'a']"),

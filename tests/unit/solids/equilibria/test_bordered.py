@@ -111,7 +111,7 @@ def test_a_time_is_met_to_the_last_digit(cubic):
     np.testing.assert_allclose(found.trial.u[:2, 0], answer(problem, 0.7), rtol=1e-9)
     assert found.trial.u[2, 0] == pytest.approx(MOVED * 0.7)
     # a straight problem ends after one step, a bent one converges to the second order
-    assert found.iterations == (1 if not cubic else pytest.approx(5, abs=2))
+    assert found.iterations == 1 if not cubic else 3 <= found.iterations <= 7
     assert len(found.residuals) == found.iterations + 1
     assert found.residuals[-1] <= 1e-10
     assert found.factors is not None
