@@ -8,6 +8,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # which kernels a command takes would depend on what ran before; tests of that choice say so
 os.environ.setdefault("STICTION_KERNELS", "compiled")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # "ci" draws the same cases everywhere, so that a red run is red for everybody; "explore"
@@ -56,3 +57,12 @@ def pytest_collection_modifyitems(config, items):
         items=[item for item in items if (item in slow) != (speed == "slow")]
     )
     items[:] = kept
+
+
+@pytest.fixture
+def plain_kernels():
+    """Kernels as plain Python while a test lasts: nothing is compiled for a few small calls."""
+    from stiction.numerics import jit
+
+    with jit.running("plain"):
+        yield

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -470,3 +471,15 @@ def test_every_named_fault_is_in_the_tree():
     tree = Tree(TOOLS.parent)
     sources = {file: (tree.root / file).read_bytes() for file in tree.sources}
     assert len(locate(NAMED, sources)) == len(NAMED)
+
+
+def test_every_argued_fault_is_in_the_tree():
+    from mutation.choice import argued
+    from mutation.operators import mutants_of
+    from mutation.source import Source
+
+    path = TOOLS / "mutation_equivalent.toml"
+    files = {row["file"] for row in tomllib.loads(path.read_text("utf-8"))["equivalent"]}
+    found = [m for f in files for m in mutants_of(Source(f, (TOOLS.parent / f).read_bytes()))]
+    # an entry that speaks of no fault ends the program
+    assert len(argued(path, found)) >= len(files)

@@ -8,7 +8,10 @@ import warnings
 import pytest
 
 import stiction as st
-from stiction.catalogue import CATALOGUE, ROOMS, TOP, homes, names_in, room_of
+from stiction._kind import Kind
+from stiction.catalogue import CATALOGUE, ROOMS, TOP, homes, method_homes, names_in, room_of
+from stiction.errors import ModelError, Status, StoreError, advice_in, nearest
+from stiction.numerics.checks import Record
 
 
 def test_a_star_imports_the_names_of_a_room():
@@ -103,3 +106,74 @@ def test_rooms_are_found_that_nothing_has_imported(room):
     code = f"import sys, stiction as st; assert st.{room} is sys.modules['stiction.{room}']"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_names_lead_to_their_homes():
+    assert homes("Chain") == [("System", "stiction.chains.model")]
+    assert homes("SomethingElse") == []
+    methods = dict(method_homes())
+    assert methods["chains.EventDriven"] is st.chains.EventDriven
+    assert methods["switching.EventDriven"] is st.switching.EventDriven
+    assert "System.Chain" not in methods
+    assert "Chain" not in {name.partition(".")[2] for name in methods}
+
+
+@pytest.mark.parametrize(
+    ("bases", "room"),
+    [((st.Chain,), "stiction.chains"), ((), ""), ((st.rods.CosseratRod,), "stiction.rods")],
+)
+def test_a_system_of_a_user_is_known_by_its_bases(bases, room):
+    made = type("Mine", bases, {"__module__": "mine.models"})
+    assert room_of("Mine", object.__new__(made)) == room
+    # a name of ours says more than the object, and no object says nothing
+    assert room_of("WheelOnTurntable", object.__new__(made)) == "stiction.switching"
+    assert room_of("Mine") == ""
+
+
+def test_a_base_that_is_no_system_makes_none():
+    assert Record.__module__.startswith("stiction.numerics")
+    made = type("Mine", (Record,), {"__module__": "mine.models"})
+    assert room_of("Mine", made()) == ""
+
+
+def test_files_name_what_python_can_and_they_may():
+    names = {"A": "m.a", "B": "m.b"}
+    assert Kind("a thing", names).in_files == names
+    assert Kind("a thing", names, written=False).in_files == {}
+    assert Kind("a thing", names, {"B": "A"}).in_files == {"A": "m.a"}
+    assert Kind("a thing", names, also={"C": "m.c"}).in_files == {**names, "C": "m.c"}
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "words"),
+    [
+        ("stifness", ["mass", "stiffness"], "did you mean 'stiffness'?"),
+        ("MASS", ["mass", "stiffness"], "did you mean 'mass'?"),
+        ("xyz", ["b", "a"], "known: a, b"),
+        # difflib: 2 m / (n + n') with m letters in common; half is enough
+        ("abxy", ["abuv"], "did you mean 'abuv'?"),
+        ("abxyz", ["abuv"], "known: abuv"),
+        ("ABxy", ["abuv"], "did you mean 'abuv'?"),
+        ("ABxyz", ["abuv"], "known: abuv"),
+        # letters as they are written come before letters of any case
+        ("abxy", ["abuv", "ABXY"], "did you mean 'abuv'?"),
+    ],
+)
+def test_the_nearest_word(name, known, words):
+    assert nearest(name, known) == words
+
+
+def test_messages_have_four_parts_or_one():
+    told = "Chain.mass: got 0; needs > 0.\nWhy: inertia.\nTry: 1."
+    assert str(ModelError("Chain.mass", 0, "> 0", "inertia.", "1.")) == told
+    assert str(ModelError("all of it", 0, "", "why", "try")) == "all of it"
+    assert str(StoreError("folder", "nothing", "a run", "", "")).startswith("folder: got nothing")
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_advice_is_that_of_the_room(status):
+    ok = status in (Status.SOLVED, Status.STOPPED)
+    assert (status.ok, status.complete) == (ok, ok or status is Status.UNTRUSTED)
+    own = status in (Status.WORK_LIMIT, Status.NOT_FINITE)
+    assert advice_in("chains", status) == status.advice
+    assert (advice_in("switching", status) != status.advice) is own

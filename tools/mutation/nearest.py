@@ -124,10 +124,12 @@ class Nearest:
         names = [n if n in words else n.lstrip("_") for n in whole]
         stem = file.stem.strip("_").removesuffix("_kernels")
         folder = self.tree.part(mutant.file)
-        mirrored = path.parent.parts[2:] == file.parent.parts[2:]
+        room, inside = path.parent.parts[2:], file.parent.parts[2:]
+        mirrored = room == inside
         value = 2.0 * distance
         if f"{path.stem}_".startswith(f"test_{stem}_"):
-            value -= 12.0 if mirrored else 3.0
+            # a folder of tests may stand for those inside of the package's folder
+            value -= 12.0 if mirrored or (room and room == inside[: len(room)]) else 3.0
         if mirrored or folder in path.parts or folder in path.stem:
             value -= 3.0
         if names and names[-1] in words:

@@ -13,6 +13,7 @@ from stiction.core.checkpoint import (
     like,
     pack,
     put_back,
+    refused,
     restore,
     unpacking,
 )
@@ -230,3 +231,12 @@ def test_vectors_in_fields_have_their_length_and_are_finite():
     wrong["normal"][0, 2] = np.nan
     with pytest.raises(StoreError, match="normal: NaN"):
         restore(state, {"table": wrong})
+
+
+@pytest.mark.parametrize(
+    ("name", "where"), [("x", "checkpoint, array 'x': got one"), ("", "checkpoint: got one")]
+)
+def test_refusals_name_the_array(name, where):
+    told = str(refused(name, "one", "two"))
+    assert told.startswith(f"{where}; needs two.\nWhy: it is damaged")
+    assert told.endswith("leave --resume out to start afresh.")

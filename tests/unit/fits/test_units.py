@@ -1,7 +1,7 @@
 import pytest
 
 from stiction.errors import ModelError
-from stiction.fits.curves.units import factor_of
+from stiction.fits.curves.units import DIMENSIONS, factor_of
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,44 @@ def test_no_other_unit_of_length_is_guessed(unit):
         factor_of(unit, "displacement", "test")
     assert "did you mean" not in str(caught.value)
     assert "Try: m, in, inch, ft; n, u, m," in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("unit", "quantity", "factor"),
+    [
+        # NIST SP 811, appendix B.8; the inch, pound and standard gravity are exact
+        ("in", "displacement", 0.0254),
+        ("inch", "displacement", 0.0254),
+        ("ft", "displacement", 12 * 0.0254),
+        ("lb", "mass", 0.45359237),
+        ("kgf", "force", 9.80665),
+        ("gf", "force", 9.80665e-3),
+        ("lbf", "force", 0.45359237 * 9.80665),
+        ("kip", "force", 1000 * 0.45359237 * 9.80665),
+        ("dyn", "force", 1e-5),
+        ("t", "mass", 1000.0),
+        ("g", "mass", 1e-3),
+        ("kg", "mass", 1.0),
+        ("h", "time", 3600.0),
+        ("s", "time", 1.0),
+        ("1", "coefficient", 1.0),
+        ("-", "weight", 1.0),
+        ("%", "weight", 0.01),
+        ("Pa m", "stiffness", 1.0),
+        ("MN/m", "stiffness", 1e6),
+        ("N", "noise", 1.0),
+        ("N", "normal_force", 1.0),
+        ("nm", "displacement", 1e-9),
+        ("cm", "displacement", 1e-2),
+        ("dm", "displacement", 1e-1),
+        ("GN", "force", 1e9),
+        ("m/s", "velocity", 1.0),
+    ],
+)
+def test_every_unit_is_that_of_the_tables(unit, quantity, factor):
+    assert factor_of(unit, quantity, "test") == pytest.approx(factor, rel=1e-13)
+
+
+def test_units_that_are_shown_are_those_of_the_dimension():
+    for quantity, (_, unit) in DIMENSIONS.items():
+        assert factor_of(unit, quantity, "test") == 1.0

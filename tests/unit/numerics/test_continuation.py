@@ -8,6 +8,7 @@ from stiction.numerics.continuation import (
     Dense,
     advance,
     bordered,
+    corrected,
     located,
     place_at,
     solved_nearby,
@@ -112,3 +113,90 @@ def test_block_elimination_is_the_whole_solution(seed):
 def test_a_row_that_does_not_feel_the_parameter():
     with pytest.raises(np.linalg.LinAlgError):
         bordered(np.ones((3, 2)), np.array([1.0, -1.0, 0.0]), 0.0, 1.0)
+
+
+class Power:
+    """y = c x^p about (0, 0), with exact derivatives, or wrong ones by a factor."""
+
+    scale, limits = np.ones(2), ()
+
+    def __init__(self, power, tolerance=0.0, factor=1.0):
+        self.power, self.least, self.factor, self.asked = power, tolerance, factor, 0
+
+    def residual(self, u):
+        self.asked += 1
+        return np.array([u[1] - u[0] ** self.power])
+
+    def tolerance(self, u):
+        return self.least
+
+    def linearised(self, u):
+        slope = -self.power * u[0] ** (self.power - 1)
+        return Dense(self.factor * np.array([[slope, 1.0]]))
+
+    def moved(self, u, step):
+        return u + step
+
+
+ALONG = np.array([1.0, 0.0])
+
+
+def test_a_line_is_met_by_one_move():
+    """Newton's method ends a line at once; the second iteration finds that nothing is left."""
+    place = place_at(Power(1), np.zeros(2))
+    found = corrected(Power(1), place, ALONG, np.array([2.0, 0.0]))
+    assert found.u.tolist() == [2.0, 2.0]
+    assert found.step.tolist() == [2.0, 2.0]
+    assert found.iterations == 1
+    # where no residual counts as solved, a second move of length zero ends it
+    assert corrected(Power(1, tolerance=-1.0), place, ALONG, np.array([2.0, 0.0])).iterations == 2
+    # at the first iteration a small residual is no reason to stay
+    found = corrected(Power(1, tolerance=10.0), place, ALONG, np.array([2.0, 0.0]))
+    assert found.u.tolist() == [2.0, 2.0]
+    assert found.iterations == 1
+
+
+def test_wrong_derivatives_converge_slowly_and_end():
+    """With derivatives twice too large the error is halved: 2 * 2^-k <= 1e-12 at k = 41."""
+    place = place_at(Power(1), np.zeros(2))
+    assert corrected(Power(1, factor=2.0), place, ALONG, np.array([2.0, 0.0])) is None
+    # a tolerance of 1e-3 is met by the eleventh: 2 * 2^-11
+    found = corrected(Power(1, tolerance=1e-3, factor=2.0), place, ALONG, np.array([2.0, 0.0]))
+    assert found.iterations == 11
+    assert found.u == pytest.approx([2.0, 2.0 - 2.0**-10])
+
+
+def test_a_guess_without_a_number_finds_nothing():
+    place = place_at(Power(1), np.zeros(2))
+    assert corrected(Power(1), place, ALONG, np.array([np.inf, 0.0])) is None
+
+
+def test_block_elimination_by_hand():
+    """x = 1 - 2 y and 3 x + y = 8: y = -1, x = 3."""
+    x, y = bordered(np.array([[1.0, 2.0]]), np.array([3.0]), 1.0, 8.0)
+    assert (x.tolist(), y) == ([3.0], -1.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        bordered(np.array([[1.0, 2.0]]), np.array([3.0]), 6.0, 8.0)
+
+
+@pytest.mark.parametrize(("root", "power"), [(0.3, 1), (0.7, 3), (0.5, 1)])
+def test_a_test_function_is_zero_where_it_was_located(root, power):
+    problem = Power(2)
+    place = place_at(problem, np.zeros(2))
+
+    def test(u):
+        return (u[0] - root) ** power
+
+    share, u = located(problem, place, np.array([1.0, 1.0]), test, (test([0.0]), test([1.0])))
+    assert share == pytest.approx(root, rel=1e-4 if power > 1 else 1e-12)
+    assert u == pytest.approx([share, share**2])
+
+
+def test_the_next_step_may_be_longer_up_to_a_limit():
+    problem = Power(1)
+    place = place_at(problem, np.zeros(2), np.array([1.0, 1.0]))
+    there, step, length = advance(problem, place, 0.1, longest=10.0)
+    assert length == pytest.approx(0.14)
+    assert there.u == pytest.approx([0.1 / np.sqrt(2.0)] * 2)
+    assert np.linalg.norm(step.step) == pytest.approx(0.1)
+    assert advance(problem, place, 0.1, longest=0.12)[2] == 0.12

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.numerics.shown import brief, table_html
+from stiction.numerics.shown import brief, counted, plural, table_html
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,19 @@ from stiction.numerics.shown import brief, table_html
         ([], "[]"),
         (abs, "abs"),
         ("x" * 100, repr("x" * 57 + "...")),
+        ("x" * 60, repr("x" * 60)),
+        ("x" * 61, repr("x" * 57 + "...")),
+        # four alike are listed, five are counted, nine are shortened to their ends
+        ([2.0] * 4, "[2, 2, 2, 2]"),
+        ([2.0] * 5, "5 x 2"),
+        ([0.0, -0.0, 0.0, 0.0, 0.0], "5 x 0"),
+        ([2.0] * 4 + [3.0], "[2, 2, 2, 2, 3]"),
+        ([3.0] + [2.0] * 4, "[3, 2, 2, 2, 2]"),
+        (["a"] * 5, "['a', 'a', 'a', 'a', 'a']"),
+        (range(8), "range(0, 8)"),
+        (tuple(range(8)), "[0, 1, 2, 3, 4, 5, 6, 7]"),
+        (tuple(range(9)), "[0, 1, 2, 3, ... 8] (9)"),
+        (np.float64(1.0 / 3.0), "0.333333"),
     ],
 )
 def test_values_in_few_words(value, words):
@@ -77,3 +90,18 @@ def test_failures_stand_first_and_warn():
     lost = Determinism((Loss(1.5, "two_fold"),))
     assert repr(lost) == "<Determinism: lost: two_fold at 1.5>"
     assert "color:#b00020" in lost._repr_html_()
+
+
+def test_counts_have_their_plurals():
+    assert [plural(word) for word in ("node", "mass")] == ["nodes", "masses"]
+    assert [counted(n, "mass") for n in (0, 1, 2)] == ["0 masses", "1 mass", "2 masses"]
+
+
+def test_cells_of_tables():
+    text = table_html(("a", "<b>"), [("x", None), (0.5, [1, 2])], title="t & u")
+    assert text == (
+        "<strong>t &amp; u</strong><table><thead><tr><th>a</th><th>&lt;b&gt;</th></tr></thead>"
+        "<tbody><tr><td>x</td><td></td></tr><tr><td>0.5</td><td>[1, 2]</td></tr></tbody></table>"
+    )
+    assert table_html((), [], title="t", bad=True).startswith('<strong style="color:#b00020">t<')
+    assert table_html((), []).startswith("<table>")

@@ -55,6 +55,8 @@ class Reporter:
         Ids of parametrised tests may contain numbers that a fault has changed, so a test whose
         function was ordered stays even if its id is new.
         """
+        # reading the files is no test
+        self.begun = time.monotonic()
         only, never = self.orders.get("only"), set(self.orders.get("never", ()))
         if only is not None:
             place: dict[str, int] = {}

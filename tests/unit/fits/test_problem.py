@@ -1,0 +1,120 @@
+"""Differences, sizes and neighbours of residuals, on problems that are made up."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from stiction.fits.problem import Problem
+
+
+def parabola(events=lambda y: 0, bounds=(-9.0, 9.0)):
+    """A problem whose residuals are y^2 and 3 y."""
+
+    def residuals(y, held):
+        return np.array([y[0] ** 2, 3.0 * y[0]]), events(y[0])
+
+    return SimpleNamespace(_residuals=residuals)
+
+
+def slope(problem, y, h, bounds, events=0):
+    base = np.array([y**2, 3.0 * y])
+    return Problem._slope(problem, np.array([y]), None, 0, h, bounds, base, events)
+
+
+WIDE = (-9.0, 9.0)
+
+
+@pytest.mark.parametrize(
+    ("events", "wanted"),
+    [
+        # 2 y from both sides; (f(y + h) - f) / h = 2 y + h; (f - f(y - h)) / h = 2 y - h
+        (lambda y: 0, 4.0),
+        (lambda y: int(y > 2.0), 4.0 - 0.1),
+        (lambda y: int(y < 2.0), 4.0 + 0.1),
+        # neither side has as many events as the middle
+        (lambda y: 1 + (y > 2.0), 4.0),
+    ],
+)
+def test_differences_are_taken_between_like_orders_of_events(events, wanted):
+    found = slope(parabola(events), 2.0, 0.1, WIDE)
+    assert found == pytest.approx([wanted, 3.0])
+
+
+@pytest.mark.parametrize("bounds", [(2.0, 9.0), (1.95, 9.0), (-9.0, 2.0), (-9.0, 2.05)])
+def test_at_a_bound_differences_go_inside_and_are_of_second_order(bounds):
+    assert slope(parabola(), 2.0, 0.1, bounds) == pytest.approx([4.0, 3.0])
+
+
+@pytest.mark.parametrize("bounds", [(1.9, 9.0), (-9.0, 2.1), (1.9, 2.1)])
+def test_a_step_to_the_bound_itself_is_taken(bounds):
+    seen = []
+    problem = SimpleNamespace(
+        _residuals=lambda y, held: (seen.append(float(y[0])) or np.array([y[0], 0.0]), 0)
+    )
+    slope(problem, 2.0, 0.1, bounds)
+    assert seen == pytest.approx([2.1, 1.9])
+
+
+def test_neighbours_are_compared_within_a_curve():
+    """sum of r_i r_(i+1) over sum of r_i^2, without the pair across two curves."""
+    masks = [np.array([True, True, False, True]), np.array([True, True])]
+    problem = SimpleNamespace(masks=masks)
+    r = np.array([1.0, 2.0, 3.0, -1.0, 4.0])
+    wanted = (1.0 * 2.0 + 2.0 * 3.0 - 1.0 * 4.0) / (1.0 + 4.0 + 9.0 + 1.0 + 16.0)
+    assert Problem.alikeness(problem, r) == pytest.approx(wanted)
+    assert Problem.alikeness(problem, np.zeros(5)) == 0.0
+
+
+def test_derivatives_leave_out_what_is_held():
+    problem = SimpleNamespace(
+        apart=0.01,
+        coordinates=SimpleNamespace(bounds=lambda held: (np.full(2, -9.0), np.full(2, 9.0))),
+        spread=lambda y: np.array([2.0, 4.0]),
+        _residuals=lambda y, held: (np.array([y[0] * y[1], y[1] ** 2]), 0),
+    )
+    steps = []
+
+    def slope(y, held, i, h, bounds, base, events):
+        steps.append((i, h))
+        return Problem._slope(problem, y, held, i, h, bounds, base, events)
+
+    problem._slope = slope
+    found = Problem.jacobian(problem, np.array([3.0, 5.0]))
+    assert found == pytest.approx(np.array([[5.0, 3.0], [0.0, 10.0]]))
+    assert steps == [(0, 0.02), (1, 0.04)]
+    found = Problem.jacobian(problem, np.array([3.0, 5.0]), (1, 5.0))
+    assert found == pytest.approx(np.array([[5.0, 0.0], [0.0, 0.0]]))
+
+
+def parameter(field, owner="law", *, logarithmic=False, signed=False):
+    return SimpleNamespace(field=field, owner=owner, logarithmic=logarithmic, signed=signed)
+
+
+def test_sizes_of_coordinates():
+    """Of a logarithm one; of offsets and drifts a fiftieth of the force; else of the ratio."""
+    curve = SimpleNamespace(
+        clock=np.array([1.0, 5.0]), speeds=lambda: np.array([0.1, -0.5, np.nan])
+    )
+    problem = SimpleNamespace(
+        coordinates=SimpleNamespace(physical=lambda y: 10.0 * y),
+        parameters=[
+            parameter("mu", logarithmic=True),
+            parameter("offset", "0", signed=True),
+            parameter("drift", "0", signed=True),
+            parameter("gamma"),
+            parameter("viscous"),
+            parameter("other"),
+            parameter("stiffness", "rig"),
+        ],
+        data=[np.array([1.0, 3.0]), np.array([0.0, 4.0])],
+        predictors=[SimpleNamespace(normal=2.0), SimpleNamespace(normal=5.0)],
+        curves=[curve],
+    )
+    for name in ("_force_size", "_ratio_size", "_least"):
+        setattr(problem, name, getattr(Problem, name).__get__(problem))
+    # the largest span of a force is 4, the largest ratio 3 / 2
+    small = Problem.spread(problem, np.array([-7.0, 0.0, 1e-9, 0.0, 0.0, 0.0, 0.0]))
+    assert small == pytest.approx([1.0, 0.08, 0.02, 0.1, 0.06, 0.03, 0.03])
+    large = Problem.spread(problem, np.array([-7.0, -0.5, -3.0, -2.0, 4.0, -0.5, 0.25]))
+    assert large == pytest.approx([1.0, 5.0, 3.0, 2.0, 4.0, 0.5, 0.25])
