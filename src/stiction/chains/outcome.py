@@ -157,7 +157,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
             history.stop_time,
             "s",
             "all masses stick for good from here",
-            absent="not reached, or not provable",
+            absent="none: a mass slips at the end, or may slip later",
             label="stop",
         ),
         **history.quantities,
