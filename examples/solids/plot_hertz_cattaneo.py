@@ -17,9 +17,7 @@ Source: Johnson, Contact Mechanics (1985), sections 4.2 and 7.2.
 # %%
 # The model
 # ---------
-# Cells are finest in the middle, where surfaces touch. Signorini's law has no stiffness and no
-# length: nothing but the contact itself has to be resolved by the mesh. Cattaneo's cylinder is
-# pressed without friction, which acts from then on.
+# Cells are finest in the middle, where surfaces touch.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -33,10 +31,17 @@ down = 1.0 - np.sinh(5.0 * np.linspace(1.0, 0.0, 17)) / np.sinh(5.0)
 mesh = so.rectangle(2.0, 1.0, (40, 16), (-1.0, -1.0), grading_x=across, grading_y=down)
 block = so.Body(mesh, so.Q2(), so.LinearElastic(E, NU))
 glass = so.RigidCircle((0.0, R), R)
+
+# %%
+# The law
+# -------
+# Signorini's law has no stiffness and no length: nothing but the contact itself has to be resolved
+# by the mesh. Cattaneo's cylinder is pressed without friction, which acts from then on.
 top, cylinder = so.Boundary(0, "top"), so.Rigid(0)
+contact = so.Contact(top, glass, so.Signorini(), so.Coulomb(MU), friction_from=1.0)
 system = so.Solid(
     [block],
-    [so.Contact(top, glass, so.Signorini(), so.Coulomb(MU), friction_from=1.0)],
+    [contact],
     [
         so.Fixed(so.Boundary(0, "bottom")),
         so.Driven(cylinder, 1, so.Program((0, 1), (0, -DEPTH))),

@@ -115,7 +115,7 @@ def test_figures_are_written(stiction, here):
     assert stiction("run", "wheel-leaves-minus").code == 0
     folder = here / "out" / "wheel-leaves-minus" / "figures"
     names = sorted(path.name for path in folder.iterdir())
-    assert names == ["energy.png", "events.png", "multiplier.png", "overview.png", "phase.png"]
+    assert names == ["energy.png", "events.png", "overview.png", "phase.png"]
 
 
 @pytest.mark.parametrize(

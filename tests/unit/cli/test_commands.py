@@ -14,7 +14,7 @@ from command_line import runner
 
 from stiction.cli import compile as compiling
 from stiction.cli import completion, main, output, plot, progress, reproduce, saved
-from stiction.errors import ModelError, StictionError, StoreError
+from stiction.errors import ExtensionWarning, ModelError, StictionError, StoreError
 from stiction.numerics.compiling import ahead_of_time
 
 
@@ -101,10 +101,11 @@ def test_warnings_are_silenced_unless_asked_for(monkeypatch, given):
     monkeypatch.setattr(main, "open_streams", lambda: seen.append("open"))
     monkeypatch.setattr(main, "end_at_once", lambda: seen.append("end"))
     monkeypatch.setattr(main, "app", lambda prog_name: seen.append(prog_name))
-    monkeypatch.setattr(main.warnings, "simplefilter", seen.append)
+    monkeypatch.setattr(main.warnings, "simplefilter", lambda *words: seen.append(words))
     monkeypatch.setattr(sys, "warnoptions", given)
     main.main()
-    assert seen == ["open", "end", *(["ignore"] if not given else []), "stiction"]
+    filters = [("ignore",), ("default", ExtensionWarning)] if not given else []
+    assert seen == ["open", "end", *filters, "stiction"]
 
 
 # ---- words on the command line reach what they are for

@@ -169,10 +169,12 @@ def test_the_first_column_is_named_by_the_data(flow):
 def test_a_stop_that_cannot_be_proved(run):
     unknown = {
         **run.quantities,
-        "stop_time": Quantity(None, "s", absent="not reached, or not provable", label="stop"),
+        "stop_time": Quantity(
+            None, "s", absent="none: a mass slips at the end, or may slip later", label="stop"
+        ),
     }
     text = str(dataclasses.replace(run, quantities=unknown))
-    assert "stop         not reached, or not provable\n" in text
+    assert "stop         none: a mass slips at the end, or may slip later\n" in text
 
 
 def test_two_blocks_by_the_solver(tmp_path):

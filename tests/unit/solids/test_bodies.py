@@ -6,7 +6,7 @@ from bodies import in_both_bodies
 from numpy.testing import assert_array_equal
 from solid_cases import ELEMENTS, MATERIALS, bound, curve, distorted
 
-from stiction.solids.contact.curve_kernels import nearest_kernel, points_kernel
+from stiction.solids.contact.curve_kernels import closest_point_kernel, points_kernel
 from stiction.solids.elements.kinds import discretise
 from stiction.solids.membranes.membrane_kernels import membrane_kernel
 
@@ -44,7 +44,7 @@ def test_nearest_points_and_places(degree, count):
     points = np.stack([random.uniform(-0.5, 6.5, size), random.uniform(-2.0, 2.0, size)], axis=1)
     first = random.integers(0, surface.nodes.shape[0], size)
     own = (surface.nodes, surface.extraction, surface.weights, surface.neighbours)
-    nearest, at = nearest_kernel(1), points_kernel(1)
+    nearest, at = closest_point_kernel(1), points_kernel(1)
 
     def found():
         element, xi, normal = first.copy(), np.zeros((size, 1)), np.zeros(size, dtype=bool)

@@ -19,6 +19,7 @@ def funnel(values, *, ray, cell, side, end_time=None, kinds=None):
     return Funnel(
         x_star=np.zeros(2),
         names=("x", "y"),
+        units=("1", "1", "1"),
         horizon=3.0,
         exits=np.zeros((f, 2)),
         dwell=np.linspace(0.5, 1.5, f),

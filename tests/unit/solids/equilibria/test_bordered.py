@@ -7,7 +7,13 @@ import pytest
 
 from stiction.numerics.linear_solvers import LinearSolveError
 from stiction.solids.equilibria import bordered
-from stiction.solids.equilibria.bordered import BEYOND, Bordered, ByLength, ByTime, Point
+from stiction.solids.equilibria.bordered import (
+    BEYOND,
+    ArclengthControl,
+    Bordered,
+    PathPoint,
+    TimeControl,
+)
 
 STIFF = np.array([[3.0, -1.0], [-1.0, 2.0]])
 PULL = np.array([1.0, 0.5])
@@ -31,7 +37,7 @@ class Problem:
     def loads(self, t, u):
         return t * np.array([[PULL[0]], [PULL[1]], [0.0]])
 
-    def drifts(self, t, h):
+    def contact_varies(self, t, h):
         return self.drift != 0.0
 
     def evaluate(self, state, u, t, guess, *, data):
@@ -41,7 +47,7 @@ class Problem:
         matrix = np.zeros((3, 3))
         matrix[:2, :2], matrix[:2, 2] = STIFF + np.diag(3.0 * self.cubic * x**2), HELD
         bad = int(np.abs(u).max() > 50.0)
-        return SimpleNamespace(bad=bad, residual=residual, u=u), matrix
+        return SimpleNamespace(inverted=bad, residual=residual, u=u), matrix
 
     def reduced(self, matrix):
         return matrix[:2, :2]
@@ -64,7 +70,7 @@ class Solver:
 def whole_steps(monkeypatch):
     """Newton's steps are taken whole, and forces are measured in newtons."""
     monkeypatch.setattr(bordered, "force_scale", lambda problem, trial: 1.0)
-    monkeypatch.setattr(bordered, "search", lambda probe, free, step, start: probe(1.0))
+    monkeypatch.setattr(bordered, "line_search", lambda probe, free, step, start: probe(1.0))
 
 
 def solver_of(problem, *, iterations=30, fails=False):
@@ -83,7 +89,7 @@ def answer(problem, t):
     return x
 
 
-START = Point(0.0, np.zeros((3, 1)))
+START = PathPoint(0.0, np.zeros((3, 1)))
 
 
 @pytest.mark.parametrize(("cubic", "drift"), [(0.0, 0.0), (2.0, 0.0), (2.0, 0.3)])
@@ -92,7 +98,7 @@ def test_the_rate_of_the_residual_follows_all_that_the_program_moves(cubic, drif
     made, t, h = solver_of(problem), 0.6, 1e-6
     u = np.array([[0.1], [0.2], [MOVED * t]])
     trial, matrix = problem.evaluate(None, u, t, None, data=True)
-    found = made.by_time(trial, matrix, None, t)
+    found = made.time_derivative(trial, matrix, None, t)
     ends = [
         problem.evaluate(None, u + e * np.array([[0.0], [0.0], [MOVED]]), t + e, None, data=True)[
             0
@@ -106,7 +112,7 @@ def test_the_rate_of_the_residual_follows_all_that_the_program_moves(cubic, drif
 @pytest.mark.parametrize("cubic", [0.0, 5.0])
 def test_a_time_is_met_to_the_last_digit(cubic):
     problem = Problem(cubic)
-    found = solver_of(problem).arc(None, START, ByTime(problem, 0.7, 0.7), 1.0)
+    found = solver_of(problem).solve(None, START, TimeControl(problem, 0.7, 0.7), 1.0)
     assert (found.reason, found.t) == ("", 0.7)
     np.testing.assert_allclose(found.trial.u[:2, 0], answer(problem, 0.7), rtol=1e-9)
     assert found.trial.u[2, 0] == pytest.approx(MOVED * 0.7)
@@ -122,8 +128,8 @@ def test_a_time_is_met_to_the_last_digit(cubic):
 def test_an_arc_has_its_length(along_t):
     problem = Problem(3.0)
     along = np.array([0.6, 0.8])
-    control = ByLength(problem, START, along, along_t, 0.15)
-    found = solver_of(problem).arc(None, START, control, 9.0)
+    control = ArclengthControl(problem, START, along, along_t, 0.15)
+    found = solver_of(problem).solve(None, START, control, 9.0)
     x = found.trial.u[:2, 0]
     assert found.reason == ""
     assert along @ x + along_t * found.t == pytest.approx(0.15, rel=1e-9)
@@ -137,31 +143,31 @@ def test_a_solved_guess_is_looked_at_twice():
     problem = Problem()
     t = 0.5
     u = np.append(answer(problem, t), MOVED * t)[:, None]
-    found = solver_of(problem).arc(None, Point(t, u), ByTime(problem, t, t), 1.0)
+    found = solver_of(problem).solve(None, PathPoint(t, u), TimeControl(problem, t, t), 1.0)
     assert found.iterations == 1
     # where the control is off by more than a millionth it is not solved
-    found = solver_of(problem).arc(None, Point(t, u), ByTime(problem, t + 1e-5, t), 1.0)
+    found = solver_of(problem).solve(None, PathPoint(t, u), TimeControl(problem, t + 1e-5, t), 1.0)
     assert found.t == t + 1e-5
 
 
 def reason_of(problem, control, *, goal=9.0, start=START, **limits):
     made = solver_of(problem, **limits)
-    found = made.arc(None, start, control, goal)
+    found = made.solve(None, start, control, goal)
     assert found.trial is None
     return found.reason, found.iterations
 
 
 def test_why_there_is_no_arc(monkeypatch):
     problem = Problem(3.0)
-    control = ByTime(problem, 0.7, 0.7)
+    control = TimeControl(problem, 0.7, 0.7)
     assert reason_of(problem, control, goal=0.69) == (BEYOND, 0)
     assert reason_of(problem, control, fails=True) == ("a singular tangent", 0)
     assert reason_of(problem, control, iterations=2) == ("Newton's method did not converge", 2)
-    far = Point(0.0, np.full((3, 1), 60.0))
-    said = "an element is inside out at the first guess"
+    far = PathPoint(0.0, np.full((3, 1), 60.0))
+    said = "an element is inverted at the first guess"
     assert reason_of(problem, control, start=far) == (said, 0)
-    blind = ByLength(problem, START, np.zeros(2), 0.0, 0.1)
-    assert reason_of(problem, blind) == ("the control does not feel the load", 0)
-    monkeypatch.setattr(bordered, "search", lambda *given: None)
-    said = "no part of Newton's step keeps the elements from turning inside out"
+    blind = ArclengthControl(problem, START, np.zeros(2), 0.0, 0.1)
+    assert reason_of(problem, blind) == ("the bordered matrix is singular", 0)
+    monkeypatch.setattr(bordered, "line_search", lambda *given: None)
+    said = "every part of Newton's step inverts an element"
     assert reason_of(problem, control) == (said, 0)

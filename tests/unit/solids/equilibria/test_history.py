@@ -10,10 +10,10 @@ from stiction.solids.equilibria.history import (
     Energies,
     Extremes,
     Recorder,
-    Row,
+    Sample,
+    after_spring_change,
     fracture_energy,
     missing_energy,
-    sprung,
 )
 
 
@@ -22,32 +22,34 @@ def points(pressure, gap):
 
 
 def test_extremes_keep_the_worst_and_when():
-    seen, strongest = Extremes(), np.array([2.0, 4.0])
-    seen.see(1.0, points([1.0, 1.0], [0.3, 0.5]), strongest)
+    seen, strongest, none = Extremes(), np.array([2.0, 4.0]), np.zeros(2)
+    seen.update(1.0, points([1.0, 1.0], [0.3, 0.5]), strongest, none)
     assert (seen.pressure, seen.gap) == ((0.5, 1.0), (0.3, 1.0))
-    seen.see(2.0, points([0.5, 3.0], [0.4, 0.2]), strongest)
+    seen.update(2.0, points([0.5, 3.0], [0.4, 0.2]), strongest, none)
     assert (seen.pressure, seen.gap) == ((0.75, 2.0), (0.2, 2.0))
     # what is no worse changes nothing, nor does what is as bad
-    seen.see(3.0, points([1.5, 0.0], [0.2, 0.9]), strongest)
+    seen.update(3.0, points([1.5, 0.0], [0.2, 0.9]), strongest, none)
     assert (seen.pressure, seen.gap) == ((0.75, 2.0), (0.2, 2.0))
     # the first value is compared, not the time at which it was
-    seen.see(4.0, points([1.6, 0.0], [0.19, 0.9]), strongest)
+    seen.update(4.0, points([1.6, 0.0], [0.19, 0.9]), strongest, none)
     assert (seen.pressure, seen.gap) == ((0.8, 4.0), (0.19, 4.0))
 
 
 def test_points_that_were_ever_pulled_are_kept():
-    seen, strongest = Extremes(), np.array([2.0, 4.0, 1.0])
+    seen, strongest, none = Extremes(), np.array([2.0, 4.0, 1.0]), np.zeros(3)
     pull = -PULLS * strongest
-    seen.see(0.0, points(1.01 * pull * [1, 0, 0], [1.0] * 3), strongest)
-    assert seen.pulled.tolist() == [True, False, False]
-    seen.see(1.0, points(1.01 * pull * [0, 1, 0] + 0.99 * pull * [0, 0, 1], [1.0] * 3), strongest)
-    assert seen.pulled.tolist() == [True, True, False]
+    seen.update(0.0, points(1.01 * pull * [1, 0, 0], [1.0] * 3), strongest, none)
+    assert seen.in_tension.tolist() == [True, False, False]
+    seen.update(
+        1.0, points(1.01 * pull * [0, 1, 0] + 0.99 * pull * [0, 0, 1], [1.0] * 3), strongest, none
+    )
+    assert seen.in_tension.tolist() == [True, True, False]
 
 
 def energies(**change):
     given = {
         "stored": 1.0, "adhesive": -2.0, "work": 3.0, "heat": (0.5, 0.25), "algorithmic": 0.125,
-        "reciprocity": 0.0625, "works": (2.0, 1.0),
+        "reciprocity": 0.0625, "condition_work": (2.0, 1.0),
     }  # fmt: skip
     return Energies(**given | change)
 
@@ -73,11 +75,11 @@ def test_energy_that_a_step_does_not_account_for(change, missing, turned):
 
 
 def test_springs_do_work_when_they_are_put_on():
-    made = sprung(energies(), {1: 0.5, 0: -0.125})
-    assert (made.stored, made.work, made.works) == (1.375, 3.375, (1.875, 1.5))
-    assert sprung(energies(), {}) == energies()
+    made = after_spring_change(energies(), {1: 0.5, 0: -0.125})
+    assert (made.stored, made.work, made.condition_work) == (1.375, 3.375, (1.875, 1.5))
+    assert after_spring_change(energies(), {}) == energies()
     # one that is no condition's counts all the same
-    assert sprung(energies(), {7: 1.0})[:3] == (2.0, -2.0, 4.0)
+    assert after_spring_change(energies(), {7: 1.0})[:3] == (2.0, -2.0, 4.0)
 
 
 def recorder(wanted, *, every=False, snapshots=3, end=10.0):
@@ -85,35 +87,35 @@ def recorder(wanted, *, every=False, snapshots=3, end=10.0):
 
 
 def row(t):
-    return Row(t, {}, {}, energies(), 0)
+    return Sample(t, {}, {}, energies(), 0)
 
 
 def test_times_that_are_meant_to_be_the_same():
     made = recorder([2.0, 4.0, 6.0], end=10.0)
     # a part of the span of 8, or of the time itself
-    assert made.same(0.0) == pytest.approx(8e-12)
-    assert made.same(-20.0) == pytest.approx(20e-12)
-    assert made.asks_for(4.0 + 7e-12)
-    assert not made.asks_for(4.0 + 9e-12)
-    assert not made.asks_for(5.0)
-    assert made.asked_between(2.0, 6.0) == [4.0]
-    assert made.asked_between(1.0, 7.0) == [2.0, 4.0, 6.0]
-    assert made.asked_between(4.0 - 7e-12, 6.0 + 7e-12) == []
-    assert recorder([2.0, 4.0], every=True).asked_between(1.0, 5.0) == []
+    assert made.tolerance(0.0) == pytest.approx(8e-12)
+    assert made.tolerance(-20.0) == pytest.approx(20e-12)
+    assert made.is_save_time(4.0 + 7e-12)
+    assert not made.is_save_time(4.0 + 9e-12)
+    assert not made.is_save_time(5.0)
+    assert made.save_times_between(2.0, 6.0) == [4.0]
+    assert made.save_times_between(1.0, 7.0) == [2.0, 4.0, 6.0]
+    assert made.save_times_between(4.0 - 7e-12, 6.0 + 7e-12) == []
+    assert recorder([2.0, 4.0], every=True).save_times_between(1.0, 5.0) == []
 
 
 def test_the_last_row_is_kept_once():
     made = recorder([0.0, 1.0])
-    made.keep_last()
-    assert made.rows == []
+    made.save_last()
+    assert made.samples == []
     made.last = row(0.5)
-    made.keep_last()
-    made.keep_last()
-    assert [r.time for r in made.rows] == [0.5]
+    made.save_last()
+    made.save_last()
+    assert [r.time for r in made.samples] == [0.5]
     made.last = row(0.75)
     made.pictures = [(1.0, np.array([1.0])), (0.0, np.array([2.0])), (1.0, np.array([3.0]))]
     made.finish()
-    assert [r.time for r in made.rows] == [0.5, 0.75]
+    assert [r.time for r in made.samples] == [0.5, 0.75]
     # the later of two pictures of one time
     assert [(t, u.tolist()) for t, u in made.pictures] == [(0.0, [2.0]), (1.0, [3.0])]
 
@@ -127,7 +129,7 @@ def peeling(lengths, works, stored=0.0):
     path = []
     for i, (length, work) in enumerate(zip(lengths, works, strict=True)):
         energy = energies(work=work, stored=stored)
-        path.append(Row(float(i), {"long": length}, {}, energy, 0))
+        path.append(Sample(float(i), {"long": length}, {}, energy, 0))
     return path
 
 
