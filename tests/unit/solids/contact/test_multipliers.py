@@ -344,3 +344,44 @@ def test_a_mesh_too_coarse_for_its_partner_fails_the_audit():
         throw=False,
     )
     assert "no_interpenetration" in [check.check for check in run.audit.failed]
+
+
+def stacked(swapped):
+    """A short block on a wide one, pressed and pushed; either of them carries the pressures."""
+    law = s.NeoHookean(1e6, 0.3)
+    bodies = [block(cells=(8, 4), law=law), block(-0.5, 1.6, (13, 4), -0.3, law=law)]
+    sides = s.Boundary(0, "bottom"), s.Boundary(1, "top")
+    one, other = sides[::-1] if swapped else sides
+    top = s.Boundary(0, "top")
+    conditions = [
+        s.Driven(top, 1, s.Program((0.0, 1.0), (0.0, -5e-3))),
+        s.Driven(top, 0, s.Program((1.0, 2.0), (0.0, 2e-2))),
+        s.Fixed(s.Boundary(1, "bottom")),
+    ]
+    solid = s.Solid([*bodies], [s.Contact(one, other, HARD, s.Coulomb(0.3))], conditions)
+    return st.solve(solid, s.Quasistatic(steps=20), t_span=(0.0, 2.0), throw=False)
+
+
+def test_the_side_within_the_other_carries_the_pressures():
+    run = stacked(swapped=False)
+    assert run.audit.ok
+    ratio = abs(run.data["force_x"].values[-1] / run.data["force_y"].values[-1])
+    assert ratio == pytest.approx(0.3, rel=2e-3)
+    # nodes of the wide block have only part of their area on the short one: it is said
+    other = stacked(swapped=True)
+    assert "every_point_has_partner" in [check.check for check in other.audit.failed]
+
+
+def test_a_partner_that_ends_within_contact_fails_the_audit():
+    law = s.NeoHookean(1e6, 0.3)
+    bodies = [block(cells=(6, 3), law=law), block(-0.5, 0.7, (5, 3), 0.0, law=law)]
+    top = s.Boundary(0, "top")
+    conditions = [
+        s.Driven(top, 1, s.Program((0.0, 1.0), (0.0, -5e-3))),
+        s.Fixed(top, (0,)),
+        s.Fixed(s.Boundary(1, "bottom")),
+    ]
+    contact = s.Contact(s.Boundary(0, "bottom"), s.Boundary(1, "top"), HARD, SMOOTH)
+    solid = s.Solid(bodies, [contact], conditions)
+    run = st.solve(solid, s.Quasistatic(steps=5), t_span=(0.0, 1.0), throw=False)
+    assert "every_point_has_partner" in [check.check for check in run.audit.failed]
