@@ -52,17 +52,17 @@ class Rows:
         self.folder, self.limit = folder, 0.0
         for file in sorted(folder.glob("*.npy")) if folder is not None else ():
             self.points[float(file.stem)] = np.load(file)
-        self.covered = history.covered
+        self.contact_areas = history.contact_areas
 
     def __call__(self, problem, number, trial, t):
-        """Return what `covered` returns, and keep the points."""
+        """Return what `contact_areas` returns, and keep the points."""
         self.limit = float(problem.passes[number].contact.adhesion.gap_max)
         found = trial.point_values[number][:, list(KEPT.values())].T.copy()
         self.points[float(t)] = found
         if self.folder is not None:
             np.save(self.folder / f"{float(t)!r}.npy", found)
         print(f"t = {t:.4f}, {time.process_time():.0f} s of CPU", flush=True)
-        return self.covered(problem, number, trial, t)
+        return self.contact_areas(problem, number, trial, t)
 
 
 def split(before: np.ndarray, now: np.ndarray, limit: float) -> dict[str, float]:
@@ -100,13 +100,13 @@ def sheared(
     rows, state = Rows(folder), None
     if folder is not None:
         state = FileCheckpoint(folder / "state", repr((cap, method)), resume=True, every=60.0)
-    history.covered = rows
+    history.contact_areas = rows
     forget_peak()
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         run = st.solve(cap, method, t_span=(0.0, 1.0), throw=False, checkpoint=state)
     finally:
-        history.covered = rows.covered
+        history.contact_areas = rows.contact_areas
     spent = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     area, force = run.data["contact_area"].values, np.abs(run.data["force_x"].values)
     moved = run.data["displacement"].values

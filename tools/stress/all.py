@@ -179,7 +179,7 @@ def main() -> int:
         if code in (0, FAULTS):
             measured = printed.strip().splitlines()[-1]
         met, spent = "NO" if code else "yes", time.monotonic() - begin
-        lines.append(f"{row.value:52s} {met:4s} {measured} ({spent:.0f} s)")
+        lines.append(f"{row.asked:52s} {met:4s} {measured} ({spent:.0f} s)")
     print(*lines, sep="\n")
     if given.report:
         given.report.write_text("\n".join([*lines, ""]))
