@@ -68,9 +68,6 @@ _UNACCOUNTED, _OF_ENERGY = 5e-4, 1e-7
 # residuals below this many times the effect of rounding cannot fall further
 _AT_ROUNDOFF = 30.0
 
-# lengths of the normal law in an element beyond which Newton's method may see a jump
-_COARSE = 100.0
-
 
 class LoadStepper:
     """The load stepper: state, energies and record of a run.
@@ -583,19 +580,6 @@ class LoadStepper:
             workspace.close()
         return False
 
-    def _coarse_elements(self) -> str:
-        """Return a sentence on elements that are much longer than the length of a normal law."""
-        sentence = ""
-        for p in self.problem.passes:
-            length = p.contact.adhesion.length
-            if 0.0 < _COARSE * length < p.finest:
-                sentence = (
-                    f". Elements of boundary {p.contact.boundary.name!r} are {p.finest:.2g} m, "
-                    f"{p.finest / length:.0f} times the length {length:.2g} m of the normal law: "
-                    "refine them, take a longer law, or Signorini() for hard contact without one"
-                )
-        return sentence
-
     def _force_scale(self) -> float:
         """Return the scale of forces at the last accepted state [N/m]."""
         if self.trial is None:
@@ -625,7 +609,8 @@ class LoadStepper:
             advice = "One body would pass through another in every step: look at what drives them"
         elif not self.problem.passes:
             advice = "The load may be more than the body can carry: look at its conditions"
-        advice += self._coarse_elements()
+        if coarse := self.problem.coarse_elements():
+            advice += f". {coarse}"
         self.record.reason = (
             f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
             f"last residuals {residuals}. {advice}"

@@ -44,6 +44,8 @@ _STRAIN_ROUNDOFF = 4.0
 _PLANE = 2
 # part of the finest element by which single points of hard contact may overlap
 _OVERLAP = 0.05
+# lengths of the normal law in an element beyond which Newton's method may see a jump
+_COARSE = 100.0
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -457,8 +459,23 @@ class Problem:
         if tolerance < floor:
             why = "rounding of positions and strains is larger, over forces of E times length."
             needs = f"at least {floor:.2g}, the floor of rounding"
-            try_ = "use 1e-9; a softer penalty or law, or nu farther from 1/2, lowers the floor."
+            try_ = (
+                self.coarse_elements()
+                or f"give {floor:.1e}; a softer penalty or law, or nu farther from 1/2, lowers it"
+            ) + "."
             raise ModelError(f"{name}.newton_tolerance", tolerance, needs, why, try_)
+
+    def coarse_elements(self) -> str:
+        """Return a clause on elements that are much longer than the length of a normal law."""
+        for p in self.passes:
+            length = p.contact.adhesion.length
+            if 0.0 < _COARSE * length < p.finest:
+                return (
+                    f"elements of boundary {p.contact.boundary.name!r} are {p.finest:.2g} m, "
+                    f"{p.finest / length:.2g} times the length {length:.2g} m of the normal law: "
+                    "refine them, take a longer law, or Signorini() for hard contact without one"
+                )
+        return ""
 
     def check_soft(self, name: str) -> None:
         """Refuse hard contact, whose multipliers only load steps follow.

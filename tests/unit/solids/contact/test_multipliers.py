@@ -385,3 +385,17 @@ def test_a_partner_that_ends_within_contact_fails_the_audit():
     solid = s.Solid(bodies, [contact], conditions)
     run = st.solve(solid, s.Quasistatic(steps=5), t_span=(0.0, 1.0), throw=False)
     assert "every_point_has_partner" in [check.check for check in run.audit.failed]
+
+
+def test_elements_much_longer_than_a_law_are_named():
+    # a pad of the size of a hand, and a law that acts over less than a nanometre
+    body = s.Body(s.rectangle(0.12, 0.012, (12, 2)), material=s.NeoHookean(2e8, 0.25))
+    law = st.LennardJones(1e-19, 4e-10, adhesive=False)
+    contact = s.Contact(s.Boundary(0, "bottom"), PLANE, law, st.EA(0.4, 0.0))
+    conditions = [
+        s.Pressure(s.Boundary(0, "top"), s.Program((0.0, 1.0), (0.0, 2e6))),
+        s.Fixed(s.Boundary(0, "right"), (0,)),
+    ]
+    message = "elements of boundary 'bottom' are 0.01 m.*take a longer law, or Signorini"
+    with pytest.raises((st.SolveError, st.ModelError), match=message):
+        st.solve(s.Solid([body], [contact], conditions), s.Quasistatic(steps=5, max_cuts=3))
