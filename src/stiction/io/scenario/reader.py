@@ -278,6 +278,15 @@ def _start(table: Mapping[str, object]) -> dict[str, Any]:
     return {k: _convert(table[k], h, f"solve.{k}") for k, h in hints.items() if k in table}
 
 
+# what scripts and other programs call keys of files
+_ELSEWHERE = {
+    ("solve", "t_span"): "write t_start and t_end.",
+    ("scenario", "run"): "write [solve], with t_end.",
+    ("scenario", "solver"): "write [method] for the method, [solve] for the times.",
+    ("scenario", "time"): "write [solve], with t_end.",
+}
+
+
 def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owner: str) -> None:
     known = list(known)
     for key in given:
@@ -287,7 +296,7 @@ def _refuse_unknown(given: Iterable[str], known: Iterable[str], where: str, owne
                 f"the unknown key {key!r}",
                 f"keys of {owner}: {', '.join(known) or 'none, it has no fields'}",
                 "a key that nobody reads would change nothing, silently.",
-                nearest(key, known) if known else "leave the key out.",
+                _ELSEWHERE.get((owner, key)) or (nearest(key, known) if known else "leave it out."),
             )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import stiction as st
 from stiction.chains.loads import Load, Ramp
 from stiction.errors import ScenarioError
 from stiction.io.scenario import reader
@@ -126,3 +127,22 @@ def test_what_may_be_left_out():
 
     needed = {f.name: reader._required(f) for f in dataclasses.fields(Made)}
     assert needed == {"a": True, "b": False, "c": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("[solve]\nt_span = [0.0, 1.0]\n", "write t_start and t_end"),
+        ("[run]\nt_end = 1.0\n", r"write \[solve\], with t_end"),
+        ("[solver]\nsteps = 3\n", r"write \[method\] for the method"),
+        # a misspelt key has the nearest one
+        ("[solve]\nt_emd = 1.0\n", "did you mean 't_end'"),
+        ("[systen]\n", "did you mean 'system'"),
+    ],
+)
+def test_keys_of_scripts_and_other_programs_are_told_where_they_belong(tmp_path, text, advice):
+    path = tmp_path / "mine.toml"
+    law = '[system]\ntype = "Chain"\nmass = [1.0]\nload = { type = "Ramp", rate = 1.0 }\n'
+    path.write_text(f'{law}stiffness = [1.0]\nfriction = {{ type = "Coulomb", mu = 0.3 }}\n{text}')
+    with pytest.raises(ScenarioError, match=advice):
+        st.read_scenario(path)
