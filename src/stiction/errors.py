@@ -137,9 +137,17 @@ def advice_in(room: str, status: Status) -> str:
     return _OF_FLOWS.get(status, status.advice) if room == "switching" else status.advice
 
 
+# characters of what was got that an error shows
+_LONGEST = 400
+
+
 def explain(where: str, got: object, needs: str, why: str, try_: str) -> str:
     """Return the message of an error: what was got, what is needed, why, what to try."""
-    return f"{where}: got {got}; needs {needs}.\nWhy: {why}\nTry: {try_}"
+    text = str(got)
+    if len(text) > _LONGEST:
+        # a large object is known by its begin
+        text = " ".join(text[: _LONGEST - 20].split()) + " ..."
+    return f"{where}: got {text}; needs {needs}.\nWhy: {why}\nTry: {try_}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -192,13 +192,12 @@ def _judged(run: Run) -> Run:
 def _check_system(system: object) -> None:
     """Refuse what is no system, classes instead of objects included."""
     if isinstance(system, type) or not hasattr(system, "default_method"):
-        raise ModelError(
-            "solve.system",
-            repr(system),
-            "a system, such as Chain(...)",
-            "the first argument is what moves.",
-            "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0)).",
-        )
+        example = "for example solve(Chain(mass=[1.0], stiffness=20.0), t_span=(0.0, 8.0))."
+        if hasattr(system, "system"):
+            # a scenario has a method and times of its own
+            example = "read_scenario(...).solve() solves a scenario."
+        needs, why = "a system, such as Chain(...)", "the first argument is what moves."
+        raise ModelError("solve.system", repr(system), needs, why, example)
 
 
 def _span(t_span: tuple[float, float]) -> tuple[float, float]:

@@ -45,7 +45,16 @@ Bools = npt.NDArray[np.bool_]
 # default penalty over the stiffness of the normal law at its equilibrium gap
 _PENALTY = 10.0
 
-_PART = fields.Part("a contact is made of these.", "see the docstring of Contact.")
+_OF_CONTACT = "a contact is made of these."
+_SIDE = fields.Part(_OF_CONTACT, "give st.solids.Boundary(body, name).")
+_PARTNER = fields.Part(
+    _OF_CONTACT, "give st.solids.Boundary(body, name), or a RigidPlane, RigidCircle or RigidSphere."
+)
+_NORMAL = fields.Part(_OF_CONTACT, "give st.solids.Signorini() or st.LennardJones(...).")
+_FRICTION = fields.Part(
+    _OF_CONTACT,
+    "give st.solids.Coulomb(mu), st.EA, st.DI or st.laws.Frictionless(); st.Coulomb is for chains.",
+)
 PENALTY = Positive(
     "Pa/m",
     "it is the tangential stiffness of the interface in stick.",
@@ -88,10 +97,12 @@ class Contact(Declared):
     Verified by: tests/unit/solids/contact/test_model.py::test_tangents_against_differences
     """
 
-    boundary: Annotated[Boundary, _PART] = field(default_factory=Boundary)
-    partner: Annotated[Partner, _PART] = field(default_factory=lambda: Boundary(1, "top"))
-    adhesion: Annotated[Adhesion, _PART] = field(default_factory=lambda: LennardJones(1e-19, 4e-10))
-    friction: Annotated[AdhesiveFriction, _PART] = field(default_factory=Frictionless)
+    boundary: Annotated[Boundary, _SIDE] = field(default_factory=Boundary)
+    partner: Annotated[Partner, _PARTNER] = field(default_factory=lambda: Boundary(1, "top"))
+    adhesion: Annotated[Adhesion, _NORMAL] = field(
+        default_factory=lambda: LennardJones(1e-19, 4e-10)
+    )
+    friction: Annotated[AdhesiveFriction, _FRICTION] = field(default_factory=Frictionless)
     penalty: Annotated[float | None, PENALTY] = None
     stretch: Annotated[bool, _STRETCH] = True
     stick_ratio: Annotated[float, _STICK_RATIO] = 1.0
