@@ -164,7 +164,7 @@ class MultiplierPass(ContactPass):
         nodes, at = np.unique(self._nodes, return_inverse=True)
         assert nodes.size == carriers.size
         # which of the carriers belongs to each own node of a recorded point
-        self._carrier, self._known = at.reshape(self._nodes.shape), nodes
+        self._carrier = at.reshape(self._nodes.shape)
         closed = not self.partner.rigid and self.dim < 3 and self.neighbours[0, 0] >= 0
         self._touching = _TOUCHING * float(np.ptp(points, axis=0).max())
         self._around = float(self.partner.knots[0][-1]) if closed else 0.0

@@ -399,3 +399,56 @@ def test_elements_much_longer_than_a_law_are_named():
     message = "elements of boundary 'bottom' are 0.01 m.*take a longer law, or Signorini"
     with pytest.raises((st.SolveError, st.ModelError), match=message):
         st.solve(s.Solid([body], [contact], conditions), s.Quasistatic(steps=5, max_cuts=3))
+
+
+def pushed(two, size=1.0, young=1e6, start=0.0):
+    """A block on a plane, or on a wider block, pressed and pushed forth and back."""
+    law = s.NeoHookean(young, 0.3)
+    bodies = [s.Body(s.rectangle(size, 0.5 * size, (6, 3)), material=law)]
+    top = s.Boundary(0, "top")
+    down = s.Program((start, start + 1.0), (0.0, -5e-3 * size))
+    along = s.Program((start + 1.0, start + 2.0, start + 3.0), (0.0, 1e-2 * size, -1e-2 * size))
+    conditions = [s.Driven(top, 1, down), s.Driven(top, 0, along)]
+    partner = PLANE
+    if two:
+        mesh = s.rectangle(1.6 * size, 0.5 * size, (9, 3), (-0.3 * size, -0.5 * size))
+        bodies.append(s.Body(mesh, material=law))
+        partner = s.Boundary(1, "top")
+        conditions.append(s.Fixed(s.Boundary(1, "bottom")))
+    bottom = s.Boundary(0, "bottom")
+    contact = s.Contact(bottom, partner, HARD, s.Coulomb(0.3), friction_from=start)
+    return s.Solid(bodies, [contact], conditions, readings=s.Readings(displacement=0))
+
+
+def last_forces(solid, start=0.0, **more):
+    run = st.solve(solid, s.Quasistatic(steps=30), t_span=(start, start + 3.0), **more)
+    assert run.audit.ok
+    return np.array([run.final[name][-1] for name in ("force_x", "force_y")])
+
+
+@pytest.mark.parametrize("two", [False, True], ids=["plane", "bodies"])
+def test_start_samples_and_units_change_nothing(two):
+    base = last_forces(pushed(two))
+    same = {
+        "start": last_forces(pushed(two, start=-7.25), start=-7.25),
+        "few samples": last_forces(pushed(two), save=11),
+        "samples between steps": last_forces(pushed(two), save=[0.05, 0.333, 1.777, 2.91, 3.0]),
+        "millimetres": last_forces(pushed(two, size=1e-3)) / 1e-3,
+        "steel": last_forces(pushed(two, young=2.1e11)) / 2.1e5,
+    }
+    for name, forces in same.items():
+        assert forces == pytest.approx(base, rel=1e-11), name
+
+
+def test_hard_contact_goes_on_in_another_stage():
+    body, top = block(cells=(6, 3), law=s.NeoHookean(1e6, 0.3)), s.Boundary(0, "top")
+    along = s.Driven(top, 0, s.Program((1.0, 2.0), (0.0, 1e-2)))
+    stages = [
+        s.Stage(1.0, [s.Driven(top, 1, s.Program((0.0, 1.0), (0.0, -5e-3))), s.Fixed(top, (0,))]),
+        s.Stage(2.0, [s.Driven(top, 1, s.Program((1.0, 2.0), (0.0, -1e-3))), along]),
+    ]
+    contact = s.Contact(s.Boundary(0, "bottom"), PLANE, HARD, s.Coulomb(0.3))
+    run = st.solve(s.Solid([body], [contact], stages=stages), s.Quasistatic(steps=20), (0.0, 2.0))
+    assert run.audit.ok
+    pull, press = (run.data[name].values[-1] for name in ("force_x", "force_y"))
+    assert abs(pull) == pytest.approx(0.3 * abs(press), rel=1e-8)
