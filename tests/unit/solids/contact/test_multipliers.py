@@ -452,3 +452,27 @@ def test_hard_contact_goes_on_in_another_stage():
     assert run.audit.ok
     pull, press = (run.data[name].values[-1] for name in ("force_x", "force_y"))
     assert abs(pull) == pytest.approx(0.3 * abs(press), rel=1e-8)
+
+
+def on_a_disc(side):
+    """A block pressed on a disc from the right (0) or the left (1), then pushed along its rim."""
+    disc = s.Body(s.disc(1.0, (6, 6), 3), material=s.NeoHookean(1e6, 0.3))
+    x, near, far, sign = ((1.0, "left", "right", 1.0), (-1.3, "right", "left", -1.0))[side]
+    body = s.Body(s.rectangle(0.3, 0.6, (2, 5), (x, -0.3)), material=s.NeoHookean(1e6, 0.3))
+    back = s.Boundary(0, far)
+    conditions = [
+        s.Driven(back, 0, s.Program((0.0, 1.0), (0.0, -0.02 * sign))),
+        s.Driven(back, 1, s.Program((1.0, 2.0), (0.0, 0.03 * sign))),
+        s.Fixed(s.Nearest(1, (-0.5 * sign, 0.0))),
+        s.Fixed(s.Nearest(1, (0.0, 0.0))),
+    ]
+    contact = s.Contact(s.Boundary(0, near), s.Boundary(1, "rim"), HARD, s.Coulomb(0.3))
+    solid = s.Solid([body, disc], [contact], conditions, readings=s.Readings(displacement=0))
+    run = st.solve(solid, s.Quasistatic(steps=20), (0.0, 2.0), throw=False)
+    assert run.status is st.Status.SOLVED
+    return np.array([run.data[name].values[-1] for name in ("force_x", "force_y")])
+
+
+def test_coordinates_of_a_closed_partner_may_begin_within_contact():
+    # the rim begins on one of both sides; half a turn takes one case to the other
+    assert on_a_disc(1) == pytest.approx(-on_a_disc(0), rel=1e-9)
