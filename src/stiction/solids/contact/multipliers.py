@@ -204,6 +204,10 @@ class MultiplierPass(ContactPass):
         """Return closest points with the integration points of a load step that begins here."""
         return self.project(x, None)
 
+    def _short(self, path: Floats) -> Floats:
+        """Return paths along the partner, the short one of two where it is closed [m]."""
+        return path - self._around * np.round(path / self._around) if self._around else path
+
     @functools.cached_property
     def _own_points(self) -> Rule:
         """The integration points of the boundary itself."""
@@ -231,18 +235,21 @@ class MultiplierPass(ContactPass):
             there = self.closest_from(np.ascontiguousarray(place), guess, x)
             return boundary_coordinate(there.element, there.xi.T, self.partner.knots)[0][0], there
 
-        knots = self.partner.knots[0]
-        first, last = looked(which, low, found)[0], looked(which, high, found)[0]
-        # of a closed partner, a cell over its begin stays whole
-        whole = (np.abs(last - first) > 0.5 * self._around) & (self._around > 0.0)
+        knots, round_ = self.partner.knots[0], self._around
+        if round_:
+            # of a closed partner, cells may lie over the begin of its coordinate
+            knots = np.concatenate([knots[:-1] - round_, knots[:-1], knots + round_])
+        first = looked(which, low, found)[0]
+        last = first + self._short(looked(which, high, found)[0] - first)
         inside = (knots[:, None] > np.minimum(first, last)) & (
             knots[:, None] < np.maximum(first, last)
         )
-        knot, cell = np.nonzero(inside & ~whole)
+        knot, cell = np.nonzero(inside)
         a, b, rises = low[cell], high[cell], (last > first)[cell]
         for _ in range(_HALVINGS if cell.size else 0):
             middle = 0.5 * (a + b)
             zeta, _ = looked(which[cell], middle, found.at(cell))
+            zeta = first[cell] + self._short(zeta - first[cell])
             before = (zeta < knots[knot]) == rises
             a, b = np.where(before, middle, a), np.where(before, b, middle)
         cells = np.arange(which.size)
@@ -315,8 +322,7 @@ class MultiplierPass(ContactPass):
         gaps = variations(sides)
         valid, span = close.normal & gaps.single, kinematics.span.T
         known, slip = valid & remembers, kinematics.coordinate.T - origin
-        if self._around:
-            slip = slip - self._around * np.round(slip / self._around)
+        slip = self._short(slip)
         twice = np.zeros((0, self.dim - 1, 0, 0))
         if self._slips:
             twice = span[:, :, None, None] * coordinates_twice(sides, gaps.by_xi, gaps.inverse)
