@@ -1,0 +1,114 @@
+"""First derivatives of a run by its initial state and its parameters, through located events.
+
+Between events the derivatives obey the variational equation. At an event that the trajectory
+meets transversally they jump by the saltation matrix. A system that has both offers `tangents`;
+sensitivities, shooting and Floquet multipliers read what it returns and name no system.
+
+Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Leine and Nijmeijer 2004,
+chapter 7 (saltation matrices of stick and slip).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Differentiable", "EventTangent", "NotDifferentiable", "Tangents"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class EventTangent:
+    """A located event and the derivatives of its time.
+
+    Parameters
+    ----------
+    time : [s, or the system's unit of time]
+    label : kind of the event and the contact or surface it belongs to; a sequence of labels is
+        the order of events
+    state : (n,) the state just after the event
+    time_by : (m,) derivatives of the time by the directions
+    """
+
+    time: float
+    label: str
+    state: Floats
+    time_by: Floats
+
+
+@dataclass(frozen=True)
+class NotDifferentiable:
+    """A place where a run has no derivative.
+
+    Parameters
+    ----------
+    time : [s, or the system's unit of time]
+    kind : grazing, degenerate thresholds, two-fold, fold, or the name of another event
+    reason : sentence with the margin and the tolerance that it fails
+    """
+
+    time: float
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """The end of a run and its derivatives by m directions.
+
+    Parameters
+    ----------
+    directions : (m,) names, such as `x0[2]` or `law.mu`
+    start, end : times of the run
+    final : (n,) state at `end`
+    final_by : (n, m) derivatives of that state at fixed `end`; the derivative of a sticking
+        velocity is zero
+    rate : (n,) time derivative of the state just before `end`
+    events : located events in order
+    failures : places where the derivatives do not exist; the arrays hold NaN after the first
+    """
+
+    directions: tuple[str, ...]
+    start: float
+    end: float
+    final: Floats
+    final_by: Floats
+    rate: Floats
+    events: tuple[EventTangent, ...]
+    failures: tuple[NotDifferentiable, ...] = ()
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The labels of the events in their order."""
+        return tuple(event.label for event in self.events)
+
+
+class Differentiable(Protocol):
+    """A system that supplies its variational equation and saltation matrices."""
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the n components of the state."""
+
+    def at_state(self, state: Floats) -> Differentiable:
+        """Return the same system that starts at `state` (n,)."""
+
+    def with_parameter(self, name: str, value: float) -> Differentiable:
+        """Return the same system with another value of a parameter, such as `law.mu`."""
+
+    def parameter(self, name: str) -> float:
+        """Return the value of a parameter; ModelError with the nearest name where there is none."""
+
+    def tangents(self, method: Any, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run and its derivatives.
+
+        Parameters
+        ----------
+        method : method of the system, None for its default
+        to : directions: `x0` for all components of the state, `x0[i]` for one, or parameters
+        """
