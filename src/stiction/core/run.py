@@ -322,6 +322,18 @@ class Run:
                 coords[dim] = np.arange(1, size + 1)
         return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse an unknown name and say where saved arrays and times are."""
+            message = f"a run has no attribute {name!r}"
+            if not name.startswith("_"):
+                known = ", ".join(self.variables)
+                message += (
+                    f"; saved arrays are in run.data[NAME] ({known}), their times in run.time"
+                )
+            raise AttributeError(message, name=name, obj=self)
+
     @property
     def advice(self) -> str:
         """What the status means for such a system, and what to try."""
