@@ -73,5 +73,5 @@ print(f"passed over between steps: {values['balanced_between_steps']:.1e} of the
 slides = run.data["displacement"].values > 1.0
 assert np.abs(-fx[slides] / (MU * fy[slides]) - 1.0).max() < 0.05
 assert run.energy.imbalance_rel < 1e-6
-assert values["half_passes_balance"] == 0.0
+assert values["two_half_pass_balance"] == 0.0
 assert abs(heat - work) < 0.1 * work

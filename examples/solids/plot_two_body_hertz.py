@@ -96,7 +96,7 @@ ax.legend(fontsize="small")
 
 centre = p[x < 0.2 * a].mean() / p0 / np.sqrt(1.0 - (x[x < 0.2 * a] / a) ** 2).mean()
 print(f"half width {width / a:.5f} and peak {centre:.5f} of Hertz's, a = {a:.3f}")
-balance = {check.check: check.value for check in run.audit.checks}["half_passes_balance"]
+balance = {check.check: check.value for check in run.audit.checks}["two_half_pass_balance"]
 assert abs(width / a - 1.0) < 5e-3
 assert abs(centre - 1.0) < 5e-3
 assert balance == 0.0
