@@ -6,7 +6,8 @@ import pytest
 
 import stiction as st
 from stiction.catalogue import method_homes
-from stiction.core.method import Method, default_method, method_for, methods_of
+from stiction.core.fields import Declared
+from stiction.core.method import Method, default_method, method_for, methods_of, name_of
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.writer import write_scenario
 from stiction.numerics.checks import Record
@@ -169,6 +170,23 @@ class Bare(Method):
 
     def solve(self, system, request):
         return st.chains.EventDriven(rtol=self.tol).solve(system, request)
+
+
+class Helped(Declared):
+    """A user's method on a base of ours that solves nothing."""
+
+    def solve(self, system, request):
+        return Bare(1e-9).solve(system, request)
+
+
+def test_the_full_name_of_a_method_is_that_of_its_class():
+    home = "stiction.chains.methods"
+    assert name_of(st.chains.EventDriven()) == f"{home}.EventDriven"
+    assert name_of(st.EventDriven()) == "stiction.methods.EventDriven"
+    assert name_of(Fine()) == "stiction.methods.EventDriven"
+    assert name_of(type("Own", (st.chains.Radau,), {})()) == f"{home}.Radau"
+    for own in (Bare(1e-9), Helped(), object()):
+        assert name_of(own) == ""
 
 
 def test_users_may_inherit_methods():
