@@ -78,7 +78,7 @@ def test_a_namesake_checks_what_it_is_given():
 def test_a_run_holds_the_method_of_its_system():
     run = st.solve(ONE, st.EventDriven(rtol=1e-9), (0.0, 1.0), save=3)
     scenario = st.read_scenario("slip-wave", method={"type": "EventDriven", "order": 20})
-    assert run.method_name == "EventDriven"
+    assert (run.system_name, run.method_name) == ("Chain", "EventDriven")
     assert scenario.method == st.chains.EventDriven(order=20)
     flow = st.read_scenario("relay-feedback", method={"type": "EventDriven", "atol": 1e-9})
     assert flow.method == st.switching.EventDriven(atol=1e-9)
