@@ -117,3 +117,53 @@ def test_the_first_of_several_roots():
     # a root at the end of the step is one
     now, low = pair(3.0, 0.0)
     assert kernels.first_root(OTHER, *sets([now], [low])) == (1.0, 0)
+
+
+def located(monkeypatch, code, name, at, power):
+    """Return what `locate_event` does where a quantity falls from 1 to 0 at `at`, by a power."""
+    h, pending = 2.0, ROLL if code == PENETRATION else OPEN
+    mode = OPEN if code == PENETRATION else ROLL
+
+    def value(t):
+        return 1.0 - (t / (at * h)) ** power
+
+    def at_time(t):
+        return contact(mode=mode, pending_mode=pending, **{name: value(t)})
+
+    now, saved = sets([at_time(h)], [at_time(0.0)])
+
+    def restore_step_start(*_):
+        now.contacts[0] = saved.contacts[0]
+
+    def take_step(*arguments):
+        trial = arguments[-2]
+        now.contacts[0] = at_time(trial)
+        limit = -kernels.CLOSING_TOLERANCE * 2.0 if code == PENETRATION else 0.0
+        return code if value(trial) < limit else kernels.INSIDE
+
+    monkeypatch.setattr(kernels, "restore_step_start", restore_step_start)
+    monkeypatch.setattr(kernels, "take_step", take_step)
+    found = kernels.locate_event(None, None, None, now, None, saved, h, h, code)
+    return found, value, getattr(now.contacts[0], name)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5, 3.0])
+def test_a_contact_closes_where_its_gap_is_zero(at, power, monkeypatch):
+    (code, end, when), gap, left = located(monkeypatch, PENETRATION, "gap", at, power)
+    assert code == PENETRATION
+    assert left == gap(end)
+    # trials are a billionth of the step apart or more
+    assert (end, when) == pytest.approx((at * 2.0, at * 2.0), abs=4e-8)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5, 3.0])
+def test_a_contact_opens_soon_after_its_force_is_zero(at, power, monkeypatch):
+    change = kernels.MODE_CHANGE
+    (code, end, when), force, left = located(monkeypatch, change, "normal_force", at, power)
+    assert code == change
+    assert left == force(end) < 0.0
+    overshoot = 2.0 * kernels.OVERSHOOT * 2.0
+    assert 0.0 < end - at * 2.0 <= overshoot
+    assert abs(when - at * 2.0) <= overshoot
