@@ -263,6 +263,8 @@ class Run:
             looked for; see `Determinism`
         loss_units : unit of each number that locates a loss
         rest : the other fields of `Run`
+
+        Verified by: tests/unit/test_methods.py::test_a_run_holds_the_method_of_its_system
         """
         return cls(
             system=system,

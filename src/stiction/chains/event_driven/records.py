@@ -99,7 +99,7 @@ def save_until(
 ) -> None:
     """Write the save times in [t, t_new)."""
     now = state.progress[0]
-    size = 2 * p.order + 1
+    size = 2 * p.order
     while now.saved < saved.time.size and saved.time[now.saved] < t_new:
         row = now.saved
         time = saved.time[row]

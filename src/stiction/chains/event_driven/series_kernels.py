@@ -267,7 +267,7 @@ def evaluate(
 def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: Scratch) -> None:
     """Fill the series of work, viscous heat and friction heat since the step began.
 
-    Each has 2 order + 1 coefficients in tau, without truncation: products of two series
+    Each has 2 order coefficients in tau, without truncation: products of two series
     hold twice the frequency, so cutting them at `order` would lose digits.
     """
     for k in range(s.work.size):

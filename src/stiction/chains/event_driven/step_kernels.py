@@ -434,7 +434,7 @@ def _norms(x: Floats, active: Ints, count: int, top: int, norm: Floats) -> None:
 def _move_on(p: Problem, state: State, s: Scratch, count: int, tau: float) -> None:
     now = state.progress[0]
     evaluate(p, tau, s.active, count, state.mode, s, state.x, state.v)
-    size = 2 * p.order + 1
+    size = 2 * p.order
     now.work += horner(s.work, size, tau)
     now.viscous += horner(s.viscous, size, tau)
     _heat_up(state, s, count, size, tau)
