@@ -127,7 +127,7 @@ class EventDriven(Method):
         names: Sequence[str],
     ) -> Solve | None:
         """Return what solves many members at once; None where it cannot."""
-        from stiction.chains.blocks.motions import blocks_of
+        from stiction.chains.blocks.event_driven import blocks_of
 
         return blocks_of(system, self, request, paths, names)
 
@@ -196,7 +196,7 @@ class ThetaStepper(Method):
         names: Sequence[str],
     ) -> Solve | None:
         """Return what solves many members at once; None where it cannot."""
-        from stiction.chains.blocks.steps import blocks_of
+        from stiction.chains.blocks.theta import blocks_of
 
         return blocks_of(system, self, request, paths, names)
 
@@ -310,7 +310,7 @@ class Radau(Method):
     ModelError : on a tolerance or a step that makes no sense.
 
     Source: Hairer, Wanner 1996, Solving Ordinary Differential Equations II, sections IV.5, IV.8.
-    Verified by: tests/unit/chains/creep/test_collocation.py::test_order_nine
+    Verified by: tests/unit/chains/regularised/test_collocation.py::test_order_nine
     """
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
@@ -322,6 +322,6 @@ class Radau(Method):
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.chains.creep.run import solve_creep
+        from stiction.chains.regularised.run import solve_creep
 
         return solve_creep(system, self, request)

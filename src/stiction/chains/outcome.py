@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.chains.audit import energy_lines
 from stiction.chains.model import Chain
-from stiction.chains.replay.trail import Trail
+from stiction.chains.replay.trajectory import Trail
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog

@@ -30,7 +30,7 @@ class SlipAtTouch(Policy):
     after, before : only touches between these times [s]
 
     Source: docs/decisions/07.
-    Verified by: tests/unit/chains/event_driven/test_touches.py::test_both_futures_of_a_touch
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_both_futures_of_a_touch
     """
 
     after: float = -math.inf

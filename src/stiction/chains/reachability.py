@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import links_pull
+from stiction.chains.equilibria import Margins
 from stiction.chains.loads import Constant
 from stiction.chains.model import Chain
 from stiction.chains.polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
-from stiction.chains.rest import Margins
 from stiction.chains.stick_set import StickSet, outside
 from stiction.errors import ModelError
 from stiction.laws.friction import without_memory

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import Elastic
+from stiction.chains.equilibria import Intervals, Launch, Margins, Nearest, Stability, perturbed
 from stiction.chains.model import Chain
-from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability, perturbed
 from stiction.chains.signed_qp import signed_minimum
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import without_memory

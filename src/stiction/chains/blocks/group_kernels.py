@@ -1,7 +1,7 @@
 """Quiet steps of the theta scheme for a group of chains: the members in the innermost loop.
 
 A step in which no mode changes is the same arithmetic for every chain, without a branch. Every
-member sees the operations of `theta.quiet_kernels` in their order, and so the same bits. A loop
+member sees the operations of `theta.unchanged_kernels` in their order, and so the same bits. A loop
 over the members has no dependence between its passes: the compiler makes vectors of it without
 reordering a sum. A member whose step is not quiet is left to the kernels of one chain.
 
@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.pass_kernels import LARGEST
+from stiction.chains.theta.active_set_kernels import LARGEST
 from stiction.chains.theta.state import Problem, Work
 from stiction.chains.theta.step_kernels import added
 from stiction.numerics.arrays import Struct, Table, Vector
@@ -248,7 +248,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
 
     Column `fits` says for which they do.
 
-    Source: `theta.pass_kernels.forward_substitution` and `theta.quiet_kernels.stays`.
+    Source: `theta.active_set_kernels.forward_substitution` and `theta.unchanged_kernels.stays`.
     """
     n, chain = p.n, group.chains[0]
     for i in range(1, n + 1):
@@ -295,7 +295,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
 def move_group(p: Problem, group: Group) -> None:
     """Move all masses by their slip and enter the step into the ledgers.
 
-    Source: `theta.quiet_kernels.slide` and `theta.step_kernels.close_books`.
+    Source: `theta.unchanged_kernels.slide` and `theta.step_kernels.close_books`.
     """
     n, chain = p.n, group.chains[0]
     for j in range(WIDTH):

@@ -82,7 +82,7 @@ def replay(
 
     Infinite where something does not fit at all.
 
-    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     rows, n = events.track.filled[0], p.mass.size
     replayed[b, 0], replayed[b, 1] = 0.0, _LIMIT

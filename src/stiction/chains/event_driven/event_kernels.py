@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven.grazing_kernels import fall, is_clear, spread
 from stiction.chains.event_driven.root_kernels import leading_zeros, slip_series
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import (
@@ -12,8 +13,7 @@ from stiction.chains.event_driven.state import (
     Scratch,
     State,
 )
-from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
-from stiction.chains.event_driven.touch_kernels import fall, is_clear, spread
+from stiction.chains.event_driven.threshold_kernels import TIE, force_size, jumps, speed_size
 from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
 

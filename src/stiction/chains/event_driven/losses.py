@@ -32,7 +32,7 @@ def touch_losses(chain: Chain, touches: npt.NDArray[Any]) -> list[Loss]:
     touches : rows of `Events.touch`
 
     Source: Bossolini, Broens, Kristiansen, arXiv 1703.08437: slip onset as a canard.
-    Verified by: tests/unit/chains/event_driven/test_touches.py::test_weakening_as_sharp_as_a_jump
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_weakening_as_sharp_as_a_jump
     """
     if touches.size == 0:
         return []

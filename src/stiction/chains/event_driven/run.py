@@ -20,7 +20,7 @@ from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.chains.policies import SlipAtTouch
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
-from stiction.chains.replay.trail import TrailKeeper
+from stiction.chains.replay.trajectory import TrailKeeper
 from stiction.core.checkpoint import Log, StateArray, check_count, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         Track,
     )
     from stiction.chains.methods import EventDriven
-    from stiction.chains.replay.trail import Trail
+    from stiction.chains.replay.trajectory import Trail
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
@@ -77,7 +77,7 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
     """
     _refuse_policy(method)
     if not chain.law.sticks:
-        from stiction.chains.creep.run import solve_in_place
+        from stiction.chains.regularised.run import solve_in_place
 
         return solve_in_place(chain, method, request)
     refuse(chain, method, request.t_start)

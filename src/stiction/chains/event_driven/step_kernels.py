@@ -42,7 +42,7 @@ from stiction.chains.event_driven.state import (
     Scratch,
     State,
 )
-from stiction.chains.event_driven.tie_kernels import (
+from stiction.chains.event_driven.threshold_kernels import (
     FROZEN,
     HELD,
     OPEN,

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
 from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches, forces_of
-from stiction.chains.replay.trail import Trail
+from stiction.chains.replay.trajectory import Trail
 from stiction.core.audit import Check
 from stiction.numerics import jit
 

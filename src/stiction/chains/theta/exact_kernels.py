@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.move_kernels import move_on
-from stiction.chains.theta.pass_kernels import (
+from stiction.chains.theta.active_set_kernels import (
     LARGEST,
     cross_zero,
     refactorise,
@@ -23,7 +22,6 @@ from stiction.chains.theta.pass_kernels import (
     slack_of,
     substitute_and_correct,
 )
-from stiction.chains.theta.quiet_kernels import FEW, quiet_steps
 from stiction.chains.theta.state import (
     Events,
     Problem,
@@ -52,6 +50,8 @@ from stiction.chains.theta.step_kernels import (
     slope_of,
     time_after,
 )
+from stiction.chains.theta.unchanged_kernels import FEW, quiet_steps
+from stiction.chains.theta.update_kernels import move_on
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import factorise, solve_factored, system_of

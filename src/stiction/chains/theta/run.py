@@ -17,7 +17,7 @@ from stiction.chains.audit import (
 )
 from stiction.chains.model import Chain
 from stiction.chains.outcome import build_run
-from stiction.chains.theta.march import March
+from stiction.chains.theta.integrator import March
 from stiction.chains.theta.setup import Scheme
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
@@ -41,7 +41,7 @@ _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     """Return the run of `chain` with set-valued friction, exact in every step."""
     if not chain.law.sticks:
-        from stiction.chains.creep.run import solve_in_steps
+        from stiction.chains.regularised.run import solve_in_steps
 
         return solve_in_steps(chain, method, request)
     march = March(scheme_of(method), chain, request)

@@ -19,7 +19,7 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine, UserLoad
 from stiction.chains.event_driven import run as solver
 from stiction.chains.methods import EventDriven
-from stiction.chains.replay import trail as trails
+from stiction.chains.replay import trajectory as trails
 from stiction.chains.replay.compare import replay_check
 
 THREE = Chain(mass=1.0, n=3, stiffness=20.0, load=Constant(10.0), law=Coulomb(0.05))

@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.chains.theta import event_kernels
-from stiction.chains.theta import march as theta_march
+from stiction.chains.theta import integrator as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta.state import Events
 from stiction.core.run import Request

@@ -248,13 +248,13 @@ def assert_same(one, two):
     ids=lambda m: type(m).__name__,
 )
 def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
-    from stiction.chains.theta import march
+    from stiction.chains.theta import integrator
 
     chain = st.Chain(
         mass=[1.0, 1.0], stiffness=K, damping=C, law=LAW, load=st.Ramp(3.0), belt_speed=0.05
     )
     whole = st.solve(chain, method, (0.0, 3.0), save=31)
-    monkeypatch.setattr(march, "_MOST_STEPS", 300)
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 300)
     book = Memory()
     assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=book))
     pages = book.pages[:: max(1, len(book.pages) // 4)]
@@ -266,7 +266,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
 
 def test_trials_between_the_steps_change_nothing(monkeypatch):
     """Whatever slips are tried, and however often, only accepted steps move the state."""
-    from stiction.chains.theta.march import March
+    from stiction.chains.theta.integrator import March
 
     chain, method = one_mass(BELT, v0=BELT), st.ThetaStepper(1e-3, 0.6)
     quiet = st.solve(chain, method, (0.0, END))

@@ -9,7 +9,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains.theta import exact_kernels as exact
-from stiction.chains.theta import march as theta_march
+from stiction.chains.theta import integrator as theta_march
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
 from stiction.core.run import Request

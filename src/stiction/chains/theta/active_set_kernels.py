@@ -6,9 +6,9 @@ and new solutions around the masses whose modes were corrected.
 
 A long chain does not fit into the caches, so memory traffic decides the time. A stuck mass has a
 known slip and separates the system, so each part of the chain between two stuck masses is solved,
-tested and solved again while it is in the caches. The move and the ledger are the second pass
-(`move_kernels`). A step of three masses takes less time than passing all numbers of a run, so these
-kernels receive the few that they need.
+tested and solved again while it is in the caches. `update_kernels` then update the state and the
+ledger in a second pass. Passing all numbers of a run would take longer than a step of three masses,
+so these kernels receive only the few that they need.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def substitute_and_correct(
     Whether all modes fit at once, the number of corrected modes that remain (listed as `changed`,
     rising), the largest number of solves of one part, and the sum of squared slip rates.
 
-    Verified by: tests/unit/chains/theta/test_passes.py::test_parts_make_no_difference
+    Verified by: tests/unit/chains/theta/test_active_set.py::test_parts_make_no_difference
     """
     modes = modes_of(m)
     n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)

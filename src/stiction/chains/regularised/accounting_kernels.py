@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from stiction.chains.creep.collocation_kernels import STAGES, integrals
-from stiction.chains.creep.state import Contact, Model, Progress
+from stiction.chains.regularised.collocation_kernels import STAGES, integrals
+from stiction.chains.regularised.state import Contact, Model, Progress
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 

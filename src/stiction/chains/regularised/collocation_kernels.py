@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.creep.motion_kernels import ANSWERS, rates
-from stiction.chains.creep.state import WIDTH, Model
+from stiction.chains.regularised.equation_kernels import ANSWERS, rates
+from stiction.chains.regularised.state import WIDTH, Model
 from stiction.numerics.arrays import Integers, Matrix, Stack, Vector
 from stiction.numerics.direct.banded import factorise, solve_factorised
 from stiction.numerics.jit import kernel, py_function

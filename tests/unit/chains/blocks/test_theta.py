@@ -7,7 +7,7 @@ import pytest
 from block_cases import REQUEST, check_block, check_sizes_and_orders, needs_compiler
 
 import stiction as st
-from stiction.chains.blocks.steps import blocks_of
+from stiction.chains.blocks.theta import blocks_of
 
 METHOD = st.ThetaStepper(step=0.01)
 MORE = (

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.chains.creep.accounting_kernels import account, creep, turned
-from stiction.chains.creep.collocation_kernels import (
+from stiction.chains.regularised.accounting_kernels import account, creep, turned
+from stiction.chains.regularised.collocation_kernels import (
     NODES,
     STAGES,
     WHOLE,
@@ -18,7 +18,7 @@ from stiction.chains.creep.collocation_kernels import (
     integrals,
     weights,
 )
-from stiction.chains.creep.motion_kernels import (
+from stiction.chains.regularised.equation_kernels import (
     energies,
     friction,
     jacobian,
@@ -27,7 +27,7 @@ from stiction.chains.creep.motion_kernels import (
     read_sides,
     switches_of,
 )
-from stiction.chains.creep.state import WIDTH, Contact, Model, Progress, Saved
+from stiction.chains.regularised.state import WIDTH, Contact, Model, Progress, Saved
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
@@ -89,7 +89,7 @@ def advance(w: Work, every: int, first: int) -> int:
     every : steps from pause to pause
     first : number of the event that the first row of `events` is for
 
-    Verified by: tests/unit/chains/creep/test_references.py::test_thirty_digits
+    Verified by: tests/unit/chains/regularised/test_references.py::test_thirty_digits
     """
     now, run = w.progress[0], w.model.numbers[0]
     while True:

@@ -1,13 +1,13 @@
-"""A chain whose contacts never stick, for Python: what `motion_kernels` compute of a state."""
+"""A chain whose contacts never stick, for Python: what `equation_kernels` compute of a state."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.creep import motion_kernels as mk
-from stiction.chains.creep.state import WIDTH, Mass, Model, Numbers
 from stiction.chains.model import Chain
+from stiction.chains.regularised import equation_kernels as mk
+from stiction.chains.regularised.state import WIDTH, Mass, Model, Numbers
 from stiction.core.run import Request
 from stiction.laws.compiled import addresses
 from stiction.laws.friction import ForceLaw
@@ -83,7 +83,7 @@ class Motion:
 
         0 where it has no cycles, infinity where no two of them end within the run.
 
-        Verified by: tests/unit/chains/creep/test_creep_told.py::test_cycles_of_the_drive
+        Verified by: tests/unit/chains/regularised/test_creep_reported.py::test_cycles_of_the_drive
         """
         load = self.load
         speeds = np.abs(load.angular_frequency)[load.amplitude != 0.0]
@@ -123,7 +123,7 @@ class Motion:
         return np.asarray(out[0])
 
     def derivative(self, y: Floats) -> Floats:
-        """Return df/dy at one y: (n, WIDTH, 3 WIDTH), as `motion_kernels.jacobian`."""
+        """Return df/dy at one y: (n, WIDTH, 3 WIDTH), as `equation_kernels.jacobian`."""
         jac = np.empty((self.n, WIDTH, 3 * WIDTH))
         mk.jacobian(self.model, self.sides, y[None], 0, jac, self._answer)
         return jac
@@ -138,7 +138,7 @@ class Motion:
         return np.asarray(-self.chain.normal_forces * self.coefficients(y))
 
     def powers(self, t: float, y: Floats) -> tuple[Floats, Floats, float]:
-        """Return what `motion_kernels.powers` fill in, and return, at a time."""
+        """Return what `equation_kernels.powers` fill in, and return, at a time."""
         power, plastic = np.empty((1, self.n + 2)), np.empty((1, self.n))
         storing = mk.powers(self.model, self.sides, t, y[None], 0, power, plastic, self._answer)
         return power[0], plastic[0], storing

@@ -7,7 +7,7 @@ import pytest
 from block_cases import REQUEST, SPAN, check_block, check_sizes_and_orders, needs_compiler
 
 import stiction as st
-from stiction.chains.blocks.motions import blocks_of
+from stiction.chains.blocks.event_driven import blocks_of
 from stiction.core.run import Request
 
 METHOD = st.chains.EventDriven()

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stiction.chains.audit import step_lines
-from stiction.chains.creep import walk as wk
-from stiction.chains.creep.march import March
-from stiction.chains.creep.motion import ALMOST, Motion
-from stiction.chains.creep.state import Progress
-from stiction.chains.creep.steps import Steps
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.regularised import integrator as wk
+from stiction.chains.regularised.equations import ALMOST, Motion
+from stiction.chains.regularised.radau import March
+from stiction.chains.regularised.state import Progress
+from stiction.chains.regularised.theta import Steps
 from stiction.core.audit import Check
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
@@ -38,7 +38,7 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
     ------
     ModelError : if the law has a set of stick states, or the chain is too long.
 
-    Verified by: tests/unit/chains/creep/test_references.py::test_thirty_digits
+    Verified by: tests/unit/chains/regularised/test_references.py::test_thirty_digits
     """
     law = chain.law
     if not isinstance(law, ForceLaw):
@@ -79,7 +79,7 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     ------
     ModelError : if the chain is too long, or the steps too many.
 
-    Verified by: tests/unit/chains/creep/test_steps.py::test_order_against_radau
+    Verified by: tests/unit/chains/regularised/test_theta.py::test_order_against_radau
     """
     law = chain.law
     assert isinstance(law, ForceLaw)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.chains.theta import exact_kernels, pass_kernels
+from stiction.chains.theta import active_set_kernels, exact_kernels
 from stiction.numerics import jit
 
 
@@ -59,7 +59,7 @@ def test_parts_make_no_difference(seed, monkeypatch):
     """Parts end with a stuck mass; one that lets go joins two of them."""
     chain = drawn(seed, 25)
     whole = stepped(chain, 0.5)
-    monkeypatch.setattr(pass_kernels, "PART", 2)
+    monkeypatch.setattr(active_set_kernels, "PART", 2)
     parts = stepped(chain, 0.5)
     assert len(whole.event_log.time) > 20
     assert_the_same(whole, parts)

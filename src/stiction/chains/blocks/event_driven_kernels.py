@@ -100,7 +100,7 @@ def solve_motions(
     span : start and end [s]
     most : steps and events beyond which a chain is left to itself
 
-    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     now = state.progress[0]
     for b in range(many.masses.shape[0]):

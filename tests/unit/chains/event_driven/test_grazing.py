@@ -9,7 +9,7 @@ import pytest
 from chain_judge import Judge, judged
 
 import stiction as st
-from stiction.chains.event_driven.touch_kernels import fall
+from stiction.chains.event_driven.grazing_kernels import fall
 from stiction.numerics.event_localisation import NONE
 
 Sine, PiecewiseLinear = st.chains.Sine, st.chains.PiecewiseLinear

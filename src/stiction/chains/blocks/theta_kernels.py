@@ -84,7 +84,7 @@ def solve_steps(p: Problem, lot: Lot, group: Group) -> None:
     p : what the chains have in common
     group : room for one group after the other
 
-    Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
     count = lot.code.size
     for first in range(0, count, WIDTH):

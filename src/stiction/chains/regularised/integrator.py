@@ -9,8 +9,8 @@ from collections.abc import Generator
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.creep.motion import Motion
-from stiction.chains.creep.state import Contact, Progress, Tables
+from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.state import Contact, Progress, Tables
 from stiction.core.checkpoint import Log, StateArray, check_count, pack, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.run import Request

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.pass_kernels import LARGEST, agrees, forward_substitution
+from stiction.chains.theta.active_set_kernels import LARGEST, agrees, forward_substitution
 from stiction.chains.theta.state import (
     LoadPiece,
     Problem,
@@ -49,7 +49,7 @@ def quiet_steps(
 ) -> int:
     """Make up to `steps` steps while no mode changes and nothing is to be saved; return how many.
 
-    Verified by: tests/unit/chains/theta/test_passes.py::test_quiet_steps_make_no_difference
+    Verified by: tests/unit/chains/theta/test_active_set.py::test_quiet_steps_make_no_difference
     """
     n, ride = p.n, p.theta * p.h * p.belt
     ends = pieces[now.piece + 1].time if now.piece + 1 < len(pieces) else np.inf
@@ -99,7 +99,7 @@ def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
 
 @kernel(inline=True)
 def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Sums:
-    """Move all masses and return their sums for the ledger, as `move_kernels.move` does.
+    """Move all masses and return their sums for the ledger, as `update_kernels.move` does.
 
     What `move` looks for cannot happen here: every mass slips as its mode says.
     """

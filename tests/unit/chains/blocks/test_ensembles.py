@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from stiction.chains.blocks import steps
+from stiction.chains.blocks import theta
 
 
 @pytest.fixture
 def lot(monkeypatch):
     """A lot of chains whose tables are left out."""
-    monkeypatch.setattr(steps._Lot, "_begin", lambda self: None)
+    monkeypatch.setattr(theta._Lot, "_begin", lambda self: None)
 
     def made(rate, amplitude, offset, springs):
         load = SimpleNamespace(
@@ -19,7 +19,7 @@ def lot(monkeypatch):
         )
         stack = SimpleNamespace(load=load, plate_springs=np.array(springs))
         problem = SimpleNamespace(_replace=lambda **given: given)
-        return steps._Lot(stack, problem, "method", "request")
+        return theta._Lot(stack, problem, "method", "request")
 
     return made
 
@@ -62,7 +62,7 @@ def test_counts_of_steps(lot):
     }  # fmt: skip
     made.lot = SimpleNamespace(work=SimpleNamespace(progress=progress))
     found = {name: values.tolist() for name, values in made._stats().items()}
-    assert list(found) == list(steps._STATS)
+    assert list(found) == list(theta._STATS)
     assert list(found.values()) == [
         [4, 0], [0.25, 0.25], [10, 3], [10, 3], [2.5, 0.0], [5, 6], [1, 2], [7, 8],
     ]  # fmt: skip

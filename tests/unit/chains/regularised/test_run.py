@@ -6,8 +6,8 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains import Radau
-from stiction.chains.creep.motion import Motion
-from stiction.chains.creep.state import WIDTH
+from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.state import WIDTH
 from stiction.core.run import Request
 from stiction.laws import BoucWen, Dahl, ElastoPlastic, LuGre, RateAndStateFriction
 

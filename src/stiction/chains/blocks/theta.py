@@ -38,7 +38,7 @@ from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.chains.blocks.step_kernels import Lot
+    from stiction.chains.blocks.theta_kernels import Lot
     from stiction.chains.methods import ThetaStepper
     from stiction.chains.theta.state import Problem
 
@@ -48,7 +48,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# more masses have less to gain, as in `theta.quiet_kernels`
+# more masses have less to gain, as in `theta.unchanged_kernels`
 _MOST_MASSES = 32
 # numbers of the tables of one call: they stay near the processor
 _MOST_NUMBERS = 400_000
@@ -83,7 +83,7 @@ def blocks_of(
     paths : fields of the chain and below, see `stack.fits`
     names : results that will be asked for
 
-    Verified by: tests/unit/chains/blocks/test_steps.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
     at_rest = chain.belt_speed == 0.0 and chain.plate_speed == 0.0
     at_rest = at_rest and not {"belt_speed", "plate_speed"} & {path[0] for path in paths}
@@ -133,7 +133,7 @@ class _Lot:
 
     def _begin(self) -> Lot:
         """Return the tables, as `theta.setup.begin` leaves those of one chain."""
-        from stiction.chains.blocks.step_kernels import Lot
+        from stiction.chains.blocks.theta_kernels import Lot
         from stiction.chains.theta import state
         from stiction.chains.theta.event_kernels import count_joined
 
@@ -172,7 +172,7 @@ class _Lot:
     def solve(self) -> Block:
         """Step all chains and return what is reported of them."""
         from stiction.chains.blocks.group_kernels import group_of
-        from stiction.chains.blocks.step_kernels import RESTED, solve_steps
+        from stiction.chains.blocks.theta_kernels import RESTED, solve_steps
 
         lot, stack, t = self.lot, self.stack, self.request.t_start
         still = lot.work.progress["slipping"] == 0
@@ -202,7 +202,7 @@ class _Lot:
         saved.sums[rested, 1] = sums[rested]
 
     def _block(self, rested: Flags) -> Block:
-        from stiction.chains.blocks.step_kernels import ENDED
+        from stiction.chains.blocks.theta_kernels import ENDED
 
         lot, stack, p = self.lot, self.stack, self.problem
         now, saved = lot.work.progress, lot.saved

@@ -8,14 +8,14 @@ functions of one contact whose signs select a smooth piece of the law.
 
 from __future__ import annotations
 
-from stiction.chains.creep.state import WIDTH, Model
+from stiction.chains.regularised.state import WIDTH, Model
 from stiction.laws.friction import Response
 from stiction.numerics.arrays import Matrix, Stack, Vector
 from stiction.numerics.callback import at, call, call_at, entry_at, row_at
 from stiction.numerics.elementary import sin
 from stiction.numerics.jit import kernel
 
-__run_ = [
+__all__ = [
     "ANSWERS",
     "answer_of",
     "energies",

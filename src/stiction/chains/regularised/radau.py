@@ -1,4 +1,4 @@
-"""Integrate a chain without stick by Radau's collocation: one run of `step_kernels`."""
+"""Integrate a chain without stick by Radau's collocation: one run of `theta_kernels`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stiction.chains.creep import collocation_kernels as co
-from stiction.chains.creep import step_kernels as sk
-from stiction.chains.creep.motion import Motion
-from stiction.chains.creep.state import Saved
-from stiction.chains.creep.walk import PAUSE_EVERY, Walk
+from stiction.chains.regularised import collocation_kernels as co
+from stiction.chains.regularised import step_kernels as sk
+from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.integrator import PAUSE_EVERY, Walk
+from stiction.chains.regularised.state import Saved
 from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.jit import quiet

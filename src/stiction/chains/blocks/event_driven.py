@@ -20,7 +20,7 @@ from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.chains.blocks.motion_kernels import Many, Records
+    from stiction.chains.blocks.event_driven_kernels import Many, Records
     from stiction.chains.blocks.replay_kernels import Second
     from stiction.chains.methods import EventDriven
 
@@ -56,7 +56,7 @@ def blocks_of(
     paths : fields of the chain and below, see `stack.fits`
     names : results that will be asked for
 
-    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     usual = method.policy is None and chain.law.constant and chain.n_mass <= _MOST_MASSES
     pieces = chain.load.pieces()
@@ -95,7 +95,7 @@ class _Crew:
 
     def solve(self, stack: Stack) -> Block:
         """Return what is reported of all members."""
-        from stiction.chains.blocks.motion_kernels import solve_motions
+        from stiction.chains.blocks.event_driven_kernels import solve_motions
 
         solver, request, m = self.solver, self.request, stack.members
         raw = _raw(m, stack.masses.shape[1], request.save)
@@ -149,7 +149,7 @@ class _Crew:
 
 def _many(stack: Stack) -> Many:
     """Return the chains as kernels read them; the rates are those of `EventDriven` alone."""
-    from stiction.chains.blocks.motion_kernels import Many
+    from stiction.chains.blocks.event_driven_kernels import Many
 
     k, c, m = stack.link_stiffness, stack.link_damping, stack.masses
     stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_springs) / m, axis=1))
@@ -165,7 +165,7 @@ def _many(stack: Stack) -> Many:
 
 
 def _raw(m: int, n: int, save: Floats) -> Records:
-    from stiction.chains.blocks.motion_kernels import Records
+    from stiction.chains.blocks.event_driven_kernels import Records
 
     return Records(
         done=np.zeros(m, np.int8),

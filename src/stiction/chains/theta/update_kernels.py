@@ -49,7 +49,7 @@ def move_on(
 ) -> bool:
     """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
 
-    The same sums in the same order as `step_kernels.commit`, and what `record` does.
+    The same sums in the same order as `theta_kernels.commit`, and what `record` does.
 
     Parameters
     ----------

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.creep.accounting_kernels import account, creep, turned
-from stiction.chains.creep.collocation_kernels import (
+from stiction.chains.regularised.accounting_kernels import account, creep, turned
+from stiction.chains.regularised.collocation_kernels import (
     STAGES,
     factorise_newton,
     room_for_newton,
     solve_newton,
 )
-from stiction.chains.creep.motion import Motion
-from stiction.chains.creep.state import WIDTH
-from stiction.chains.creep.walk import Walk
+from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.integrator import Walk
+from stiction.chains.regularised.state import WIDTH
 from stiction.chains.theta.setup import number_of_steps
 from stiction.core.run import Request
 from stiction.errors import Status

@@ -58,7 +58,7 @@ def fall(
     low, high : it has fallen below -low, and is away from zero above high; both > 0
     above : whether it was above `high` before 0, should it begin below
 
-    Verified by: tests/unit/chains/event_driven/test_touches.py::test_roots_and_touches
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_touches
     """
     first, enters = c[0], 0.0
     if first < -low:

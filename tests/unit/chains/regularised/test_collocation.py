@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from stiction.chains.creep import collocation_kernels as co
-from stiction.chains.creep.state import Mass, Model, Numbers
+from stiction.chains.regularised import collocation_kernels as co
+from stiction.chains.regularised.state import Mass, Model, Numbers
 from stiction.laws.compiled import addresses
 
 

@@ -6,7 +6,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains import PiecewiseLinear, Ramp, Sine, SumOf, UserLoad
-from stiction.chains.creep.motion import Motion
+from stiction.chains.regularised.equations import Motion
 from stiction.core.run import Request
 
 METHOD = st.chains.Radau(rtol=1e-6)
