@@ -1,4 +1,4 @@
-"""What `StickSet` answers: margins, intervals, the nearest state, stability."""
+"""Results of `StickSet`: margins, intervals, the nearest equilibrium, one-sided stability."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Margins(Record):
 
     Parameters
     ----------
-    force : (n,) mu_static N_i - |R_i| [N]; negative where friction cannot hold the mass
+    force : (n,) mu_static N_i - |R_i| [N]; negative if the mass cannot stick
     relative : (n,) the same over mu_static N_i [1]; -inf for a loaded mass without friction
-    drive : (n,) R_i [N], what friction must balance
+    drive : (n,) R_i [N], minus the friction of equilibrium
     """
 
     force: Floats
@@ -48,14 +48,14 @@ class Margins(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Record):
-    """The interval of each coordinate over all states of rest.
+    """The interval of each coordinate over the stick set.
 
     Parameters
     ----------
     lower, upper : (n,) ends [m]
     log_box_ratio : logarithm of how many times larger the box is than the stick set;
         NaN when the set has no volume
-    warning : what must not be concluded from these intervals
+    warning : that the product of these intervals is not the stick set
     """
 
     lower: Floats
@@ -80,17 +80,17 @@ class Intervals(Record):
 
     def __str__(self) -> str:
         """Return the intervals, one per line, and the warning."""
-        rows = [
+        lines = [
             f"mass {i + 1}: [{low:.9g}, {high:.9g}] m"
             for i, (low, high) in enumerate(zip(self.lower, self.upper, strict=True))
         ]
         ratio = f"box / stick set = exp({self.log_box_ratio:.6g})"
-        return "\n".join([*rows, ratio, self.warning])
+        return "\n".join([*lines, ratio, self.warning])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Launch(Record):
-    """A state from which every change of the load moves all masses at once.
+    """An equilibrium from which every change of the load moves all masses at once.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ class Launch(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Nearest(Record):
-    """The state of rest nearest to a given one.
+    """The equilibrium nearest to a given state.
 
     Parameters
     ----------
     x : (n,) the state [m]
     distance : Euclidean distance [m]
-    multiplier : (n,) p in x = given + K p [m^2/N]; its sign tells which bound is met
+    multiplier : (n,) p in x = given + K p [m^2/N]; its sign indicates the active bound
     residual : largest violation of the optimality conditions, relative [1]
     """
 
@@ -129,15 +129,15 @@ class Nearest(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability(Record):
-    """One-sided stability of a state of rest.
+    """One-sided stability of an equilibrium.
 
     Parameters
     ----------
     side : (n,) "interior"; "lower" where R_i = +mu N_i, the mass about to go right;
         "upper" where R_i = -mu N_i, the mass about to go left
-    right, left : (n,) what a small displacement of this mass alone, to the right or to
-        the left and from rest, does: "stays" (the chain rests where it was put),
-        "slips back" (this mass slips against the displacement), "moves a neighbour"
+    right, left : (n,) response to a small displacement of this mass alone, to the right or to the
+        left, without velocity: "stays" (the chain sticks in the new state), "slips back" (this mass
+        slips against the displacement), "moves a neighbour"
     """
 
     side: tuple[str, ...]
@@ -151,7 +151,7 @@ class Stability(Record):
 
 
 def perturbed(chain: Chain, drive: Floats, bound: Floats, slack: Floats) -> Stability:
-    """Return the stability of a state of rest with drives R_i [N].
+    """Return the one-sided stability of an equilibrium with drives R_i [N].
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def test_what_goes_one_by_one(chain, tmp_path, monkeypatch, other):
     def never(*_):
         raise AssertionError("a block was solved")
 
-    monkeypatch.setattr(event_driven._Crew, "solve", never)
+    monkeypatch.setattr(event_driven._MemberSolver, "solve", never)
     given = {"fields": {"law.mu": [0.1, 0.2]}, "t_span": (0.0, 8.0), **other}
     sweep = st.Sweep(chain, **given)
     study = sweep.run(tmp_path / "study", workers=1)

@@ -1,4 +1,4 @@
-"""Blocks of chains that `EventDriven` solves in one call, and what is reported of them."""
+"""Blocks of chains that `EventDriven` solves in one call, and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.chains.blocks.outcome import Outcomes, in_parts, named, onsets
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
-from stiction.chains.event_driven.run import Solver, saved_states
+from stiction.chains.event_driven.run import EventDrivenIntegrator, saved_states
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import Kinds
@@ -20,8 +20,8 @@ from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.chains.blocks.event_driven_kernels import Many, Records
-    from stiction.chains.blocks.replay_kernels import Second
+    from stiction.chains.blocks.event_driven_kernels import Members, Records
+    from stiction.chains.blocks.replay_kernels import ReplayWork
     from stiction.chains.methods import EventDriven
 
 __all__ = ["blocks_of"]
@@ -29,11 +29,11 @@ __all__ = ["blocks_of"]
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
-# of more masses the kernels take so long that nothing else counts
+# for longer chains the time of kernels dominates, and a block gains nothing
 _MOST_MASSES = 100
-# beyond so many steps a run is judged on its way, which runs of single chains do
+# longer runs need the check of progress, which single runs make
 _MOST_STEPS = 10_000
-# numbers that are reported of the members of one call, and those that describe them
+# most numbers of the parameters and results of one call
 _MOST_NUMBERS = 4_000_000
 _ROOM_FOR_TERMS = 512
 _NAMES = ("steps", "expansions", "touches")
@@ -46,7 +46,7 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return what solves many chains that differ at `paths`; None where it cannot.
+    """Return a function that solves many chains that differ at `paths`; None if there is none.
 
     The numbers are those of `solve_event_driven`, to the last bit.
 
@@ -54,7 +54,7 @@ def blocks_of(
     ----------
     request : with two saved states, the first and the last
     paths : fields of the chain and below, see `stack.fits`
-    names : results that will be asked for
+    names : requested results
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
@@ -63,13 +63,13 @@ def blocks_of(
     plain = pieces.function is None and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
         return None
-    # a replay leaves out the moment at which a line jumps
+    # a replay skips intervals with a jump of the load
     if jumps_of(pieces.time).size:
         return None
     check_load(chain.load, request.t_start)
-    crew = _Crew(chain, method, request)
+    member_solver = _MemberSolver(chain, method, request)
     more = [f"stats.{name}" for name in (*_NAMES, "order")]
-    if crew.solver.events.track.time.size:
+    if member_solver.integrator.events.track.time.size:
         more.append("audit.replay_agrees")
     if not named(chain, names, more):
         return None
@@ -79,35 +79,37 @@ def blocks_of(
     def solve(columns: Sequence[Array]) -> Block:
         with np.errstate(all="ignore"):
             stack = stack_of(chain, paths, columns)
-        return in_parts(stack, size, crew.solve, len(columns[0]))
+        return in_parts(stack, size, member_solver.solve, len(columns[0]))
 
     return solve
 
 
-class _Crew:
-    """Work space for one chain after the other."""
+class _MemberSolver:
+    """Solves blocks of chains with the work arrays of one chain."""
 
     def __init__(self, chain: Chain, method: EventDriven, request: Request) -> None:
         self.method, self.request = method, request
-        self.solver = solver = Solver(method, chain, request)
-        rows = solver.events.track.time.size
-        self.second = _second(max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size)
+        self.integrator = integrator = EventDrivenIntegrator(method, chain, request)
+        rows = integrator.events.track.time.size
+        self.replay_work = _replay_work(
+            max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size
+        )
 
     def solve(self, stack: Stack) -> Block:
-        """Return what is reported of all members."""
+        """Return the results of all members."""
         from stiction.chains.blocks.event_driven_kernels import solve_motions
 
-        solver, request, m = self.solver, self.request, stack.members
+        integrator, request, m = self.integrator, self.request, stack.members
         raw = _raw(m, stack.masses.shape[1], request.save)
-        many = _many(stack)
-        most = min(_MOST_STEPS, solver.most_steps), self.method.max_events
+        members = _members(stack)
+        most = min(_MOST_STEPS, integrator.most_steps), self.method.max_events
         solve_motions(
-            solver.problem,
-            many,
-            solver.state,
-            solver.events,
-            solver.scratch,
-            self.second,
+            integrator.problem,
+            members,
+            integrator.state,
+            integrator.events,
+            integrator.scratch,
+            self.replay_work,
             raw,
             (request.t_start, request.t_end),
             most,
@@ -115,14 +117,14 @@ class _Crew:
         return self._block(stack, raw)
 
     def _block(self, stack: Stack, raw: Records) -> Block:
-        """Judge the members as the audit does, and name their results."""
+        """Return the block: audit the members, and name their results."""
         m, t_end, saved = stack.members, self.request.t_end, raw.saved
         sums = saved.kinetic, saved.stored, saved.work, saved.viscous
-        rests = np.isfinite(raw.rest[:, -1]) & (raw.done == 1)
+        stays_stuck = np.isfinite(raw.stop_state[:, -1]) & (raw.done == 1)
         stop = np.full(m, np.nan)
-        if rests.any():
-            found = stack.rests_for_good(raw.rest[:, -1], raw.rest[:, :-1])
-            stop[rests & found] = raw.rest[rests & found, -1]
+        if stays_stuck.any():
+            for_good = stack.rests_for_good(raw.stop_state[:, -1], raw.stop_state[:, :-1])
+            stop[stays_stuck & for_good] = raw.stop_state[stays_stuck & for_good, -1]
         outcomes = Outcomes(
             stack=stack,
             t_start=self.request.t_start,
@@ -139,7 +141,7 @@ class _Crew:
                 **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
                 "order": np.full(m, self.method.order),
             },
-            replayed=raw.replayed if self.solver.events.track.time.size else None,
+            replayed=raw.replayed if self.integrator.events.track.time.size else None,
         )
         sound = stack.sound & (raw.done == 1)
         return outcomes.block(
@@ -147,21 +149,21 @@ class _Crew:
         )
 
 
-def _many(stack: Stack) -> Many:
-    """Return the chains as kernels read them; the rates are those of `EventDriven` alone."""
-    from stiction.chains.blocks.event_driven_kernels import Many
+def _members(stack: Stack) -> Members:
+    """Return the arguments of kernels; the rates are those of single runs."""
+    from stiction.chains.blocks.event_driven_kernels import Members
 
     k, c, m = stack.link_stiffness, stack.link_damping, stack.masses
     stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_springs) / m, axis=1))
     damp = np.max(2.0 * (c[:, :-1] + c[:, 1:]) / m, axis=1)
     rate = stiff + damp + 0.0
     rate[rate == 0.0] = 1.0
-    way = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_springs) / m) + (c[:, :-1] + c[:, 1:]) / m
-    response = 1.0 / np.maximum(way, np.finfo(float).tiny)
-    p, names = stack.load, Many._fields[: Many._fields.index("piece_time")]
+    rates = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_springs) / m) + (c[:, :-1] + c[:, 1:]) / m
+    response = 1.0 / np.maximum(rates, np.finfo(float).tiny)
+    p, names = stack.load, Members._fields[: Members._fields.index("segment_time")]
     load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
     given = (getattr(stack, name) for name in names)
-    return Many._make((*given, *load, rate, response))
+    return Members._make((*given, *load, rate, response))
 
 
 def _raw(m: int, n: int, save: Floats) -> Records:
@@ -172,26 +174,26 @@ def _raw(m: int, n: int, save: Floats) -> Records:
         saved=saved_states(n, save, (m,)),
         given=np.zeros(m),
         onset=np.full((m, n), np.nan),
-        rest=np.full((m, n + 1), np.nan),
+        stop_state=np.full((m, n + 1), np.nan),
         kinds=Kinds.table(m),
         counts=np.zeros((m, 3), np.int64),
         replayed=np.zeros((m, 2)),
     )
 
 
-def _second(rows: int, n: int, sines: int) -> Second:
-    from stiction.chains.blocks.replay_kernels import Second
+def _replay_work(rows: int, n: int, sines: int) -> ReplayWork:
+    from stiction.chains.blocks.replay_kernels import ReplayWork
     from stiction.chains.replay.kernels import WORK_ROWS
 
     both = rows + 2
-    return Second(
+    return ReplayWork(
         follows=np.ones(rows, np.bool_),
-        # the log may be longer than the track
+        # there may be more events than states of the trajectory
         numbers=np.arange(max(1024, 4 * n)),
         steps=np.zeros(both, np.int64),
-        row=np.zeros(2, np.int64),
+        sample=np.zeros(2, np.int64),
         before=np.zeros(2, np.int64),
-        piece=np.zeros(both, np.int64),
+        segment=np.zeros(both, np.int64),
         time=np.zeros((both, 2)),
         start=np.zeros((both, 2, n)),
         goal=np.zeros((both, 2, n)),

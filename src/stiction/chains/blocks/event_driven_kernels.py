@@ -1,7 +1,7 @@
-"""From event to event through the motions of many chains, one after the other, in one call.
+"""Event-driven integration of many chains, one after the other, in one call.
 
-Each motion is that of `EventDriven` alone, by the same kernels and to the same bits. What takes
-several calls of these kernels, or is looked at by people, is left to runs of single chains.
+Each chain is integrated by the kernels of a single run, with the same bits. Chains that need
+several calls of these kernels, or that graze under friction with a jump, are left to single runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.blocks.replay_kernels import Second, replay
+from stiction.chains.blocks.replay_kernels import ReplayWork, replay
 from stiction.chains.event_driven.state import (
     Events,
     Problem,
@@ -24,14 +24,14 @@ from stiction.chains.outcome import Kinds
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 
-__all__ = ["Many", "Records", "solve_motions"]
+__all__ = ["Members", "Records", "solve_motions"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Many(NamedTuple):
-    """The chains, see `Stack`; `rate` and `response` as in `Problem`, (m,) and (m, n)."""
+class Members(NamedTuple):
+    """Arrays of all chains, see `Stack`; `rate`, `response` as in `Problem`, (m,) and (m, n)."""
 
     masses: Floats
     link_stiffness: Floats
@@ -45,9 +45,9 @@ class Many(NamedTuple):
     mu_kinetic: Floats
     belt_speed: Floats
     plate_speed: Floats
-    piece_time: Floats
-    piece_offset: Floats
-    piece_rate: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
     amplitude: Floats
     frequency: Floats
     phase: Floats
@@ -56,24 +56,24 @@ class Many(NamedTuple):
 
 
 class Records(NamedTuple):
-    """What is recorded of each motion.
+    """Results of each chain.
 
-    done : (m,) 1 where it came to its end and nothing was left undecided
-    saved : as of one motion, with a row for each; the start and the end
-    given : (m,) heat that friction gave back in steps [J]
-    onset : (m, n) time of the first event in which each mass slips, NaN for none
-    rest : (m, n + 1) where all masses stick from then on: their places, and last the time; NaN
-        where something moves at the end
+    done : (m,) 1 if the chain reached the end and no grazing was recorded
+    saved : samples at the start and at the end, with a leading axis
+    given : (m,) heat that friction returned in steps [J]
+    onset : (m, n) time of the first onset of slip of each mass, NaN for none
+    stop_state : (m, n + 1) displacements [m] in which all masses stick up to the end, and last the
+        time [s]; NaN if a mass slips at the end
     kinds : (m,) numbers of events
-    counts : (m, 3) steps, expansions, touches
-    replayed : (m, 2) by how much a second look differs, and the limit; zero without one
+    counts : (m, 3) steps, expansions, grazings
+    replayed : (m, 2) largest difference of the replay, and its limit; zero without a replay
     """
 
     done: npt.NDArray[np.int8]
     saved: Saved
     given: Floats
     onset: Floats
-    rest: Floats
+    stop_state: Floats
     kinds: Table[Kinds]
     counts: Ints
     replayed: Floats
@@ -82,32 +82,32 @@ class Records(NamedTuple):
 @kernel(nogil=True)
 def solve_motions(
     p: Problem,
-    many: Many,
+    members: Members,
     state: State,
     events: Events,
     s: Scratch,
-    second: Second,
+    replay_work: ReplayWork,
     records: Records,
     span: tuple[float, float],
     most: tuple[int, int],
 ) -> None:
-    """Solve every motion from the start of its chain and write what is recorded of it.
+    """Integrate every chain from its start, and write its results.
 
     Parameters
     ----------
-    p : what the chains have in common; its other numbers are not read
-    state, events, s, second : work space of one chain
+    p : numbers that the chains have in common; the others are not read
+    state, events, s, replay_work : work arrays of one chain
     span : start and end [s]
-    most : steps and events beyond which a chain is left to itself
+    most : steps and events beyond which a chain is left to a single run
 
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     now = state.progress[0]
-    for b in range(many.masses.shape[0]):
-        q, saved = _problem(p, many, b), _saved_of(records.saved, b)
-        _start(q, many, b, state, events, s, span)
+    for b in range(members.masses.shape[0]):
+        q, saved = _problem(p, members, b), _saved_of(records.saved, b)
+        _start(q, members, b, state, events, s, span)
         first_modes(q, state)
-        records.rest[b, :] = np.nan
+        records.stop_state[b, :] = np.nan
         at_rest = -1
         code = ALL_STUCK
         while code == ALL_STUCK and now.steps < most[0]:
@@ -116,77 +116,77 @@ def solve_motions(
             if code == ALL_STUCK:
                 now.rest_seen = 1
                 at_rest = now.events
-                _note_rest(state, records.rest, b)
+                _record_equilibrium(state, records.stop_state, b)
         if at_rest != now.events:
-            # what moved afterwards did not rest for good
-            records.rest[b, :] = np.nan
+            # a later event disproves that all masses stuck for good
+            records.stop_state[b, :] = np.nan
         good = code == DONE and (now.touch_rows == 0)
         records.done[b] = 1 if good else 0
         if good:
             _record(state, events, records, b)
-            replay(q, state, saved, events, second, records.replayed, b)
+            replay(q, state, saved, events, replay_work, records.replayed, b)
 
 
 @kernel
-def _problem(p: Problem, many: Many, b: int) -> Problem:
+def _problem(p: Problem, members: Members, b: int) -> Problem:
     """Return the problem of chain b."""
     return Problem(
-        many.masses[b],
-        many.link_stiffness[b],
-        many.link_damping[b],
-        many.load_shares[b],
-        many.plate_springs[b],
-        many.plate_speed[b],
-        many.normal_forces[b],
-        many.mu_static[b],
-        many.mu_kinetic[b],
+        members.masses[b],
+        members.link_stiffness[b],
+        members.link_damping[b],
+        members.load_shares[b],
+        members.plate_springs[b],
+        members.plate_speed[b],
+        members.normal_forces[b],
+        members.mu_static[b],
+        members.mu_kinetic[b],
         p.law_start,
         p.law_step,
         p.constant,
         p.jump,
         p.fitted,
-        many.belt_speed[b],
-        many.piece_time[b],
-        many.piece_offset[b],
-        many.piece_rate[b],
-        many.amplitude[b],
-        many.frequency[b],
-        many.phase[b],
+        members.belt_speed[b],
+        members.segment_time[b],
+        members.segment_offset[b],
+        members.segment_rate[b],
+        members.amplitude[b],
+        members.frequency[b],
+        members.phase[b],
         p.load_address,
         p.mu_address,
         p.share_address,
-        many.rate[b],
+        members.rate[b],
         p.order,
         p.tolerance,
         p.fit_tolerance,
         p.longest_fit,
         p.longest,
         p.start,
-        many.response[b],
+        members.response[b],
         p.slip_after,
         p.slip_before,
     )
 
 
 @kernel(views=True)
-def _saved_of(many: Any, b: int) -> Saved:
+def _saved_of(members: Any, b: int) -> Saved:
     """Return the saved states of chain b."""
-    sums = many.kinetic[b], many.stored[b], many.work[b], many.viscous[b]
-    x, v, mode, friction = many.x[b], many.v[b], many.mode[b], many.friction[b]
-    return Saved(many.time, x, v, mode, friction, *sums, many.heat[b])
+    sums = members.kinetic[b], members.stored[b], members.work[b], members.viscous[b]
+    x, v, mode, friction = members.x[b], members.v[b], members.mode[b], members.friction[b]
+    return Saved(members.time, x, v, mode, friction, *sums, members.heat[b])
 
 
 @kernel
 def _start(
     p: Problem,
-    many: Many,
+    members: Members,
     b: int,
     state: State,
     events: Events,
     s: Scratch,
     span: tuple[float, float],
 ) -> None:
-    """Stand at the start of chain b, with all work space as it was made."""
+    """Set the initial state of chain b, and clear all work arrays."""
     now = state.progress[0]
     n = p.mass.size
     now.time, now.tau, now.gap = span[0], 0.25, 1.0
@@ -196,11 +196,11 @@ def _start(
     state.x[:] = 0.0
     state.v[:] = 0.0
     for i in range(n):
-        state.x[i + 1], state.v[i + 1] = many.x_start[b, i], many.v_start[b, i]
+        state.x[i + 1], state.v[i + 1] = members.x_start[b, i], members.v_start[b, i]
         state.mode[i] = state.shown[i] = state.lead[i] = state.side[i] = state.band[i] = 0
         state.heat[i] = 0.0
-        s.root[i] = s.touch[i] = s.length[i] = s.open[i] = np.inf
-        s.active[i] = s.corner[i] = s.started[i] = 0
+        s.root[i] = s.grazing[i] = s.length[i] = s.undecided_from[i] = np.inf
+        s.active[i] = s.decision[i] = s.started[i] = 0
     s.x[:, :] = 0.0
     s.drive[:, :] = 0.0
     s.mu[:, :] = 0.0
@@ -212,17 +212,17 @@ def _start(
 
 
 @kernel
-def _note_rest(state: State, rest: Floats, b: int) -> None:
-    """Note where and when all masses stick."""
+def _record_equilibrium(state: State, stop_state: Floats, b: int) -> None:
+    """Record displacements and time at which all masses stick."""
     n = state.mode.size
     for i in range(n):
-        rest[b, i] = state.x[i + 1]
-    rest[b, n] = state.progress[0].time
+        stop_state[b, i] = state.x[i + 1]
+    stop_state[b, n] = state.progress[0].time
 
 
 @kernel
 def _record(state: State, events: Events, records: Records, b: int) -> None:
-    """Write what is recorded of a motion that came to its end."""
+    """Write the results of a chain that reached the end."""
     now = state.progress[0]
     records.given[b] = now.given
     kinds = records.kinds[b]
@@ -241,5 +241,5 @@ def _record(state: State, events: Events, records: Records, b: int) -> None:
     records.counts[b, 0] = now.steps
     records.counts[b, 1] = now.expansions
     records.counts[b, 2] = now.touches
-    # both rows were written: a run that came to its end has no other
+    # valid only if both samples are written
     records.done[b] = 1 if now.saved == 2 else 0

@@ -1,4 +1,4 @@
-"""Blocks of chains that `ThetaStepper` solves in one call, and what is reported of them."""
+"""Blocks of chains that `ThetaStepper` solves in one call, and their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stiction.chains.audit import (
     rounding_of_steps,
     step_lines,
     stick_line,
-    stick_shares,
+    stick_ratios,
 )
 from stiction.chains.blocks.outcome import Outcomes, in_parts, named, onsets
 from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
@@ -38,7 +38,7 @@ from stiction.core.run import Request
 from stiction.numerics.jit import mode
 
 if TYPE_CHECKING:
-    from stiction.chains.blocks.theta_kernels import Lot
+    from stiction.chains.blocks.theta_kernels import Ensemble
     from stiction.chains.methods import ThetaStepper
     from stiction.chains.theta.state import Problem
 
@@ -48,9 +48,9 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# more masses have less to gain, as in `theta.unchanged_kernels`
+# longer chains gain less, as in `theta.unchanged_kernels`
 _MOST_MASSES = 32
-# numbers of the tables of one call: they stay near the processor
+# numbers in the arrays of one call, so that they fit into the cache
 _MOST_NUMBERS = 400_000
 _STATS = (
     "steps",
@@ -73,7 +73,7 @@ def blocks_of(
     paths: Sequence[Path],
     names: Sequence[str],
 ) -> Solve | None:
-    """Return what solves many chains that differ at `paths`; None where it cannot.
+    """Return a function that solves many chains that differ at `paths`; None if there is none.
 
     The numbers are those of `solve_exactly`, to the last bit.
 
@@ -81,7 +81,7 @@ def blocks_of(
     ----------
     request : with two saved states, the first and the last
     paths : fields of the chain and below, see `stack.fits`
-    names : results that will be asked for
+    names : requested results
 
     Verified by: tests/unit/chains/blocks/test_theta.py::test_the_same_as_single_runs
     """
@@ -112,11 +112,11 @@ def blocks_of(
 
 
 def _solved(problem: Problem, method: ThetaStepper, request: Request, stack: Stack) -> Block:
-    return _Lot(stack, problem, method, request).solve()
+    return _EnsembleRun(stack, problem, method, request).solve()
 
 
-class _Lot:
-    """Some chains, as kernels step them."""
+class _EnsembleRun:
+    """The run of an ensemble of chains: arrays, kernel call, results."""
 
     def __init__(
         self, stack: Stack, problem: Problem, method: ThetaStepper, request: Request
@@ -125,15 +125,15 @@ class _Lot:
         varies = np.asarray(load.rate.any(axis=1) | load.amplitude.any(axis=1))
         varies |= np.ptp(load.offset, axis=1) > 0.0
         held = np.asarray(stack.plate_springs.any(axis=1))
-        # what is one number for all chains in the kernels
+        # kernels have one flag for all chains
         self.alike = (varies == varies[0]) & (held == held[0])
         self.problem = problem._replace(steady=not varies[0], plates=bool(held[0]))
         self.stack, self.method, self.request = stack, method, request
-        self.lot = self._begin()
+        self.ensemble = self._begin()
 
-    def _begin(self) -> Lot:
-        """Return the tables, as `theta.setup.begin` leaves those of one chain."""
-        from stiction.chains.blocks.theta_kernels import Lot
+    def _begin(self) -> Ensemble:
+        """Return the arrays, initialised as by `theta.setup.begin` for one chain."""
+        from stiction.chains.blocks.theta_kernels import Ensemble
         from stiction.chains.theta import state
         from stiction.chains.theta.event_kernels import count_joined
 
@@ -148,54 +148,54 @@ class _Lot:
         friction = np.where(mode == 0, -drive, -mode * full)
         begin_work(stack, p, work, saved, mode, friction, stack.load_at(start))
         work.progress["events"] = np.count_nonzero(free, axis=1)
-        lot = Lot(
+        ensemble = Ensemble(
             work=work,
             saved=saved,
             of_progress=work.progress.view(np.float64).reshape(m, -1),
             code=np.zeros(m, np.int8),
-            rest_time=np.full(m, np.nan),
+            stop_time=np.full(m, np.nan),
             seen_time=np.full((m, n + 1), -np.inf),
             seen_modes=np.zeros((m, 2, n + 1), np.int8),
             onset=np.full((m, n + 1), np.nan),
             kinds=Kinds.table(m),
             values=np.zeros((n, 5)),
-            marks=np.zeros((n, 3), np.int32),
+            changes=np.zeros((n, 3), np.int32),
         )
         for b in np.flatnonzero(free.any(axis=1)).tolist():
             start = np.flatnonzero(free[b])
-            marks = np.column_stack([start, np.zeros(start.size), mode[b, start]])
-            events = state.Events(np.full((start.size, 5), t), marks.astype(np.int32), 0)
-            seen = lot.seen_time[b], lot.seen_modes[b], lot.onset[b]
-            count_joined(events, p.h, *seen, lot.kinds[b])
-        return lot
+            changes = np.column_stack([start, np.zeros(start.size), mode[b, start]])
+            events = state.Events(np.full((start.size, 5), t), changes.astype(np.int32), 0)
+            seen = ensemble.seen_time[b], ensemble.seen_modes[b], ensemble.onset[b]
+            count_joined(events, p.h, *seen, ensemble.kinds[b])
+        return ensemble
 
     def solve(self) -> Block:
-        """Step all chains and return what is reported of them."""
+        """Advance all chains and return their results."""
         from stiction.chains.blocks.group_kernels import group_of
-        from stiction.chains.blocks.theta_kernels import RESTED, solve_steps
+        from stiction.chains.blocks.theta_kernels import STOPPED, solve_steps
 
-        lot, stack, t = self.lot, self.stack, self.request.t_start
-        still = lot.work.progress["slipping"] == 0
+        ensemble, stack, t = self.ensemble, self.stack, self.request.t_start
+        still = ensemble.work.progress["slipping"] == 0
         if still.any():
-            # at rest from the start, and for good
+            # all masses stick from the start, for good
             still &= stack.rests_for_good(np.full(stack.members, t), stack.x_start)
-            lot.code[still], lot.rest_time[still] = RESTED, t
+            ensemble.code[still], ensemble.stop_time[still] = STOPPED, t
         solve_steps(
-            self.problem, lot, group_of(stack.masses.shape[1], stack.load.amplitude.shape[1])
+            self.problem, ensemble, group_of(stack.masses.shape[1], stack.load.amplitude.shape[1])
         )
-        rested = lot.code == RESTED
+        rested = ensemble.code == STOPPED
         if rested.any():
-            self._save_rest(rested)
+            self._save_equilibrium(rested)
         return self._block(rested)
 
-    def _save_rest(self, rested: Flags) -> None:
-        """Write the last state of chains that rest, as `March._save_rest` does."""
-        stack, p, work, saved = self.stack, self.problem, self.lot.work, self.lot.saved
+    def _save_equilibrium(self, rested: Flags) -> None:
+        """Save the last state of stopped chains, as `ThetaIntegrator._save_equilibrium` does."""
+        stack, p, work, saved = self.stack, self.problem, self.ensemble.work, self.ensemble.saved
         now, motion, n, t_end = work.progress, work.motion, p.n, np.full(stack.members, p.t_end)
-        found = np.where(now["step"] >= p.n_step, p.t_end, p.t_start + now["step"] * p.h)
+        times = np.where(now["step"] >= p.n_step, p.t_end, p.t_start + now["step"] * p.h)
         x, heat = motion.x[:, :n], motion.heat[:, :n]
-        change = stack.load_at(t_end) - stack.load_at(found)
-        force = stack.drive(found, x, np.zeros_like(x)) + change[:, None] * stack.load_shares
+        change = stack.load_at(t_end) - stack.load_at(times)
+        force = stack.drive(times, x, np.zeros_like(x)) + change[:, None] * stack.load_shares
         saved.x[rested, 1], saved.v[rested, 1], saved.mode[rested, 1] = x[rested], 0.0, 0
         saved.friction[rested, 1], saved.heat[rested, 1] = -force[rested], heat[rested]
         sums = np.stack([now[name] for name in _SUMS], axis=1)
@@ -204,10 +204,10 @@ class _Lot:
     def _block(self, rested: Flags) -> Block:
         from stiction.chains.blocks.theta_kernels import ENDED
 
-        lot, stack, p = self.lot, self.stack, self.problem
-        now, saved = lot.work.progress, lot.saved
-        stops = np.isfinite(lot.rest_time) & (now["slipping"] == 0)
-        stops &= now["rest_since"] <= lot.rest_time
+        ensemble, stack, p = self.ensemble, self.stack, self.problem
+        now, saved = ensemble.work.progress, ensemble.saved
+        stops = np.isfinite(ensemble.stop_time) & (now["slipping"] == 0)
+        stops &= now["rest_since"] <= ensemble.stop_time
         outcomes = Outcomes(
             stack=stack,
             t_start=p.t_start,
@@ -215,21 +215,21 @@ class _Lot:
             v=saved.v,
             mode=saved.mode,
             friction=saved.friction,
-            onset=onsets(stack, lot.onset[:, :-1], p.t_start),
-            stop=np.where(stops, lot.rest_time, np.nan),
-            kinds=lot.kinds,
+            onset=onsets(stack, ensemble.onset[:, :-1], p.t_start),
+            stop=np.where(stops, ensemble.stop_time, np.nan),
+            kinds=ensemble.kinds,
             energy=ledger_of(saved.sums[:, :, :4], saved.heat, saved.sums[:, :, 4]),
             given=now["given"],
             stats=self._stats(),
             replayed=None,
         )
-        done = (lot.code == ENDED) | rested
+        done = (ensemble.code == ENDED) | rested
         sound = stack.sound & self.alike & done & (now["events"] < self.method.max_events)
         reached = np.full(stack.members, p.t_end)
         return outcomes.block(self._lines(outcomes), sound, outcomes.events + stops, reached)
 
     def _stats(self) -> dict[str, Array]:
-        p, now = self.problem, self.lot.work.progress
+        p, now = self.problem, self.ensemble.work.progress
         steps, solves = now["step"], now["solves"]
         h, mean = np.full(steps.size, p.h), np.where(steps > 0, solves / np.maximum(steps, 1), 0.0)
         most, missed = now["most_solves"], (now["rescues"], now["misses"])
@@ -238,20 +238,20 @@ class _Lot:
 
     def _lines(self, outcomes: Outcomes) -> list[Line]:
         """Return the lines of the audit of exact theta schemes."""
-        stack, e, now = self.stack, outcomes.energy, self.lot.work.progress
+        stack, e, now = self.stack, outcomes.energy, self.ensemble.work.progress
         times = np.repeat(self.request.save[None], stack.members, axis=0)
         rounding = rounding_of_steps(
             (stack.link_stiffness.max(axis=1) + stack.plate_springs.max(axis=1))[:, None],
             np.abs(outcomes.x).max(axis=2),
             np.abs(stack.load_at(times)),
-            self.lot.work.masses.inertia[:, :-1].max(axis=1)[:, None],
+            self.ensemble.work.masses.inertia[:, :-1].max(axis=1)[:, None],
             np.abs(outcomes.v).max(axis=2),
         )
         bound = stack.stick_bound[:, None] + rounding[:, :, None]
-        share = stick_shares(outcomes.friction, outcomes.mode, bound)
+        ratio = stick_ratios(outcomes.friction, outcomes.mode, bound)
         return [
             *step_lines(now["worst"], now["misses"]),
             *energy_lines(e.imbalance_rel, now["given"], e.scale),
-            stick_line(share.max(axis=(1, 2))),
+            stick_line(ratio.max(axis=(1, 2))),
             mode_line(now["against"], np.abs(outcomes.v).max(axis=(1, 2))),
         ]

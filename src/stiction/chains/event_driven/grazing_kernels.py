@@ -1,8 +1,9 @@
-"""Where a polynomial falls through zero, and where it only touches zero within its error.
+"""First downward crossing of zero of a polynomial event function, and grazing before it.
 
-A double root is two roots or none, whichever way the last digit falls. A polynomial that comes
-down to `high` and goes up again before it has passed `-low`, twice the error apart, touches: what
-it did between is not known, and is no event by itself.
+An event function grazes zero at a double root. Rounding turns a double root into two roots or none.
+A function that falls below `high` and rises above it again without passing `-low` therefore counts
+as grazing, not as a crossing: within its error its sign is unknown. All roots are isolated by
+Bernstein coefficients (`numerics.event_localisation`), so that none is missed.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import numpy.typing as npt
 from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
 
-__all__ = ["fall", "is_clear", "spread"]
+__all__ = ["first_downcrossing", "scaled_terms", "stays_positive"]
 
 Floats = npt.NDArray[np.float64]
 
-# touches that are looked at in one step
+# most grazings examined in one step
 _MOST = 8
 
 
 @kernel
-def spread(c: Floats, start: int, size: int, tau: float) -> int:
-    """Write the terms from `start` on, over tau^start, in shares of a step; return how many."""
+def scaled_terms(c: Floats, start: int, size: int, tau: float) -> int:
+    """Divide by tau^start and rescale the step to [0, 1]; return the number of coefficients."""
     power = 1.0
     for k in range(start, size):
         c[k - start] = c[k] * power
@@ -32,8 +33,8 @@ def spread(c: Floats, start: int, size: int, tau: float) -> int:
 
 
 @kernel
-def is_clear(c: Floats, count: int) -> bool:
-    """Return whether the sizes of the terms alone keep a polynomial above zero on [0, 1]."""
+def stays_positive(c: Floats, count: int) -> bool:
+    """Return whether c[0] > sum |c[k]|, so that the polynomial is positive on [0, 1]."""
     swing = 0.0
     for k in range(1, count):
         swing += abs(c[k])
@@ -42,21 +43,20 @@ def is_clear(c: Floats, count: int) -> bool:
 
 
 @kernel
-def fall(
+def first_downcrossing(
     c: Floats, count: int, work: Floats, low: float, high: float, above: bool
 ) -> tuple[float, float, float]:
-    """Return where a polynomial on [0, 1] falls through zero, where it touched, where it is open.
+    """Return the first downward crossing of zero on [0, 1], a grazing before it, and a third point.
 
-    Each is NONE where there is none. A touch comes before the fall. The polynomial is left
-    open where it is within its error from there to the end.
+    Each is NONE if absent. From the third point to the end the polynomial stays within its error.
 
     Parameters
     ----------
     c : (>= count,) coefficients by rising power
     count : number of coefficients
     work : (>= DEPTH + 1, >= count + 2) scratch space
-    low, high : it has fallen below -low, and is away from zero above high; both > 0
-    above : whether it was above `high` before 0, should it begin below
+    low, high : it has crossed below -low, and is positive for certain above high; both > 0
+    above : whether it was above `high` before 0; matters if it begins below
 
     Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_touches
     """
@@ -75,7 +75,7 @@ def fall(
         value = value * enters + c[k]
         bend += k * (k - 1) * abs(c[k])
     if slope < 0.0 and slope * slope > 2.0 * bend * (low + max(value, high)):
-        # so steep that no bend turns it before -low
+        # Taylor bound: with this slope its curvature cannot turn it before -low
         return first_root(c, count, work) if first > 0.0 else 0.0, NONE, NONE
     return _near_double(c, count, work, low, high, enters, above)
 
@@ -84,54 +84,56 @@ def fall(
 def _near_double(
     c: Floats, count: int, work: Floats, low: float, high: float, at: float, above: bool
 ) -> tuple[float, float, float]:
-    """Do as `fall` where the polynomial comes within `high` of zero at `at` with a small slope."""
+    """Return the same if the polynomial enters the band below `high` at `at` with small slope."""
     g, h, d = c[:count].copy(), np.empty(count), np.empty(count)
     entered = at > 0.0
     above = above or entered
     _shift(g, count, at)
-    touch = NONE
+    grazing = NONE
     for _ in range(_MOST):
-        rest = 1.0 - at
-        if rest <= 0.0:
-            return NONE, touch, at
-        _stretch(g, h, count, rest)
+        remaining = 1.0 - at
+        if remaining <= 0.0:
+            return NONE, grazing, at
+        _rescale(g, h, count, remaining)
         first = h[0]
         h[0] = first + low
         down = first_root(h, count, work) if h[0] > 0.0 else 0.0
         h[0] = first
-        up = _way_up(h, d, count, work, high, entered)
+        up = _first_upcrossing(h, d, count, work, high, entered)
         if down == NONE and up == NONE:
-            return NONE, touch, at
+            return NONE, grazing, at
         if down < up:
-            if touch == NONE and c[0] > 0.0:
-                return first_root(c, count, work), touch, NONE
+            if grazing == NONE and c[0] > 0.0:
+                return first_root(c, count, work), grazing, NONE
             root = first_root(h, count, work) if first > 0.0 else 0.0
-            return at + rest * min(root, down), touch, NONE
-        if above and touch == NONE:
-            touch = at + rest * min(_lowest(h, d, count, work), up)
-        _shift(g, count, up * rest)
-        at += up * rest
-        rest = 1.0 - at
-        if rest <= 0.0:
-            return NONE, touch, NONE
-        # what is left above `high`, over the way from here, where it is zero
-        _stretch(g, h, count, rest)
+            return at + remaining * min(root, down), grazing, NONE
+        if above and grazing == NONE:
+            grazing = at + remaining * min(_first_minimum(h, d, count, work), up)
+        _shift(g, count, up * remaining)
+        at += up * remaining
+        remaining = 1.0 - at
+        if remaining <= 0.0:
+            return NONE, grazing, NONE
+        # deflate the root at `at`: the quotient has the later entries into the band
+        _rescale(g, h, count, remaining)
         for k in range(count - 1):
             d[k] = h[k + 1]
-        again = first_root(d, count - 1, work) if d[0] > 0.0 else NONE
-        if again == NONE:
-            return NONE, touch, NONE
-        _shift(g, count, again * rest)
-        at += again * rest
+        next_entry = first_root(d, count - 1, work) if d[0] > 0.0 else NONE
+        if next_entry == NONE:
+            return NONE, grazing, NONE
+        _shift(g, count, next_entry * remaining)
+        at += next_entry * remaining
         entered = above = True
-    return NONE, touch, at
+    return NONE, grazing, at
 
 
 @kernel
-def _way_up(h: Floats, d: Floats, count: int, work: Floats, high: float, entered: bool) -> float:
-    """Return where a polynomial that is at or below `high` first passes it upward."""
+def _first_upcrossing(
+    h: Floats, d: Floats, count: int, work: Floats, high: float, entered: bool
+) -> float:
+    """Return the first upward crossing of `high` by a polynomial that starts at or below it."""
     if entered:
-        # it comes through `high` downward: over the way from here, where the difference is zero
+        # it enters through `high` at 0: deflate this root of the difference
         for k in range(count - 1):
             d[k] = -h[k + 1]
         return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
@@ -142,8 +144,8 @@ def _way_up(h: Floats, d: Floats, count: int, work: Floats, high: float, entered
 
 
 @kernel
-def _lowest(h: Floats, d: Floats, count: int, work: Floats) -> float:
-    """Return where the slope of a polynomial first turns from down to up; 0 if it is up at 0."""
+def _first_minimum(h: Floats, d: Floats, count: int, work: Floats) -> float:
+    """Return the first local minimum of a polynomial; 0 if it rises at 0."""
     for k in range(count - 1):
         d[k] = -(k + 1) * h[k + 1]
     return first_root(d, count - 1, work) if d[0] > 0.0 else 0.0
@@ -158,8 +160,8 @@ def _shift(g: Floats, count: int, by: float) -> None:
 
 
 @kernel
-def _stretch(g: Floats, h: Floats, count: int, width: float) -> None:
-    """Write a polynomial in shares of `width`."""
+def _rescale(g: Floats, h: Floats, count: int, width: float) -> None:
+    """Rescale the variable of a polynomial so that [0, width] becomes [0, 1]."""
     power = 1.0
     for k in range(count):
         h[k] = g[k] * power

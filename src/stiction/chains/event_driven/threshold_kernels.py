@@ -1,11 +1,14 @@
-"""Ties: masses at rest whose drive equals their bound, and what error forces and speeds have.
+"""Degenerate stick thresholds: stuck masses whose stick force |R_i| equals its bound mu_s N_i.
 
-A mass at rest slips or sticks as the first term of its drive that leaves the bound says. With
-x = sum x_k tau^k the drive's term k needs x_k of the places and x_{k+1} of the dampers, and x_{k+1}
-follows from the drives' terms up to k - 1. So terms and decisions alternate, and no decision is
-ever taken back: a tied mass adds nothing to a term before its own drive has left the bound, whether
-it will slip or stick. With a jump in friction it does, because what lets go is pushed at once; then
-the masses that go together are let go, and the others are asked again.
+Several masses may reach their bounds at one instant. Each then slips or sticks by the first
+coefficient of its R(tau) that leaves the bound. With x = sum x_k tau^k, coefficient k of R needs
+x_k (springs) and x_{k+1} (dampers), and x_{k+1} follows from the coefficients of R up to k - 1.
+Coefficients and decisions therefore alternate in order of k, and no decision is revised: before R_i
+leaves its bound, mass i contributes nothing to the coefficients of its neighbours, whether it will
+slip or stick. Under a law with a jump (mu_s > mu(0+)) a released mass accelerates at once; there
+all masses of one round are released together and the others are decided again.
+
+Source: docs/decisions/07, "Degenerate stick thresholds are decided by series coefficients".
 """
 
 from __future__ import annotations
@@ -24,29 +27,29 @@ from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
 __all__ = [
-    "FROZEN",
-    "HELD",
-    "OPEN",
-    "TIE",
-    "decide_ties",
+    "ALL_STICK",
+    "AT_REST",
+    "THRESHOLD",
+    "UNDECIDED",
+    "decide_by_first_terms",
+    "decide_degenerate",
     "force_size",
     "jumps",
-    "mark_ties",
-    "place",
-    "plain_ties",
+    "mark_at_threshold",
+    "set_mode_at_rest",
     "speed_size",
 ]
 
-# forces this near to a bound, in shares of those that make them up, are at it
-TIE = 1e-12
-# what a look at the first terms finds of the ties: all stay, some go, or it cannot tell
-HELD, GONE, OPEN = 0, 1, 2
-# a first term above this share of what makes it up needs no closer look
+# a force is at its bound within this fraction of the sum of its terms
+THRESHOLD = 1e-12
+# outcomes of the test by first coefficients: all stick, some slip, or higher ones are needed
+ALL_STICK, SOME_SLIP, UNDECIDED = 0, 1, 2
+# a first coefficient above this fraction of its terms is certain
 _CLEAR = 1e-9
-# what a tie has been found to do, while all are decided: in s.corner
-_STAYS, _WAITS, _WENT = 1, 2, 3
-# a mass with this lead is left at rest for an instant, whatever its series says
-FROZEN = 99
+# decisions in `s.decision`; a deferred mass is released together with others of its round
+_STICKS, _DEFERRED, _RELEASED = 1, 2, 3
+# value of `lead` of a mass that stays at rest for this instant, whatever its series
+AT_REST = 99
 
 
 @kernel
@@ -57,154 +60,156 @@ def jumps(p: Problem, i: int) -> bool:
 
 @kernel
 def force_size(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) -> float:
-    """Return the sum of the sizes of all forces on mass i [N]: what rounding is a share of."""
+    """Return the sum of the magnitudes of all forces on mass i [N], the scale of rounding."""
     c = i + 1
     left = p.link_k[i] * (abs(x[c]) + abs(x[c - 1])) + p.link_c[i] * (abs(v[c]) + abs(v[c - 1]))
     right = p.link_k[c] * (abs(x[c + 1]) + abs(x[c])) + p.link_c[c] * (abs(v[c + 1]) + abs(v[c]))
     plate = p.plate_k[i] * (abs(p.plate_speed * t) + abs(x[c]))
-    size: float = left + right + abs(p.share[i] * load) + plate + p.mu_static[i] * p.normal[i]
+    size: float = left + right + abs(p.load_vector[i] * load) + plate + p.mu_static[i] * p.normal[i]
     return size
 
 
 @kernel
 def speed_size(p: Problem, x: Vector, v: Vector, force: float, t: float, i: int) -> float:
-    """Return the speed [m/s] that rounding of the speed of mass i is a share of."""
+    """Return the scale [m/s] of rounding of the velocity of mass i."""
     since = min(p.response[i], t - p.start)
     size: float = abs(v[i + 1]) + abs(p.belt) + force / p.mass[i] * since
     return size
 
 
 @kernel
-def place(p: Problem, state: State, i: int, drive: float, size: float) -> None:
-    """Set the mode of a mass at rest on its surface from its drive; at a tie its lead is 1."""
+def set_mode_at_rest(p: Problem, state: State, i: int, drive: float, size: float) -> None:
+    """Set the mode of a mass with zero slip rate from its drive; at its threshold lead is 1."""
     bound = p.mu_static[i] * p.normal[i]
     excess = abs(drive) - bound
     state.side[i] = 1 if drive > 0.0 else -1
-    if excess > TIE * size:
+    if excess > THRESHOLD * size:
         state.mode[i] = state.side[i]
         state.lead[i] = 1
     else:
         state.mode[i] = 0
-        state.lead[i] = 1 if excess >= -TIE * size else 0
+        state.lead[i] = 1 if excess >= -THRESHOLD * size else 0
 
 
 @kernel
-def mark_ties(p: Problem, state: State, t: float) -> int:
-    """Mark the masses at rest that are at their bound, let go those beyond; count the ties."""
-    load, ties = load_at(p, t, state.progress[0].piece), 0
+def mark_at_threshold(p: Problem, state: State, t: float) -> int:
+    """Mark stuck masses at their bound, release those beyond it; count the marked ones."""
+    load, degenerate = load_at(p, t, state.progress[0].piece), 0
     for i in range(p.mass.size):
         if state.mode[i] != 0:
             continue
         if state.lead[i] == 0:
             drive = drive_of(p, state.x, state.v, load, t, i)
-            # sizes are needed near the bound only
+            # the scale of rounding is needed near the bound only
             if abs(drive) >= 0.999 * p.mu_static[i] * p.normal[i]:
-                place(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
-        ties += state.mode[i] == 0 and state.lead[i] == 1
-    return ties
+                set_mode_at_rest(p, state, i, drive, force_size(p, state.x, state.v, load, t, i))
+        degenerate += state.mode[i] == 0 and state.lead[i] == 1
+    return degenerate
 
 
 @kernel
-def plain_ties(p: Problem, state: State, s: Scratch, count: int, t: float, ties: int) -> int:
-    """Decide all ties by the first terms of their drives, if that is all they need.
+def decide_by_first_terms(
+    p: Problem, state: State, s: Scratch, count: int, t: float, degenerate: int
+) -> int:
+    """Decide degenerate thresholds by dR/dtau if its sign is certain; return the outcome.
 
-    The series are those of a step in which the ties stay. Nearly every tie is a single mass that
-    a load or a neighbour has pushed to its bound.
+    The series are those of a step in which all of them stick. Nearly always a single mass is at
+    its bound, brought there by the load or by a neighbour.
     """
-    load, seen, goes = load_at(p, t, state.progress[0].piece), 0, 0
+    load, seen, slipping = load_at(p, t, state.progress[0].piece), 0, 0
     for a in range(count):
         i = s.active[a]
         if state.mode[i] != 0 or state.lead[i] != 1:
             continue
         seen += 1
-        goes += state.side[i] * s.drive[1, i] > 0.0
+        slipping += state.side[i] * s.drive[1, i] > 0.0
         bound, first = p.mu_static[i] * p.normal[i], abs(s.drive[1, i])
         size = force_size(p, state.x, state.v, load, t, i)
-        size += abs(s.load[1] * p.share[i]) + p.plate_k[i] * abs(p.plate_speed) / p.rate
-        # (without a jump a mass that goes has no acceleration that a damper could hand on)
-        damped = p.jump and ties > 1 and (p.link_c[i] > 0.0 or p.link_c[i + 1] > 0.0)
+        size += abs(s.load[1] * p.load_vector[i]) + p.plate_k[i] * abs(p.plate_speed) / p.rate
+        # (without a jump a released mass has no acceleration that a damper could transmit)
+        damped = p.jump and degenerate > 1 and (p.link_c[i] > 0.0 or p.link_c[i + 1] > 0.0)
         if bound == 0.0 or first <= _CLEAR * size or damped or p.slip_after <= t <= p.slip_before:
-            return OPEN
-    if goes > 0 and seen < ties:
-        # one that nothing moves yet may be moved by those that go
-        return OPEN
-    found = HELD
+            return UNDECIDED
+    if slipping > 0 and seen < degenerate:
+        # a mass with constant R may be moved by those that slip
+        return UNDECIDED
+    outcome = ALL_STICK
     for i in range(p.mass.size):
-        s.corner[i] = 1 if state.mode[i] == 0 and state.lead[i] == 1 and jumps(p, i) else 0
+        s.decision[i] = 1 if state.mode[i] == 0 and state.lead[i] == 1 and jumps(p, i) else 0
     for a in range(count):
         i = s.active[a]
-        tie = state.mode[i] == 0 and state.lead[i] == 1
-        if tie and state.side[i] * s.drive[1, i] > 0.0:
+        at_threshold = state.mode[i] == 0 and state.lead[i] == 1
+        if at_threshold and state.side[i] * s.drive[1, i] > 0.0:
             state.mode[i] = state.side[i]
             state.lead[i] = 1 if jumps(p, i) else 2
-            s.corner[i] = 0
-            found = GONE
-    return found
+            s.decision[i] = 0
+            outcome = SOME_SLIP
+    return outcome
 
 
 @kernel(separate=True)
-def decide_ties(p: Problem, state: State, s: Scratch, t: float, share: float) -> bool:
-    """Decide all ties; return whether a mass was let go.
+def decide_degenerate(p: Problem, state: State, s: Scratch, t: float, fit_error: float) -> bool:
+    """Decide all degenerate thresholds coefficient by coefficient; return if any mass slips.
 
-    A fitted load is right to a `share` of its size.
+    A fitted load has the relative error `fit_error`.
 
-    A mass that goes gets its mode, and as lead the number of terms of its slip rate that are
-    zero. One that stays keeps lead 1; `s.corner` tells whether that was by the rule of a jump.
+    A released mass gets its mode, and as `lead` the number of zero coefficients of its slip rate.
+    A stuck one keeps lead 1. On return `s.decision` is 1 for masses that the stick rule decides.
     """
     now = state.progress[0]
-    n, gone = p.mass.size, False
-    _load_errors(p, s, t, share, now.tau)
+    n, released = p.mass.size, False
+    _load_errors(p, s, t, fit_error, now.tau)
     for i in range(n):
-        s.corner[i] = 0
+        s.decision[i] = 0
     for _ in range(n + 1):
         left = 0
         now.expansions += 1
-        _begin(p, state, s)
+        _clear_series(p, state, s)
         for k in range(p.order - 1):
             _errors_of_term(p, state, s, k, t)
             for i in range(n):
-                if state.mode[i] == 0 and state.lead[i] == 1 and s.corner[i] == 0:
-                    left += _ask(p, state, s, k, i)
+                if state.mode[i] == 0 and state.lead[i] == 1 and s.decision[i] == 0:
+                    left += _decide_by_term(p, state, s, k, i)
             _next_term(p, state, s, k, t)
-        gone = gone or left > 0
-        if not _push_off(state, s):
+        released = released or left > 0
+        if not _release_deferred(state, s):
             break
     for i in range(n):
-        tie = state.mode[i] == 0 and state.lead[i] == 1
-        s.corner[i] = 1 if tie and jumps(p, i) else 0
-        if s.corner[i] == 1 and p.slip_after <= t <= p.slip_before:
+        at_threshold = state.mode[i] == 0 and state.lead[i] == 1
+        s.decision[i] = 1 if at_threshold and jumps(p, i) else 0
+        if s.decision[i] == 1 and p.slip_after <= t <= p.slip_before:
             state.mode[i] = state.side[i]
-            gone = True
-    return gone
+            released = True
+    return released
 
 
 @kernel
-def _push_off(state: State, s: Scratch) -> bool:
-    """Let go the masses with a jump that leave; then those without are asked again.
+def _release_deferred(state: State, s: Scratch) -> bool:
+    """Release the deferred masses; masses without a jump are then decided again.
 
-    Return whether any left.
+    Return whether any mass was released.
     """
-    gone = False
-    for i in range(s.corner.size):
-        if s.corner[i] == _WAITS:
+    released = False
+    for i in range(s.decision.size):
+        if s.decision[i] == _DEFERRED:
             state.mode[i] = state.side[i]
-            s.corner[i] = 0
-            gone = True
-    for i in range(s.corner.size):
-        if gone and s.corner[i] == _WENT:
+            s.decision[i] = 0
+            released = True
+    for i in range(s.decision.size):
+        if released and s.decision[i] == _RELEASED:
             state.mode[i], state.lead[i] = 0, 1
-            s.corner[i] = 0
-    return gone
+            s.decision[i] = 0
+    return released
 
 
 @kernel
-def _begin(p: Problem, state: State, s: Scratch) -> None:
-    """Clear the series; s.heat holds the errors of their terms, s.norm of the drives."""
+def _clear_series(p: Problem, state: State, s: Scratch) -> None:
+    """Clear the series. `s.heat` holds the error bounds of their coefficients here."""
     n = p.mass.size
     for i in range(n):
-        if s.corner[i] == _STAYS:
-            # it was held by what the others did; they may do something else now
-            s.corner[i] = 0
+        if s.decision[i] == _STICKS:
+            # the modes of the others have changed, so its decision is open again
+            s.decision[i] = 0
         for k in range(p.order + 1):
             s.heat[k, i] = 0.0
     for c in range(n + 2):
@@ -215,33 +220,33 @@ def _begin(p: Problem, state: State, s: Scratch) -> None:
 
 
 @kernel
-def _ask(p: Problem, state: State, s: Scratch, k: int, i: int) -> int:
-    """Decide a tie by term k of its drive, if it can; return 1 if the mass goes."""
+def _decide_by_term(p: Problem, state: State, s: Scratch, k: int, i: int) -> int:
+    """Decide a mass at its threshold by coefficient k of R, if certain; return 1 if it slips."""
     drive, error = s.drive[k, i], s.root[i]
     bound = p.mu_static[i] * p.normal[i]
     if bound == 0.0:
-        # without friction any push moves the mass, whichever way it points
+        # a frictionless mass moves in the direction of any force
         if abs(drive) <= error:
             return 0
         state.side[i] = 1 if drive > 0.0 else -1
     elif k == 0 or abs(drive) <= error:
         return 0
     elif state.side[i] * drive < 0.0:
-        s.corner[i] = _STAYS
+        s.decision[i] = _STICKS
         return 0
     if jumps(p, i):
-        # it waits for the others of this round: those go together
-        s.corner[i] = _WAITS
+        # masses under a law with a jump are released together at the end of the round
+        s.decision[i] = _DEFERRED
     else:
         state.mode[i] = state.side[i]
         state.lead[i] = k + 1
-        s.corner[i] = _WENT
+        s.decision[i] = _RELEASED
     return 1
 
 
 @kernel
 def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
-    """Write term k of all drives, and to s.root their errors."""
+    """Write coefficient k of R on all masses, and its error bounds to `s.root`."""
     n, omega, x, error = p.mass.size, p.rate, s.x, s.heat
     rate = omega * (k + 1)
     plate = p.plate_speed * t if k == 0 else p.plate_speed / omega if k == 1 else 0.0
@@ -249,7 +254,7 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
         for i in range(n):
             size = force_size(p, state.x, state.v, s.load[0], t, i)
             if state.mode[i] != 0 and state.lead[i] == 0:
-                error[1, i] = TIE * speed_size(p, state.x, state.v, size, t, i) / omega
+                error[1, i] = THRESHOLD * speed_size(p, state.x, state.v, size, t, i) / omega
     for i in range(n):
         c = i + 1
         before, after = max(i - 1, 0), min(i + 1, n - 1)
@@ -258,53 +263,54 @@ def _errors_of_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> N
         left = k_left * (x[k, c] - x[k, c - 1]) + c_left * (x[k + 1, c] - x[k + 1, c - 1])
         right = k_right * (x[k, c + 1] - x[k, c]) + c_right * (x[k + 1, c + 1] - x[k + 1, c])
         pull = p.plate_k[i] * (plate - x[k, c])
-        s.drive[k, i] = right - left + p.share[i] * s.load[k] + pull
+        s.drive[k, i] = right - left + p.load_vector[i] * s.load[k] + pull
         size = (k_left + k_right + p.plate_k[i]) * abs(x[k, c])
         size += k_left * abs(x[k, c - 1]) + k_right * abs(x[k, c + 1]) + p.plate_k[i] * abs(plate)
-        size += (c_left + c_right) * abs(x[k + 1, c]) + abs(p.share[i] * s.load[k])
+        size += (c_left + c_right) * abs(x[k + 1, c]) + abs(p.load_vector[i] * s.load[k])
         size += c_left * abs(x[k + 1, c - 1]) + c_right * abs(x[k + 1, c + 1])
         passed = (k_left + k_right + p.plate_k[i]) * error[k, i]
         passed += k_left * error[k, before] + k_right * error[k, after]
         passed += (c_left + c_right) * error[k + 1, i]
         passed += c_left * error[k + 1, before] + c_right * error[k + 1, after]
-        s.root[i] = TIE * size + passed + abs(p.share[i]) * s.fit[k]
+        s.root[i] = THRESHOLD * size + passed + abs(p.load_vector[i]) * s.fit[k]
 
 
 @kernel
 def _next_term(p: Problem, state: State, s: Scratch, k: int, t: float) -> None:
-    """Write term k + 2 of all places and of their errors."""
+    """Write coefficient k + 2 of all displacements and its errors, by m x'' = R - friction."""
     for i in range(p.mass.size):
         if state.mode[i] == 0:
             if p.share_address != 0 and state.lead[i] == 1:
-                # its slip rate is zero so far; the law's terms must be there when it goes
-                _share(p, state.side[i], s, k, i)
+                # the coefficients of the law must be known if the mass slips later
+                _weakening_term(p, state.side[i], s, k, i)
             continue
         mode, c = state.mode[i], i + 1
         scale = 1.0 / (p.mass[i] * p.rate * p.rate * (k + 1) * (k + 2))
         term = p.mu_kinetic[i] if k == 0 else 0.0
         if p.share_address != 0:
-            _share(p, mode, s, k, i)
+            _weakening_term(p, mode, s, k, i)
             term += (p.mu_static[i] - p.mu_kinetic[i]) * s.mu[i, k]
         elif p.fitted:
             term = s.mu[i, k] if k < FIT else 0.0
         if k + 1 < state.lead[i]:
             continue
         s.x[k + 2, c] = (s.drive[k, i] - mode * p.normal[i] * term) * scale
-        s.heat[k + 2, i] = (s.root[i] + TIE * p.normal[i] * abs(term)) * scale
+        s.heat[k + 2, i] = (s.root[i] + THRESHOLD * p.normal[i] * abs(term)) * scale
 
 
 @kernel
-def _share(p: Problem, mode: int, s: Scratch, k: int, i: int) -> None:
+def _weakening_term(p: Problem, mode: int, s: Scratch, k: int, i: int) -> None:
     w = mode * (p.rate * s.x[1, i + 1] - p.belt)
     row = p.law_start + i * p.law_step
     s.mu[i, k] = share_term(p.share_address, k, w, mode * p.rate, s.x, s.mu, i, row)
 
 
 @kernel
-def _load_errors(p: Problem, s: Scratch, t: float, share: float, tau: float) -> None:
-    """Write to s.fit the errors of the load's terms.
+def _load_errors(p: Problem, s: Scratch, t: float, fit_error: float, tau: float) -> None:
+    """Write to `s.fit` error bounds of the coefficients of the load.
 
-    Sines lose digits with their angle; a fit is right to a `share` of its size on the step.
+    A sine loses digits in proportion to its angle. A fit has the relative error `fit_error` on the
+    step.
     """
     size, power = 0.0, 1.0
     for k in range(s.load.size):
@@ -320,5 +326,5 @@ def _load_errors(p: Problem, s: Scratch, t: float, share: float, tau: float) -> 
     if p.load_address != 0:
         power = 1.0
         for k in range(s.fit.size):
-            s.fit[k] += share * size / power if power > 0.0 else np.inf
+            s.fit[k] += fit_error * size / power if power > 0.0 else np.inf
             power *= tau

@@ -13,7 +13,15 @@ from stiction.plot import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SLIP_MINUS", "SLIP_PLUS", "busiest", "envelope", "is_dense", "shares", "zoom"]
+__all__ = [
+    "SLIP_MINUS",
+    "SLIP_PLUS",
+    "busiest",
+    "envelope",
+    "fractions_of_time",
+    "is_dense",
+    "zoom",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,7 +44,7 @@ def is_dense(data: ChainData) -> bool:
     return int(np.bincount(log.contact[log.contact > 0]).max(initial=0)) > _MOST_CHANGES
 
 
-def shares(data: ChainData, i: int, edges: Floats) -> Floats:
+def fractions_of_time(data: ChainData, i: int, edges: Floats) -> Floats:
     """Return (3, k) shares of time that mass `i` spends in slip-, stick and slip+ between edges.
 
     Exact: from the events, not from the saved times.
@@ -59,7 +67,7 @@ def envelope(ax: Axes, data: ChainData) -> None:
 
     edges = np.linspace(*data.span, _COLUMNS + 1)
     colours = np.array([to_rgb(c) for c in (SLIP_MINUS, style.STUCK, SLIP_PLUS)])
-    image = np.stack([shares(data, i, edges).T @ colours for i in range(data.n_mass)])
+    image = np.stack([fractions_of_time(data, i, edges).T @ colours for i in range(data.n_mass)])
     extent = (*data.span, 0.5, data.n_mass + 0.5)
     ax.imshow(
         np.clip(image, 0.0, 1.0),

@@ -1,4 +1,4 @@
-"""What a step adds to the energies, and how far contacts creep."""
+"""Energies of a step, and creep: irreversible slip below gross slip, over cycles of the load."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from stiction.chains.regularised.state import Contact, Model, Progress
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["account", "creep", "turned"]
+__all__ = ["account", "creep", "end_half_cycle"]
 
 
 @kernel
 def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> None:
-    """Add what a step did that ends at t: heat per mass, work, and viscous heat [J]."""
+    """Add the energies `done` of a step that ends at t: heat per mass, work, viscous heat [J]."""
     n = contacts.size
     now.work += done[n]
     now.viscous += done[n + 1]
@@ -31,27 +31,29 @@ def account(now: Progress, contacts: Table[Contact], done: Vector, t: float) -> 
 
 
 @kernel
-def turned(contact: Contact, cycle: float) -> None:
-    """Note that a mass turned round; without cycles of the drive, end half a cycle."""
+def end_half_cycle(contact: Contact, cycle: float) -> None:
+    """End a half cycle at a reversal of slip, if the load has no cycles."""
     if cycle != 0.0:
         return
     half = contact.pending if contact.quiet == 1 else math.nan
-    # the mid-ranges of two half cycles that follow each other differ by half of both
+    # drift per half cycle: the mean of the signed slips of two successive half cycles
     mean = 0.5 * (contact.half + half)
     contact.creep += 0.0 if math.isnan(mean) else mean
     contact.half, contact.pending, contact.quiet = half, 0.0, 1
 
 
 @kernel
-def _broken(looks: Vector, force: Matrix, i: int, level: float) -> float:
-    """Return the fraction of the step at which friction is first full; infinity for none."""
-    for j in range(looks.size):
+def _broken(fractions: Vector, force: Matrix, i: int, level: float) -> float:
+    """Return the fraction of the step at which gross slip begins; infinity for none."""
+    for j in range(fractions.size):
         high = abs(force[j, i])
         if high >= level:
             if j == 0:
-                return looks[0]
+                return fractions[0]
             low = abs(force[j - 1, i])
-            return looks[j - 1] + (level - low) / (high - low) * (looks[j] - looks[j - 1])
+            return fractions[j - 1] + (level - low) / (high - low) * (
+                fractions[j] - fractions[j - 1]
+            )
     return math.inf
 
 
@@ -70,29 +72,29 @@ def creep(
     model: Model,
     t: float,
     h: float,
-    looks: Vector,
+    fractions: Vector,
     force: Matrix,
     plastic: Matrix,
     weight: Matrix,
 ) -> None:
-    """Count slip that does not come back while friction is far from what slip resists.
+    """Integrate irreversible slip while friction is below gross slip.
 
     Parameters
     ----------
-    looks, force : (m,) fractions of the step, and (m, n) friction coefficients there
-    plastic : (STAGES + 1, n) velocities of the slip that does not come back [m/s]
-    weight : room for two rows of weights
+    fractions, force : (m,) fractions of the step, and (m, n) friction coefficients there
+    plastic : (STAGES + 1, n) irreversible slip rates [m/s]
+    weight : work array for two rows of weights
     """
     start, period = model.numbers[0].t_start, model.numbers[0].cycle
     for i in range(contacts.size):
         if math.isnan(contacts[i].broken_time):
-            share = _broken(looks, force, i, model.masses[i].full)
-            if share < math.inf:
-                contacts[i].broken_time = t + share * h
+            fraction = _broken(fractions, force, i, model.masses[i].full)
+            if fraction < math.inf:
+                contacts[i].broken_time = t + fraction * h
     begin = 0.0
     integrals(begin, weight[0])
     while True:
-        # a run of whole cycles ends with a cycle, whatever rounding says
+        # within rounding, a run of whole cycles ends with a cycle
         end = start + (now.cycles + 1) * period
         ends = 0.0 < period < math.inf and end - 1e-9 * period <= t + h
         until = min(max((end - t) / h, 0.0), 1.0) if ends else 1.0
@@ -100,8 +102,8 @@ def creep(
         for i in range(contacts.size):
             contact, full = contacts[i], model.masses[i].full
             contact.pending += h * (_slip(plastic, i, weight[1]) - _slip(plastic, i, weight[0]))
-            for j in range(looks.size):
-                if begin <= looks[j] <= until and abs(force[j, i]) >= full:
+            for j in range(fractions.size):
+                if begin <= fractions[j] <= until and abs(force[j, i]) >= full:
                     contact.quiet = 0
             if ends:
                 if contact.quiet == 1:

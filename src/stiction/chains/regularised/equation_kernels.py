@@ -1,9 +1,10 @@
-"""The equations of a chain whose contacts never stick, their derivatives and their energies.
+"""Equations of motion of a chain under a law without stick, their Jacobian and energies.
 
-    x' = v,   m v' = T - T + b f(t) + plate - N phi(v - V, z),   z' = rate(v - V, z)
+    x_i' = v_i,   m_i v_i' = T_{i+1} - T_i + b_i f(t) + plate - N_i phi(v_i - V, z_i)
+    z_i' = rate(v_i - V, z_i)
 
-Kernels read the state in one row of a matrix. `answer` is room for one `Response`, or for the
-functions of one contact whose signs select a smooth piece of the law.
+Kernels take the state from one row of a matrix. `answer` is a work array for one `Response`, or for
+the switching functions of one contact, whose signs select a smooth branch of the law.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _STORED, _STORING, _PLASTIC = range(6, 9)
 
 @kernel
 def answer_of(m: Model, sides: Matrix, y: Matrix, row: int, i: int, answer: Vector) -> None:
-    """Fill in what contact i answers, a `Response`."""
+    """Evaluate the law at contact i: fill `answer` with a `Response`."""
     x = entry_at(y, row, WIDTH * i + 1)
     call_at(m.numbers[0].answer, x, row_at(sides, i), row_at(m.law, i), at(answer))
 
@@ -60,14 +61,14 @@ def read_sides(m: Model, y: Matrix, row: int, sides: Matrix, answer: Vector) -> 
 @kernel
 def load_at(m: Model, t: float) -> float:
     """Return the load [N] at time t [s]."""
-    piece, beyond = 0, m.pieces.shape[0]
-    while beyond - piece > 1:
-        middle = (piece + beyond) // 2
+    segment, beyond = 0, m.pieces.shape[0]
+    while beyond - segment > 1:
+        middle = (segment + beyond) // 2
         if m.pieces[middle, 0] <= t:
-            piece = middle
+            segment = middle
         else:
             beyond = middle
-    f = m.pieces[piece, 1] + m.pieces[piece, 2] * (t - m.pieces[piece, 0])
+    f = m.pieces[segment, 1] + m.pieces[segment, 2] * (t - m.pieces[segment, 0])
     for j in range(m.sines.shape[0]):
         f += m.sines[j, 0] * sin(m.sines[j, 1] * t + m.sines[j, 2])
     if m.numbers[0].load != 0:
@@ -77,15 +78,17 @@ def load_at(m: Model, t: float) -> float:
 
 @kernel
 def _across(y: Matrix, row: int, j: int, entry: int, belt: float) -> float:
-    """Return what the mass on the right of link j has more than that on its left; walls rest."""
+    """Return the difference of an entry across link j, right minus left; walls are zero."""
     right = y[row, WIDTH * j + entry] + belt if j < y.shape[1] // WIDTH else 0.0
     return right - (y[row, WIDTH * (j - 1) + entry] + belt if j > 0 else 0.0)
 
 
 @kernel
 def _tension(m: Model, y: Matrix, row: int, j: int) -> float:
-    stretching = _across(y, row, j, 1, m.numbers[0].belt)
-    return m.masses[j].stiffness * _across(y, row, j, 0, 0.0) + m.masses[j].damping * stretching
+    elongation_rate = _across(y, row, j, 1, m.numbers[0].belt)
+    return (
+        m.masses[j].stiffness * _across(y, row, j, 0, 0.0) + m.masses[j].damping * elongation_rate
+    )
 
 
 @kernel
@@ -98,7 +101,9 @@ def rates(
         a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
         right = _tension(m, y, row, i + 1)
-        drive = right - left + mass.plate * (run.plate_speed * t - y[row, a]) + load * mass.share
+        drive = (
+            right - left + mass.plate * (run.plate_speed * t - y[row, a]) + load * mass.load_vector
+        )
         slopes[row, a] = y[row, a + 1] + run.belt
         slopes[row, a + 1] = (drive - mass.normal * answer[_COEFFICIENT]) / mass.mass
         slopes[row, a + 2] = answer[_RATE]
@@ -130,7 +135,7 @@ def jacobian(m: Model, sides: Matrix, y: Matrix, row: int, jac: Stack, answer: V
 
 @kernel
 def friction(m: Model, sides: Matrix, y: Matrix, row: int, i: int, answer: Vector) -> float:
-    """Return the coefficient [1] of what resists mass i."""
+    """Return the friction coefficient [1] of mass i."""
     answer_of(m, sides, y, row, i, answer)
     return answer[_COEFFICIENT]
 
@@ -146,11 +151,10 @@ def powers(
     plastic: Matrix,
     answer: Vector,
 ) -> float:
-    """Return the power that the law's states store [W].
+    """Return the power stored in the states of the law [W].
 
-    The same row of `power` (n + 2 columns) is filled with the power that friction takes from each
-    mass, that of drives, and that of dampers [W], that of `plastic` with the slip velocity that
-    does not come back [m/s].
+    The same row of `power` (n + 2 columns) receives the friction power of each mass, the external
+    power and that of dampers [W]; the row of `plastic` receives the irreversible slip rates [m/s].
     """
     n, load, storing, run = sides.shape[0], load_at(m, t), 0.0, m.numbers[0]
     power[row, n] = power[row, n + 1] = 0.0
@@ -159,7 +163,7 @@ def powers(
         answer_of(m, sides, y, row, i, answer)
         force, stored = mass.normal * answer[_COEFFICIENT], mass.normal * answer[_STORING]
         pull = mass.plate * (run.plate_speed * t - y[row, a])
-        power[row, n] += load * (y[row, a + 1] + run.belt) * mass.share
+        power[row, n] += load * (y[row, a + 1] + run.belt) * mass.load_vector
         power[row, n] += pull * run.plate_speed - force * run.belt
         storing += stored
         power[row, i], plastic[row, i] = force * y[row, a + 1] - stored, answer[_PLASTIC]
@@ -172,15 +176,15 @@ def powers(
 def energies(
     m: Model, sides: Matrix, t: float, y: Matrix, row: int, answer: Vector
 ) -> tuple[float, float, float]:
-    """Return kinetic and stored energy, and the part of it that the law's states hold [J]."""
+    """Return kinetic and stored energy, and the part stored in the states of the law [J]."""
     n, run = sides.shape[0], m.numbers[0]
-    kinetic = elastic = held = 0.0
+    kinetic = elastic = stored_by_law = 0.0
     for i in range(n):
         a, mass = WIDTH * i, m.masses[i]
         answer_of(m, sides, y, row, i, answer)
         kinetic += 0.5 * mass.mass * (y[row, a + 1] + run.belt) ** 2
         elastic += 0.5 * mass.plate * (run.plate_speed * t - y[row, a]) ** 2
-        held += mass.normal * answer[_STORED]
+        stored_by_law += mass.normal * answer[_STORED]
     for j in range(n + 1):
         elastic += 0.5 * m.masses[j].stiffness * _across(y, row, j, 0, 0.0) ** 2
-    return kinetic, elastic + held, held
+    return kinetic, elastic + stored_by_law, stored_by_law

@@ -1,4 +1,4 @@
-"""A chain whose contacts never stick, for Python: what `equation_kernels` compute of a state."""
+"""Equations of motion of a chain under a law without stick, by `equation_kernels`."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from stiction.laws.compiled import addresses
 from stiction.laws.friction import ForceLaw
 from stiction.numerics.callback import Callback
 
-__all__ = ["ALMOST", "Motion"]
+__all__ = ["ALMOST", "Equations"]
 
 Floats = npt.NDArray[np.float64]
 
-# slip is full where friction is within this of what slip resists
+# gross slip: friction above this fraction of steady-state friction
 ALMOST = 0.99
-# over a run a cycle may miss whole turns of a sine by this part of a turn
+# over a run a cycle may deviate from whole periods of a sine by this fraction of a period
 _TURN = 1e-2
 _MOST_TURNS = 1_000
 
 
-class Motion:
-    """A chain as y' = f(t, y), with the signs of its law frozen.
+class Equations:
+    """A chain as y' = f(t, y), with fixed signs of the switching functions of its law.
 
     Attributes
     ----------
-    model : what kernels read; a method fills in its own tolerance and bounds
-    sides : (n, n_switch) signs that the law is read with
+    model : arguments of kernels; a method sets its tolerance and bounds
+    sides : (n, n_switch) signs of the switching functions
     load_call : a user's load, which kernels call
     """
 
@@ -38,13 +38,13 @@ class Motion:
         self.chain, self.law, self.n = chain, law, chain.n_mass
         self.p, self.load = chain.friction.parameters, chain.load.pieces()
         self.load_call = Callback(self.load.function, "UserLoad.function")
-        self._kept, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
+        self._compiled, (answer, switches) = addresses(law.formulas.answer, law.formulas.switches)
         n, load, masses, numbers = self.n, self.load, Mass.table(self.n + 1), Numbers.table()
         narrow = law.range_of_fall(n)
         of_masses = {
             "mass": chain.masses,
             "normal": chain.normal_forces,
-            "share": chain.load_shares,
+            "load_vector": chain.load_shares,
             "plate": chain.plate_springs,
             "least": law.least_speed(self.p),
             "scale": law.state_scale(self.p),
@@ -79,9 +79,9 @@ class Motion:
         return y.ravel()
 
     def cycle(self, start: float, end: float) -> float:
-        """Return the period of what drives the chain from `start` to `end` [s].
+        """Return the period of the load from `start` to `end` [s].
 
-        0 where it has no cycles, infinity where no two of them end within the run.
+        0 for a load without cycles, infinity if no two cycles end within the run.
 
         Verified by: tests/unit/chains/regularised/test_creep_reported.py::test_cycles_of_the_drive
         """
@@ -112,7 +112,7 @@ class Motion:
         return table[..., 0], table[..., 1], table[..., 2]
 
     def read(self, y: Floats) -> None:
-        """Read the law on the piece on which (size,) y lies."""
+        """Set the signs of the switching functions at (size,) y."""
         mk.read_sides(self.model, y[None], 0, self.sides, self._answer)
 
     def rates(self, t: float, y: Floats) -> Floats:
@@ -138,18 +138,18 @@ class Motion:
         return np.asarray(-self.chain.normal_forces * self.coefficients(y))
 
     def powers(self, t: float, y: Floats) -> tuple[Floats, Floats, float]:
-        """Return what `equation_kernels.powers` fill in, and return, at a time."""
+        """Return the powers and plastic slip rates of `equation_kernels.powers` at a time."""
         power, plastic = np.empty((1, self.n + 2)), np.empty((1, self.n))
         storing = mk.powers(self.model, self.sides, t, y[None], 0, power, plastic, self._answer)
         return power[0], plastic[0], storing
 
     def energies(self, t: float, y: Floats) -> tuple[float, float, float]:
-        """Return kinetic and stored energy, and the part that the law's states hold [J]."""
+        """Return kinetic and stored energy, and the part stored in the states of the law [J]."""
         return mk.energies(self.model, self.sides, t, y[None], 0, self._answer)
 
     def energies_of_change(self, dx: Floats, dw: Floats, h: float) -> float:
         """Return the kinetic and elastic energy [J] of the change (n,) of a step alone."""
-        chain, stretch = self.chain, np.diff(np.pad(dx, 1))
+        chain, elongation = self.chain, np.diff(np.pad(dx, 1))
         pulled = chain.plate_speed * h - dx
-        elastic = stretch**2 @ chain.link_stiffness + pulled**2 @ chain.plate_springs
+        elastic = elongation**2 @ chain.link_stiffness + pulled**2 @ chain.plate_springs
         return float(0.5 * (dw**2 @ chain.masses + elastic))

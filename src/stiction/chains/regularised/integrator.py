@@ -1,4 +1,4 @@
-"""What every march of a chain without stick has: tables, loop, bounds, progress, checkpoints."""
+"""Base of the integrators of chains without stick: arrays, loop, work limits, checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.equations import Equations
 from stiction.chains.regularised.state import Contact, Progress, Tables
 from stiction.core.checkpoint import Log, StateArray, check_count, pack, restore
 from stiction.core.driver import Pause, run_to_end
@@ -17,43 +17,43 @@ from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.numerics.checks import MOST_WORK
 
-__all__ = ["PAUSE_EVERY", "Walk"]
+__all__ = ["PAUSE_EVERY", "Integrator"]
 
 Floats = npt.NDArray[np.float64]
 
 PAUSE_EVERY = 20
 
 
-class Walk(abc.ABC):
-    """One run, step after step.
+class Integrator(abc.ABC):
+    """Integrator of one run.
 
     Parameters
     ----------
-    motion : the equations
-    request : when to start, stop and save
+    equations : the equations
+    request : time span and save times
     max_steps, max_events : bounds on the work
-    stages : values of the last step that are kept, for a guess of the next one
+    stages : number of values of the last step that extrapolate to the next one
     """
 
     def __init__(
-        self, motion: Motion, request: Request, max_steps: int, max_events: int, stages: int
+        self, equations: Equations, request: Request, max_steps: int, max_events: int, stages: int
     ) -> None:
-        self.motion, self.request = motion, request
+        self.equations, self.request = equations, request
         self.max_steps, self.max_events = max_steps, max_events
         self.status, self.reason = Status.SOLVED, ""
-        n, y, rows = motion.n, motion.start(), len(request.save)
+        n, y, rows = equations.n, equations.start(), len(request.save)
         progress, contacts = Progress.table(), Contact.table(n)
         now = progress[0]
         now.time, now.fresh = request.t_start, 1
         now.given_time = now.worst_time = now.missed_time = math.nan
-        # the first loading is no part of a cycle: `quiet` starts at 0
-        self.cycle = float(motion.model.numbers[0].cycle)
+        # the first loading is not part of a cycle, so `quiet` starts at 0
+        self.cycle = float(equations.model.numbers[0].cycle)
         contacts["creep"] = math.nan if self.cycle else 0.0
         contacts["half"] = contacts["broken_time"] = math.nan
         contacts["most_heat_time"] = request.t_start
         self.tables = Tables(
             y=y,
-            sides=np.ones((n, motion.law.n_switch)),
+            sides=np.ones((n, equations.law.n_switch)),
             progress=progress,
             contacts=contacts,
             before=np.zeros((stages, y.size)),
@@ -66,14 +66,14 @@ class Walk(abc.ABC):
 
     @property
     def now(self) -> Progress:
-        """Where the run stands."""
+        """Time, counters and sums of the current state."""
         return self.tables.progress[0]
 
     def run(self) -> None:
-        """March to the end, or to where it stops."""
+        """Integrate to the end of the request, or until the run fails."""
         if not self._resume():
             self.tables.kept[0] = self.tables.y
-            self.tables.sums[0, 3:] = self.motion.energies(self.time[0], self.tables.y)[:2]
+            self.tables.sums[0, 3:] = self.equations.energies(self.time[0], self.tables.y)[:2]
             self.now.saved = 1
         try:
             run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
@@ -87,7 +87,7 @@ class Walk(abc.ABC):
 
     @abc.abstractmethod
     def _advance(self) -> None:
-        """Make a step, or some, or end the run."""
+        """Make one or several steps, or end the run."""
 
     def _loop(self) -> Generator[Pause, None, None]:
         tables, now, request = self.tables, self.now, self.request
@@ -113,7 +113,7 @@ class Walk(abc.ABC):
     def _state(self) -> dict[str, StateArray]:
         t, rows = self.tables, self.now.saved
         times = ("given_time", "worst_time", "missed_time")
-        # a mass that never slipped has no time at which it broke away, nor one half cycle
+        # NaN for masses that never reached gross slip, or completed no half cycle
         never = ("half", "creep", "broken_time")
         saved = ("kept", "sums", "heat")
         special = {
@@ -125,14 +125,14 @@ class Walk(abc.ABC):
         return {name: StateArray(values) for name, values in vars(t).items()} | special
 
     def _resume(self) -> bool:
-        kept = None if self.request.checkpoint is None else self.request.checkpoint.load()
-        if kept is None:
+        arrays = None if self.request.checkpoint is None else self.request.checkpoint.load()
+        if arrays is None:
             return False
-        sizes, now = restore(self._state(), kept), self.now
+        sizes, now = restore(self._state(), arrays), self.now
         check_count("progress", int(now.saved), sizes["rows"], sizes["rows"])
         check_count("kept", sizes["rows"], 1, self.time.size)
         check_count("progress", int(now.steps), 0, self.max_steps)
         masses = self.tables.events.rows[:, 1]
-        check_count("events", int(np.max(masses, initial=0)), 0, self.motion.n - 1)
+        check_count("events", int(np.max(masses, initial=0)), 0, self.equations.n - 1)
         check_count("progress", int(now.events), len(masses), len(masses))
         return True

@@ -1,4 +1,4 @@
-"""Run a chain whose contacts never stick, and say how far they crept."""
+"""Runs of chains under laws without stick, with an audit of creep below gross slip."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from stiction.chains.audit import step_lines
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
-from stiction.chains.regularised import integrator as wk
-from stiction.chains.regularised.equations import ALMOST, Motion
-from stiction.chains.regularised.radau import March
+from stiction.chains.regularised import integrator as base
+from stiction.chains.regularised.equations import ALMOST, Equations
+from stiction.chains.regularised.radau import RadauIntegrator
 from stiction.chains.regularised.state import Progress
-from stiction.chains.regularised.theta import Steps
+from stiction.chains.regularised.theta import ThetaIntegrator
 from stiction.core.audit import Check
 from stiction.core.ledger import Ledger
 from stiction.core.run import Quantity, Request, Run
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_creep"]
 
-# a step factorises a band of fifteen rows per mass
+# a step factorises a banded matrix with fifteen unknowns per mass
 MOST_MASSES = 2_000
 
 
 def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
-    """Return the run of `chain` under a law without stick; what `Radau` asks a chain for.
+    """Return the run of `chain` under a law without stick, by Radau collocation.
 
     Raises
     ------
@@ -51,9 +51,9 @@ def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
         )
     _short_enough("Radau", chain)
     check_load(chain.load, request.t_start)
-    walk = March(Motion(chain, law, request), method, request)
-    walk.run()
-    return build_run(chain, method, request, _history(chain, law, walk))
+    integrator = RadauIntegrator(Equations(chain, law, request), method, request)
+    integrator.run()
+    return build_run(chain, method, request, _history(chain, law, integrator))
 
 
 def _short_enough(where: str, chain: Chain) -> None:
@@ -68,7 +68,7 @@ def _short_enough(where: str, chain: Chain) -> None:
 
 
 def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
-    """Return the run of a chain without stick for a user who asked for `EventDriven`."""
+    """Return the run of a chain without stick in place of `EventDriven`."""
     return solve_creep(chain, method.without_stick(), request)
 
 
@@ -85,34 +85,34 @@ def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
     assert isinstance(law, ForceLaw)
     _short_enough("ThetaStepper", chain)
     check_load(chain.load, request.t_start)
-    walk = Steps(Motion(chain, law, request), method, request)
-    walk.run()
-    return build_run(chain, method, request, _history(chain, law, walk))
+    integrator = ThetaIntegrator(Equations(chain, law, request), method, request)
+    integrator.run()
+    return build_run(chain, method, request, _history(chain, law, integrator))
 
 
-def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
-    tables, now, motion = walk.tables, walk.now, walk.motion
-    rows = int(now.saved)
-    time, states = walk.time[:rows].copy(), tables.kept[:rows]
-    sums, heat = tables.sums[:rows], tables.heat[:rows]
-    if not walk.status.ok and now.time > time[-1]:
+def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainHistory:
+    tables, now, equations = integrator.tables, integrator.now, integrator.equations
+    samples = int(now.saved)
+    time, states = integrator.time[:samples].copy(), tables.kept[:samples]
+    sums, heat = tables.sums[:samples], tables.heat[:samples]
+    if not integrator.status.ok and now.time > time[-1]:
         time = np.append(time, now.time)
         states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
-        ends = motion.energies(float(now.time), tables.y)[:2]
+        ends = equations.energies(float(now.time), tables.y)[:2]
         sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
-    x, w, z = motion.parts(states)
+    x, w, z = equations.parts(states)
     signs = np.sign(w)
-    answered = np.empty_like(w)
-    for row, y in enumerate(states):
-        motion.read(y)
-        answered[row] = motion.friction(y)
+    friction = np.empty_like(w)
+    for sample, y in enumerate(states):
+        equations.read(y)
+        friction[sample] = equations.friction(y)
     creep = tables.contacts["creep"]
     return ChainHistory(
         time=time,
         x=x,
         v=w + chain.belt_speed,
         mode=signs.astype(np.int8),
-        friction=answered,
+        friction=friction,
         state=z[..., None],
         events=_events(tables.events.rows),
         stop_time=None,
@@ -124,25 +124,27 @@ def _history(chain: Chain, law: ForceLaw, walk: wk.Walk) -> ChainHistory:
             friction_heat=heat,
             viscous_heat=sums[:, 1],
             algorithmic=sums[:, 2],
-            step_imbalance_rel=_worst(walk) if isinstance(walk, Steps) else None,
+            step_imbalance_rel=_worst(integrator)
+            if isinstance(integrator, ThetaIntegrator)
+            else None,
         ),
-        stats=_stats(walk),
-        status=walk.status,
-        reason=walk.reason,
-        checks=tuple(_checks(law, walk, creep)),
-        quantities=_quantities(chain, law, walk, creep),
+        stats=_stats(integrator),
+        status=integrator.status,
+        reason=integrator.reason,
+        checks=tuple(_checks(law, integrator, creep)),
+        quantities=_quantities(chain, law, integrator, creep),
         given=_given(now),
     )
 
 
-def _stats(walk: wk.Walk) -> dict[str, float]:
-    now = walk.now
+def _stats(integrator: base.Integrator) -> dict[str, float]:
+    now = integrator.now
     done, rounds = int(now.steps), int(now.rounds)
-    if isinstance(walk, Steps):
+    if isinstance(integrator, ThetaIntegrator):
         missed = int(now.misses)
         return {
             "steps": done,
-            "step": walk.h,
+            "step": integrator.h,
             "newton_iterations": rounds,
             "unconverged_steps": missed,
         }
@@ -150,9 +152,9 @@ def _stats(walk: wk.Walk) -> dict[str, float]:
     return {"steps": done, "rejected_steps": rejected, "newton_iterations": rounds}
 
 
-def _worst(walk: wk.Walk) -> float:
+def _worst(integrator: base.Integrator) -> float:
     """Return the largest imbalance of one step over the largest energy [1]."""
-    return float(walk.now.worst / max(walk.now.largest, np.finfo(float).tiny))
+    return float(integrator.now.worst / max(integrator.now.largest, np.finfo(float).tiny))
 
 
 def _given(now: Progress) -> tuple[float, float | None]:
@@ -160,24 +162,24 @@ def _given(now: Progress) -> tuple[float, float | None]:
     return float(now.given), None if np.isnan(at) else at
 
 
-def _events(rows: wk.Floats) -> RawEvents:
-    before = rows[:, 2].astype(np.int64)
+def _events(log: base.Floats) -> RawEvents:
+    before = log[:, 2].astype(np.int64)
     return RawEvents(
-        time=rows[:, 0],
-        mass=rows[:, 1].astype(np.int64),
+        time=log[:, 0],
+        mass=log[:, 1].astype(np.int64),
         before=before,
         after=-before,
-        x=rows[:, 3],
-        v=rows[:, 4],
-        friction_left=rows[:, 5],
-        friction_right=rows[:, 5].copy(),
+        x=log[:, 3],
+        v=log[:, 4],
+        friction_left=log[:, 5],
+        friction_right=log[:, 5].copy(),
     )
 
 
-def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
-    if isinstance(walk, Steps):
-        yield from _step_checks(walk)
-    lengths = law.creep_length(walk.motion.p)
+def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> Iterator[Check]:
+    if isinstance(integrator, ThetaIntegrator):
+        yield from _step_checks(integrator)
+    lengths = law.creep_length(integrator.equations.p)
     if lengths is None:
         note = "the law creeps under any load, and names no deflection at which it breaks away"
         yield Check("rest_does_not_drift", None, None, 1.0, None, note)
@@ -189,13 +191,13 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
         )
         yield Check("rest_does_not_drift", None, None, 1.0, None, note)
         return
-    share = np.abs(creep) / lengths
-    worst = int(np.nanargmax(share))
-    over = "whole cycles of the load" if walk.cycle else "half cycles of its motion"
+    ratio = np.abs(creep) / lengths
+    worst = int(np.nanargmax(ratio))
+    over = "whole cycles of the load" if integrator.cycle else "half cycles of its motion"
     yield Check(
         "rest_does_not_drift",
-        bool(share[worst] <= 1.0),
-        float(share[worst]),
+        bool(ratio[worst] <= 1.0),
+        float(ratio[worst]),
         1.0,
         None,
         f"how far a contact crept over {over} under loads below {ALMOST:g} of what slip "
@@ -204,11 +206,11 @@ def _checks(law: ForceLaw, walk: wk.Walk, creep: wk.Floats) -> Iterator[Check]:
     )
 
 
-def _step_checks(walk: Steps) -> Iterator[Check]:
-    now, misses = walk.now, int(walk.now.misses)
+def _step_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    now, misses = integrator.now, int(integrator.now.misses)
     at = float(now.worst_time)
     for line in step_lines(
-        _worst(walk),
+        _worst(integrator),
         misses,
         worst_time=None if np.isnan(at) else at,
         missed_time=float(now.missed_time) if misses else None,
@@ -217,9 +219,9 @@ def _step_checks(walk: Steps) -> Iterator[Check]:
 
 
 def _quantities(
-    chain: Chain, law: ForceLaw, walk: wk.Walk, creep: wk.Floats
+    chain: Chain, law: ForceLaw, integrator: base.Integrator, creep: base.Floats
 ) -> dict[str, Quantity]:
-    times = walk.tables.contacts["broken_time"]
+    times = integrator.tables.contacts["broken_time"]
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
     near = f"friction came within {100 * (1 - ALMOST):.0f} % of what slip resists"
@@ -227,7 +229,7 @@ def _quantities(
         "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
         "onset_force": Quantity(force, "N", f"load when {near}"),
     }
-    if law.creep_length(walk.motion.p) is not None:
+    if law.creep_length(integrator.equations.p) is not None:
         meaning = "slip of each mass that did not come back, under loads that stick would have held"
         values = [None if np.isnan(c) else float(c) for c in creep]
         found["creep"] = Quantity(values, "m", meaning, absent="no whole cycle to compare")

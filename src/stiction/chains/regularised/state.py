@@ -1,7 +1,7 @@
-"""What a run of a chain without stick reads and carries.
+"""Structures of a run without stick: parameters, progress, contacts, samples.
 
-A state y holds x, the slip w = v - V and the state z of the law of mass after mass, three numbers
-each. Kernels read y as a row of a matrix.
+A state y holds x, the slip rate w = v - V and the contact state z of each mass, three numbers per
+mass. Kernels take y as a row of a matrix. The names of fields stand in checkpoints.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ WIDTH = 3
 class Mass(Struct):
     """A mass and its contact; one more element has the link on the right of the last mass.
 
-    mass, normal, share, plate : [kg], normal force [N], load vector [1], plate spring [N/m]
+    mass, normal, load_vector, plate : [kg], normal force [N], load vector [1], plate spring [N/m]
     stiffness, damping : of the link on its left [N/m], [N s/m]
-    least, scale : speed below which slip need not be resolved [m/s], size of the law's state
-    narrow : speed by which friction has fallen from that at rest [m/s]; 0 for none
-    full : friction coefficient from which slip is full [1]
+    least, scale : speed below which slip need not be resolved [m/s], scale of the contact state
+    narrow : speed range over which friction weakens [m/s]; 0 for none
+    full : friction coefficient from which slip is gross slip [1]
     """
 
     mass: float
     normal: float
-    share: float
+    load_vector: float
     plate: float
     stiffness: float
     damping: float
@@ -50,11 +50,11 @@ class Numbers(Struct):
 
     belt, plate_speed : [m/s]
     answer, switches, load : addresses of the law's formulas and of a user's load; 0 for none
-    t_start, t_end, cycle : of the run, and the period of what drives it [s]: 0 for none, infinity
-        for no two ends
+    t_start, t_end, cycle : of the run, and the period of the load [s]: 0 for none, infinity if no
+        two cycles end
     rtol, max_step : of the method [1], [s]
-    small, quickest : least slip over which friction changes [m]; shortest time of a mass on its
-        springs [s], from which a speed is made of a length
+    small, quickest : smallest slip over which friction changes [m]; shortest time sqrt(m / k) [s],
+        whose ratio is a speed scale
     max_steps, max_events : bounds on the work
     """
 
@@ -75,7 +75,7 @@ class Numbers(Struct):
 
 
 class Model(NamedTuple):
-    """A chain, its law and its load, as kernels read them.
+    """Arguments of kernels: a chain, its law and its load.
 
     Parameters
     ----------
@@ -94,23 +94,23 @@ class Model(NamedTuple):
 
 
 class Progress(Struct):
-    """What is carried from step to step beside the state, in one element.
+    """Sums and counters of a run besides its state, in one element.
 
     time, next_step : [s]
-    work, viscous, lost : what drives did, and what dampers and the scheme took [J]
-    given, given_time : most heat that friction gave back to a mass [J], and since when [s]
-    reach : farthest place of a mass [m]
+    work, viscous, lost : external work, and dissipation by dampers and by the scheme [J]
+    given, given_time : largest heat that friction returned to a mass [J], and its start [s]
+    reach : largest displacement of a mass [m]
     span : length of the step behind `Tables.before`, 0 for none [s]
     worst, worst_time : largest imbalance of a step [J], and when [s]
     largest : largest energy [J]
-    missed_time : of the first step that was not solved [s]
-    fresh : 1 where signs have not been read yet
-    steps, rounds, rejected : steps, iterations of Newton's method, steps that were shortened
-    saved : samples saved
-    flips : changes of sign since time last passed
-    misses : steps that were not solved
-    cycles : cycles of the drive that have ended
-    events : changes of sign of slip
+    missed_time : of the first unconverged step [s]
+    fresh : 1 before signs are set
+    steps, rounds, rejected : numbers of steps, of Newton iterations, of rejected steps
+    saved : number of samples
+    flips : changes of sign since the last advance of time
+    misses : number of unconverged steps
+    cycles : completed cycles of the load
+    events : changes of sign of slip rates
     """
 
     time: float
@@ -138,15 +138,15 @@ class Progress(Struct):
 
 
 class Contact(Struct):
-    """What is carried of one mass.
+    """Sums of one contact.
 
     heat : of friction so far [J]
     most_heat, most_heat_time : the most it was [J], and when [s]
     fastest : largest slip rate [m/s]
-    pending, half : slip of this half cycle or cycle so far, and of the half cycle before [m]
-    creep : slip of whole cycles that did not come back [m], NaN before one has ended
-    broken_time : when it first broke away [s], NaN before
-    quiet : 1 where friction has stayed far from what slip resists since the cycle began
+    pending, half : slip of this half cycle or cycle so far, and of the previous half cycle [m]
+    creep : irreversible slip of whole cycles [m], NaN before one has ended
+    broken_time : first time of gross slip [s], NaN before
+    quiet : 1 if friction stayed below gross slip since the start of the cycle
     """
 
     heat: float
@@ -178,14 +178,14 @@ class Saved(NamedTuple):
 
 @dataclass(eq=False)
 class Tables:
-    """All that a run carries, and that a checkpoint keeps.
+    """The state of a run, as a checkpoint stores it.
 
     Parameters
     ----------
     y : (size,) state
-    sides : (n, n_switch) signs that the law is read with
+    sides : (n, n_switch) signs of the switching functions of the law
     progress, contacts : one element, and (n,)
-    before : (stages, size) values of the last step; no guess where `progress.span` is 0
+    before : (stages, size) values of the last step; not used if `progress.span` is 0
     kept, sums, heat : of `Saved`
     events : (m, 6) time, mass, mode before, x, v, friction
     """

@@ -1,4 +1,9 @@
-"""Integrate a chain without stick: steps of controlled error that end where the law has a kink."""
+"""Radau steps with error control, and event localisation where the law is not smooth.
+
+The right-hand side has a kink where a switching function of the law changes sign, for example at a
+reversal of slip. A step ends at the first root of a switching function; the next one starts with
+the other sign, so that collocation keeps its order.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.chains.regularised.accounting_kernels import account, creep, turned
+from stiction.chains.regularised.accounting_kernels import account, creep, end_half_cycle
 from stiction.chains.regularised.collocation_kernels import (
     NODES,
     STAGES,
@@ -31,36 +36,36 @@ from stiction.chains.regularised.state import WIDTH, Contact, Model, Progress, S
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["LOOKS", "NOT_FINITE", "STUCK", "Work", "advance"]
+__all__ = ["NOT_FINITE", "PROBES", "STUCK", "Work", "advance"]
 
 # fractions of a step at which its switching functions are evaluated
-LOOKS = np.linspace(0.0, 1.0, 13)
-# a row of `Work.looks` for any other state
-_ROOM = LOOKS.size
+PROBES = np.linspace(0.0, 1.0, 13)
+# index in `Work.samples` of one more state
+_ROOM = PROBES.size
 _MOST_ROOTS = 8
-# Newton's method ends where a stage changes by this part of the tolerance
+# Newton's method has converged if the stages change by this fraction of the tolerance
 _EXACT = 1e-2
 _MOST_GROWTH, _LEAST_GROWTH = 6.0, 0.2
 _LEAST_STEP = 4e-16
-# how often signs may change without time passing
+# most changes of sign without an advance of time
 _MOST_FLIPS = 8
-# why no step can be made
+# reasons of a failed step
 STUCK, NOT_FINITE = 1, 2
 
 
 class Work(NamedTuple):
-    """One run: its model, what it carries, and room.
+    """Arguments of one run: its model, state, and work arrays.
 
     Parameters
     ----------
     sides, progress, contacts, before, saved : of `state.Tables`
     events : (m, 6) room for events
-    step : the present step; y is the first row of its values
-    looks, force : (14, size) y at `LOOKS` and one more, and (13, n) friction coefficients
+    step : the present step; its first row of values is y
+    samples, force : (14, size) y at `PROBES` and one more, and (13, n) friction coefficients
     power, plastic : (STAGES + 1, n + 2) power of friction, drives and dampers [W], and (..., n)
         plastic slip velocity [m/s]
     roots : (n, n_switch) fractions of the step at which functions change sign
-    weight, done : room for two rows of weights, and for n + 2 sums
+    weight, done : work arrays for two rows of weights, and for n + 2 sums
     """
 
     model: Model
@@ -71,7 +76,7 @@ class Work(NamedTuple):
     saved: Saved
     events: Matrix
     step: Step
-    looks: Matrix
+    samples: Matrix
     force: Matrix
     power: Matrix
     plastic: Matrix
@@ -87,7 +92,7 @@ def advance(w: Work, every: int, first: int) -> int:
     Parameters
     ----------
     every : steps from pause to pause
-    first : number of the event that the first row of `events` is for
+    first : number of the first event in `events`
 
     Verified by: tests/unit/chains/regularised/test_references.py::test_thirty_digits
     """
@@ -104,16 +109,16 @@ def advance(w: Work, every: int, first: int) -> int:
 
 @kernel
 def _advance(w: Work, first: int) -> int:
-    """Make one step, to the next kink at most, or find that none can be made."""
+    """Make one step, at most to the next switch of the law; return 0 or the reason of failure."""
     now, step, t_end = w.progress[0], w.step, w.model.numbers[0].t_end
     t, stop = now.time, t_end
     for j in range(w.model.pieces.shape[0] - 1, -1, -1):
         if t < w.model.pieces[j, 0] < t_end:
             stop = w.model.pieces[j, 0]
-    # a load that jumps at the end of the step has its value from before
+    # at the end of the step take the value of the load before a jump
     last = float(np.nextafter(stop, t))
     if now.fresh == 1:
-        _take_sides(w, t, stop)
+        _read_signs(w, t, stop)
     _set_floor(w)
     whole, growth = _controlled_step(w, t, stop, last)
     if whole == 0.0:
@@ -121,19 +126,19 @@ def _advance(w: Work, first: int) -> int:
             if not abs(step.slopes[0, c]) < math.inf:
                 return NOT_FINITE
         return STUCK
-    h, crossed = _to_kink(w, t, whole, last), False
+    h, crossed = _shorten_to_switch(w, t, whole, last), False
     for i in range(w.roots.shape[0]):
         for k in range(w.roots.shape[1]):
             crossed = crossed or w.roots[i, k] < math.inf
     least = _LEAST_STEP * max(abs(t), abs(t_end))
     if h == 0.0:
-        # the sign was wrong from the start: nothing passed but a sign
-        _flip(w, t, first)
+        # the sign was wrong at the start: change it without an advance of time
+        _change_signs(w, t, first)
         return 0
     off = _size_of_error(step) if crossed else 0.0
     if off > 1.0 and h > least:
-        # friction rises within a narrow range of speeds before slip stops, which the whole
-        # step did not see: its stages lie on both sides of it
+        # friction rises steeply just before slip stops; the stages of the full step lie on both
+        # sides of this range, so that its error estimate missed it
         now.rejected += 1
         now.next_step = h * max(_LEAST_GROWTH, 0.9 * off ** (-1.0 / 6.0))
         return 0
@@ -143,21 +148,21 @@ def _advance(w: Work, first: int) -> int:
         now.next_step = whole
     _accept(w, t, h, stop, last)
     if crossed:
-        _flip(w, now.time, first)
+        _change_signs(w, now.time, first)
     return 0
 
 
 @kernel
-def _copy(a: Matrix, row: int, b: Matrix, to: int) -> None:
+def _copy(a: Matrix, sample: int, b: Matrix, to: int) -> None:
     for c in range(a.shape[1]):
-        b[to, c] = a[row, c]
+        b[to, c] = a[sample, c]
 
 
 @kernel
 def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float, float]:
-    """Make a step within the tolerance; return its length, and how much longer the next may be.
+    """Make a step within the tolerance; return its length and the growth factor of the next one.
 
-    A length of 0 says that steps became shorter than time can tell; slopes hold the rates.
+    A length of 0 means that steps became shorter than rounding of time; `slopes` holds the rates.
     """
     now, step, m, t_end = w.progress[0], w.step, w.model, w.model.numbers[0].t_end
     jacobian(m, w.sides, step.values, 0, step.jac, step.answer)
@@ -170,8 +175,8 @@ def _controlled_step(w: Work, t: float, stop: float, last: float) -> tuple[float
         _collocated(w, t, h, last)
         off = _size_of_error(step)
         if off <= 1.0:
-            _look(w)
-            part = _to_range(w)
+            _evaluate_samples(w)
+            part = _weakening_range(w)
             if part < 0.9 and part * h > least:
                 h *= part
                 continue
@@ -194,28 +199,28 @@ def _size_of_error(step: Step) -> float:
 
 
 @kernel
-def _look(w: Work) -> None:
-    """Fill in y at all `LOOKS`."""
-    for j in range(LOOKS.size):
-        weights(LOOKS[j], w.weight[0])
-        between(w.step.values, w.weight[0], w.looks, j)
+def _evaluate_samples(w: Work) -> None:
+    """Evaluate y at all `PROBES` by the collocation polynomial."""
+    for j in range(PROBES.size):
+        weights(PROBES[j], w.weight[0])
+        between(w.step.values, w.weight[0], w.samples, j)
 
 
 @kernel
-def _to_range(w: Work) -> float:
-    """Return the fraction of the step at which a slip speed enters or leaves its range of fall.
+def _weakening_range(w: Work) -> float:
+    """Return the fraction of the step at which a slip speed enters or leaves the weakening range.
 
-    Stages outside see nothing of what friction does inside. A speed between 1.0 and 1.2 times
-    the range counts for neither, so that a step which ends there is not cut again.
+    Stages outside of the range do not resolve friction inside. A speed between 1.0 and 1.2 times
+    the range belongs to neither side, so that a step which ends there is not shortened again.
     """
-    for j in range(1, LOOKS.size):
+    for j in range(1, PROBES.size):
         for i in range(w.contacts.size):
             a, narrow = WIDTH * i + 1, w.model.masses[i].narrow
             if narrow == 0.0:
                 continue
-            start, low, high = w.looks[0, a], w.looks[j - 1, a], w.looks[j, a]
+            start, low, high = w.samples[0, a], w.samples[j - 1, a], w.samples[j, a]
             size = abs(start) / narrow
-            # a speed that turned round between two looks has passed the range
+            # a speed that changed sign between two probes has passed the range
             side = 1.0 if start > 0.0 else -1.0
             if size > 1.2 and side * high / narrow < 1.0:
                 low, high = side * low / narrow, side * high / narrow
@@ -223,14 +228,14 @@ def _to_range(w: Work) -> float:
                 low, high = abs(low) / narrow, abs(high) / narrow
             else:
                 continue
-            part: float = LOOKS[j - 1] + (LOOKS[j] - LOOKS[j - 1]) * (1.1 - low) / (high - low)
+            part: float = PROBES[j - 1] + (PROBES[j] - PROBES[j - 1]) * (1.1 - low) / (high - low)
             return part
     return 1.0
 
 
 @kernel
 def _collocated(w: Work, t: float, h: float, last: float) -> None:
-    """Make one step of length h, with its first guess on the polynomial of the step before."""
+    """Make one step of length h; start Newton's method on the polynomial of the last step."""
     now, values, span = w.progress[0], w.step.values, w.progress[0].span
     for r in range(1, STAGES + 1):
         if 0.0 < h <= 3.0 * span:
@@ -243,7 +248,7 @@ def _collocated(w: Work, t: float, h: float, last: float) -> None:
 
 @kernel
 def _set_floor(w: Work) -> None:
-    """Fill in the errors that a step may make."""
+    """Write the absolute tolerances of all components of y."""
     now, run, y, floor = w.progress[0], w.model.numbers[0], w.step.values, w.step.floor
     fastest, resolved = abs(run.belt), False
     for i in range(w.contacts.size):
@@ -267,7 +272,7 @@ def _set_floor(w: Work) -> None:
 
 @kernel
 def _first_length(w: Work, t: float, stop: float) -> float:
-    """Return a first step: one that moves no state by more than a part of its size."""
+    """Return an initial step that changes no component by more than a fraction of its scale."""
     step, h = w.step, math.inf
     rates(w.model, w.sides, t, step.values, 0, step.slopes, step.answer)
     for c in range(step.floor.size):
@@ -277,22 +282,22 @@ def _first_length(w: Work, t: float, stop: float) -> float:
     return min(max(h, 1e-12 * (stop - t)), 0.01 * (stop - t))
 
 
-# ---- kinks
+# ---- switches of the law
 
 
 @kernel
-def _take_sides(w: Work, t: float, stop: float) -> None:
-    """Read the signs of all switching functions, where they are zero those of a moment on."""
+def _read_signs(w: Work, t: float, stop: float) -> None:
+    """Set the signs of all switching functions; if zero, the sign shortly after t."""
     m, step, sides, switch = w.model, w.step, w.sides, w.step.answer
     read_sides(m, step.values, 0, sides, switch)
     rates(m, sides, t, step.values, 0, step.slopes, step.answer)
     for c in range(step.error.size):
-        w.looks[_ROOM, c] = step.values[0, c] + 1e-9 * (stop - t) * step.slopes[0, c]
+        w.samples[_ROOM, c] = step.values[0, c] + 1e-9 * (stop - t) * step.slopes[0, c]
     for i in range(sides.shape[0]):
         switches_of(m, sides, step.values, 0, i, switch)
         for k in range(sides.shape[1]):
             w.roots[i, k] = switch[k]
-        switches_of(m, sides, w.looks, _ROOM, i, switch)
+        switches_of(m, sides, w.samples, _ROOM, i, switch)
         for k in range(sides.shape[1]):
             if w.roots[i, k] == 0.0:
                 sides[i, k] = -1.0 if switch[k] < 0.0 else 1.0
@@ -301,29 +306,29 @@ def _take_sides(w: Work, t: float, stop: float) -> None:
 
 @kernel
 def _noise(w: Work, i: int, k: int) -> float:
-    """Return the size below which a switching function counts as zero."""
+    """Return the tolerance below which a switching function counts as zero."""
     return w.step.floor[WIDTH * i + (1 if k == 0 else 2)]
 
 
 @kernel
-def _to_kink(w: Work, t: float, h: float, last: float) -> float:
-    """Shorten the step to its first kink, and fill in the roots of the functions that change sign.
+def _shorten_to_switch(w: Work, t: float, h: float, last: float) -> float:
+    """Shorten the step to its first switch; write the roots of functions that change sign there.
 
-    Roots of the others are infinite. A length of 0 says that signs were wrong from the start.
+    Roots of the others are infinite. A length of 0 means that signs were wrong at the start.
     """
     n, count = w.sides.shape
     for i in range(n):
         for k in range(count):
             w.roots[i, k] = math.inf
     first, mass, which, j = math.inf, 0, 0, 1
-    while j < LOOKS.size and first == math.inf and w.progress[0].flips <= _MOST_FLIPS:
+    while j < PROBES.size and first == math.inf and w.progress[0].flips <= _MOST_FLIPS:
         for i in range(n):
-            switches_of(w.model, w.sides, w.looks, j, i, w.step.answer)
+            switches_of(w.model, w.sides, w.samples, j, i, w.step.answer)
             for k in range(count):
                 w.roots[i, k] = w.step.answer[k] * w.sides[i, k]
             for k in range(count):
                 wrong = w.roots[i, k] < -_noise(w, i, k)
-                w.roots[i, k] = _root(w, i, k, LOOKS[j - 1], LOOKS[j]) if wrong else math.inf
+                w.roots[i, k] = _root(w, i, k, PROBES[j - 1], PROBES[j]) if wrong else math.inf
                 if w.roots[i, k] < first:
                     first, mass, which = w.roots[i, k], i, k
         j += 1
@@ -336,7 +341,7 @@ def _to_kink(w: Work, t: float, h: float, last: float) -> float:
     if first * h <= _LEAST_STEP * max(abs(t), abs(w.model.numbers[0].t_end)):
         return 0.0
     h = _shortened(w, t, first * h, mass, which, last)
-    _look(w)
+    _evaluate_samples(w)
     return h
 
 
@@ -344,14 +349,17 @@ def _to_kink(w: Work, t: float, h: float, last: float) -> float:
 def _value(w: Work, at: float, i: int, k: int) -> float:
     """Return a switching function at a fraction of the step."""
     weights(at, w.weight[0])
-    between(w.step.values, w.weight[0], w.looks, _ROOM)
-    switches_of(w.model, w.sides, w.looks, _ROOM, i, w.step.answer)
+    between(w.step.values, w.weight[0], w.samples, _ROOM)
+    switches_of(w.model, w.sides, w.samples, _ROOM, i, w.step.answer)
     return w.step.answer[k]
 
 
 @kernel
 def _root(w: Work, i: int, k: int, low: float, high: float) -> float:
-    """Return the fraction of the step at which a function has its root; `low` without."""
+    """Return the root of a switching function in [low, high], as a fraction of the step.
+
+    Bisection; `low` if the function has changed sign before.
+    """
     side = w.sides[i, k]
     if _value(w, low, i, k) * side <= 0.0:
         return low
@@ -366,7 +374,7 @@ def _root(w: Work, i: int, k: int, low: float, high: float) -> float:
 
 @kernel
 def _shortened(w: Work, t: float, h: float, i: int, k: int, last: float) -> float:
-    """Return the length of the step to a root: found on the step, then by steps of its length."""
+    """Return the length of the step to a root, by a secant iteration on steps of that length."""
     for _ in range(_MOST_ROOTS):
         length = h
         _collocated(w, t, h, last)
@@ -382,8 +390,8 @@ def _shortened(w: Work, t: float, h: float, i: int, k: int, last: float) -> floa
 
 
 @kernel
-def _flip(w: Work, t: float, first: int) -> None:
-    """Change signs, note which masses turned round, and begin an interval of creep."""
+def _change_signs(w: Work, t: float, first: int) -> None:
+    """Change signs, record reversals, and start a new half cycle."""
     now, m, step = w.progress[0], w.model, w.step
     n, count = w.roots.shape
     for k in range(count):
@@ -401,17 +409,17 @@ def _flip(w: Work, t: float, first: int) -> None:
             event[3], event[4] = step.values[0, WIDTH * i], m.numbers[0].belt
             event[5] = -m.masses[i].normal * force
             now.events += 1
-            turned(w.contacts[i], m.numbers[0].cycle)
+            end_half_cycle(w.contacts[i], m.numbers[0].cycle)
     now.span = 0.0
     now.flips += 1
 
 
-# ---- what a step leaves
+# ---- end of a step
 
 
 @kernel
 def _accept(w: Work, t: float, h: float, stop: float, last: float) -> None:
-    """Commit a step: save its samples, count its energies and its creep."""
+    """Commit a step: save its samples, and add its energies and its creep."""
     now, m, step = w.progress[0], w.model, w.step
     end = min(t + h, stop) if t + h < stop * (1.0 - 1e-15) else stop
     for r in range(STAGES + 1):
@@ -423,10 +431,10 @@ def _accept(w: Work, t: float, h: float, stop: float, last: float) -> None:
     for c in range(w.done.size):
         w.done[c] = _sum(w.weight[0], w.power, c)
     account(now, w.contacts, w.done, end)
-    for j in range(LOOKS.size):
+    for j in range(PROBES.size):
         for i in range(w.contacts.size):
-            w.force[j, i] = friction(m, w.sides, w.looks, j, i, step.answer)
-    creep(now, w.contacts, m, t, h, LOOKS, w.force, w.plastic, w.weight)
+            w.force[j, i] = friction(m, w.sides, w.samples, j, i, step.answer)
+    creep(now, w.contacts, m, t, h, PROBES, w.force, w.plastic, w.weight)
     for r in range(STAGES + 1):
         _copy(step.values, r, w.before, r)
     _copy(w.before, STAGES, step.values, 0)
@@ -444,21 +452,23 @@ def _sum(weight: Vector, values: Matrix, column: int) -> float:
 
 @kernel
 def _save(w: Work, t: float, h: float, end: float) -> None:
-    """Save the samples that lie in the step, on its polynomial."""
+    """Save the samples inside the step, by its collocation polynomial."""
     now, m, saved = w.progress[0], w.model, w.saved
     while now.saved < saved.time.size and saved.time[now.saved] <= end:
-        row = now.saved
-        at = min((saved.time[row] - t) / h, 1.0)
+        sample = now.saved
+        at = min((saved.time[sample] - t) / h, 1.0)
         weights(at, w.weight[0])
-        between(w.step.values, w.weight[0], saved.kept, row)
+        between(w.step.values, w.weight[0], saved.kept, sample)
         integrals(at, w.weight[0])
         for j in range(STAGES + 1):
             w.weight[0, j] = h * (WHOLE[j] if at == 1.0 else w.weight[0, j])
         n = w.contacts.size
-        saved.sums[row, 0] = now.work + _sum(w.weight[0], w.power, n)
-        saved.sums[row, 1] = now.viscous + _sum(w.weight[0], w.power, n + 1)
-        kinetic, stored, _ = energies(m, w.sides, saved.time[row], saved.kept, row, w.step.answer)
-        saved.sums[row, 3], saved.sums[row, 4] = kinetic, stored
+        saved.sums[sample, 0] = now.work + _sum(w.weight[0], w.power, n)
+        saved.sums[sample, 1] = now.viscous + _sum(w.weight[0], w.power, n + 1)
+        kinetic, stored, _ = energies(
+            m, w.sides, saved.time[sample], saved.kept, sample, w.step.answer
+        )
+        saved.sums[sample, 3], saved.sums[sample, 4] = kinetic, stored
         for i in range(n):
-            saved.heat[row, i] = w.contacts[i].heat + _sum(w.weight[0], w.power, i)
+            saved.heat[sample, i] = w.contacts[i].heat + _sum(w.weight[0], w.power, i)
         now.saved += 1

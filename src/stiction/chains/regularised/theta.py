@@ -1,9 +1,9 @@
-"""March a chain without stick by the theta scheme: fixed steps, an energy identity in each.
+"""Integrator of chains without stick by the theta scheme: fixed steps with an energy identity.
 
     y_{l+1} - y_l = h f(t_l + theta h, y_theta),  y_theta = theta y_{l+1} + (1 - theta) y_l
 
-with y of `motion`. The law's states take part in it as positions and velocities do. Its kinks
-are those of continuous functions, so that Newton's method takes the piece on which y_theta lies.
+with y of `equations`, which includes the states of the law. The law is continuous where it is not
+smooth, so that Newton's method uses the smooth branch that contains y_theta.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.regularised.accounting_kernels import account, creep, turned
+from stiction.chains.regularised.accounting_kernels import account, creep, end_half_cycle
 from stiction.chains.regularised.collocation_kernels import (
     STAGES,
     factorise_newton,
     room_for_newton,
     solve_newton,
 )
-from stiction.chains.regularised.equations import Motion
-from stiction.chains.regularised.integrator import Walk
+from stiction.chains.regularised.equations import Equations
+from stiction.chains.regularised.integrator import Integrator
 from stiction.chains.regularised.state import WIDTH
 from stiction.chains.theta.setup import number_of_steps
 from stiction.core.run import Request
@@ -31,36 +31,36 @@ from stiction.errors import Status
 if TYPE_CHECKING:
     from stiction.chains.methods import ThetaStepper
 
-__all__ = ["Steps"]
+__all__ = ["ThetaIntegrator"]
 
 Floats = npt.NDArray[np.float64]
 
-# a step is solved where Newton's method moves nothing by this part of its size any more
+# Newton's method has converged if no unknown changes by more than this fraction of its size
 _EXACT, _NEARLY = 1e-14, 1e-10
 _MOST_HALVINGS = 8
 _ONE = np.ones((1, 1))
 
 
-class Steps(Walk):
-    """One run.
+class ThetaIntegrator(Integrator):
+    """Integrator of one run.
 
     Parameters
     ----------
-    motion : the equations
+    equations : the equations
     method : step and theta
-    request : when to start, stop and save
+    request : time span and save times
     """
 
-    def __init__(self, motion: Motion, method: ThetaStepper, request: Request) -> None:
+    def __init__(self, equations: Equations, method: ThetaStepper, request: Request) -> None:
         count, h = number_of_steps("ThetaStepper", method.step, method.max_steps, request)
-        super().__init__(motion, request, method.max_steps, method.max_events, 1)
+        super().__init__(equations, request, method.max_steps, method.max_events, 1)
         self.count, self.h, self.theta = count, h, method.theta
         self.most = method.max_solves
         self._matrix = room_for_newton(self.tables.y.size, 1)
         self._weight = np.zeros((2, STAGES + 1))
 
     def _advance(self) -> None:
-        tables, now, motion, h = self.tables, self.now, self.motion, self.h
+        tables, now, equations, h = self.tables, self.now, self.equations, self.h
         t, number = float(now.time), int(now.steps) + 1
         ends = self.request.t_end if number >= self.count else self.request.t_start + number * h
         middle = self._solve(t + self.theta * h)
@@ -68,8 +68,8 @@ class Steps(Walk):
         if not np.isfinite(y).all():
             self._end(Status.NOT_FINITE, "the state left the range of finite numbers")
             return
-        motion.read(middle)
-        power, plastic, storing = motion.powers(t + self.theta * h, middle)
+        equations.read(middle)
+        power, plastic, storing = equations.powers(t + self.theta * h, middle)
         done = h * power
         lost, off = self._balance(t, ends, y, done, h * storing)
         self._save(y, t, ends, lost, done)
@@ -77,10 +77,10 @@ class Steps(Walk):
         now.lost += lost
         if off > now.worst:
             now.worst, now.worst_time = off, ends
-        looks = np.array([0.0, self.theta, 1.0])
-        force = np.array([motion.coefficients(place) for place in (tables.y, middle, y)])
+        fractions = np.array([0.0, self.theta, 1.0])
+        force = np.array([equations.coefficients(place) for place in (tables.y, middle, y)])
         constant = np.tile(plastic, (STAGES + 1, 1))
-        creep(now, tables.contacts, motion.model, t, h, looks, force, constant, self._weight)
+        creep(now, tables.contacts, equations.model, t, h, fractions, force, constant, self._weight)
         self._turn(y, ends)
         tables.y, now.time = y, ends
         now.steps += 1
@@ -88,13 +88,13 @@ class Steps(Walk):
     # ---- one step
 
     def _solve(self, t: float) -> Floats:
-        """Return y_theta at the time t; one that is not found is counted."""
-        tables, now, motion = self.tables, self.now, self.motion
+        """Return y_theta at time t; count the step if Newton's method does not converge."""
+        tables, now, equations = self.tables, self.now, self.equations
         part = self.theta * self.h
 
         def residual(y: Floats) -> Floats:
-            motion.read(y)
-            return np.asarray(y - tables.y - part * motion.rates(t, y))
+            equations.read(y)
+            return np.asarray(y - tables.y - part * equations.rates(t, y))
 
         y = tables.y.copy()
         off = residual(y)
@@ -105,7 +105,7 @@ class Steps(Walk):
             change = self._newton(y, part, off)
             moved = float(np.max(np.abs(change) / np.maximum(sizes, np.abs(y))))
             if moved <= _NEARLY:
-                # here the residual is rounding
+                # the residual consists of rounding
                 y = y + change
                 off = residual(y)
             else:
@@ -121,18 +121,18 @@ class Steps(Walk):
         return y
 
     def _newton(self, y: Floats, part: float, off: Floats) -> Floats:
-        """Return the step of Newton's method: what takes the linearised residual to zero."""
-        jac, change = self.motion.derivative(y), -off
+        """Return the Newton step: the root of the linearised residual."""
+        jac, change = self.equations.derivative(y), -off
         factorise_newton(jac, part, _ONE, *self._matrix)
         solve_newton(jac, _ONE, *self._matrix, change)
         return change
 
     def _sizes(self) -> Floats:
-        """Return (size,) sizes of what is solved for, from the law's own scales."""
-        motion = self.motion
-        law, p = motion.law, motion.p
-        table, run = np.empty((motion.n, WIDTH)), motion.model.numbers[0]
-        table[:, 0] = max(float(np.abs(motion.parts(self.tables.y)[0]).max()), run.small)
+        """Return (size,) scales of the unknowns, from the scales of the law."""
+        equations = self.equations
+        law, p = equations.law, equations.p
+        table, run = np.empty((equations.n, WIDTH)), equations.model.numbers[0]
+        table[:, 0] = max(float(np.abs(equations.parts(self.tables.y)[0]).max()), run.small)
         least = np.asarray(law.least_speed(p))
         table[:, 1] = least if least.any() else run.small / run.quickest
         table[:, 2] = 1.0 if least.any() else law.state_scale(p)
@@ -141,12 +141,12 @@ class Steps(Walk):
     def _balance(
         self, t: float, ends: float, y: Floats, done: Floats, stored: float
     ) -> tuple[float, float]:
-        """Return what the scheme takes out in the step, and by how much the energies miss [J]."""
-        tables, now, motion = self.tables, self.now, self.motion
-        before, after = motion.energies(t, tables.y), motion.energies(ends, y)
-        # quadratic energies of the change
-        dx, dw, _ = motion.parts(y - tables.y)
-        lost = (2.0 * self.theta - 1.0) * motion.energies_of_change(dx, dw, ends - t)
+        """Return the numerical dissipation of the step, and the imbalance of its energies [J]."""
+        tables, now, equations = self.tables, self.now, self.equations
+        before, after = equations.energies(t, tables.y), equations.energies(ends, y)
+        # the scheme dissipates (2 theta - 1) times the energies of the change
+        dx, dw, _ = equations.parts(y - tables.y)
+        lost = (2.0 * self.theta - 1.0) * equations.energies_of_change(dx, dw, ends - t)
         lost += stored - (after[2] - before[2])
         *heat, work, viscous = done
         grown = (after[0] + after[1]) - (before[0] + before[1])
@@ -155,41 +155,41 @@ class Steps(Walk):
         now.largest = max(float(now.largest), *before[:2], *after[:2], abs(work), *spent)
         return lost, off
 
-    # ---- what a step leaves
+    # ---- end of a step
 
     def _save(self, y: Floats, t: float, ends: float, lost: float, done: Floats) -> None:
-        """Keep the rows that lie in the step, on the straight line between its ends."""
-        tables, now, motion = self.tables, self.now, self.motion
+        """Save the samples inside the step, by linear interpolation between its ends."""
+        tables, now, equations = self.tables, self.now, self.equations
         first, last = int(now.saved), int(np.searchsorted(self.time, ends, side="right"))
         last = self.time.size if ends >= self.request.t_end else last
         if last <= first:
             return
-        share = np.minimum((self.time[first:last] - t) / (ends - t), 1.0)[:, None]
-        rows = slice(first, last)
-        tables.kept[rows] = np.where(share == 1.0, y, tables.y + share * (y - tables.y))
+        fraction = np.minimum((self.time[first:last] - t) / (ends - t), 1.0)[:, None]
+        samples = slice(first, last)
+        tables.kept[samples] = np.where(fraction == 1.0, y, tables.y + fraction * (y - tables.y))
         grown = np.array([*done[-2:], lost])
-        tables.sums[rows, :3] = np.array([now.work, now.viscous, now.lost]) + share * grown
-        start, end = np.array([motion.energies(t, tables.y), motion.energies(ends, y)])[:, :2]
-        tables.sums[rows, 3:] = np.where(share == 1.0, end, start + share * (end - start))
-        tables.heat[rows] = tables.contacts["heat"] + share * done[:-2]
+        tables.sums[samples, :3] = np.array([now.work, now.viscous, now.lost]) + fraction * grown
+        start, end = np.array([equations.energies(t, tables.y), equations.energies(ends, y)])[:, :2]
+        tables.sums[samples, 3:] = np.where(fraction == 1.0, end, start + fraction * (end - start))
+        tables.heat[samples] = tables.contacts["heat"] + fraction * done[:-2]
         now.saved = last
 
     def _turn(self, y: Floats, t: float) -> None:
-        """Note which masses slip the other way at the end of the step."""
-        tables, now, motion = self.tables, self.now, self.motion
-        x, w, _ = motion.parts(y)
+        """Record the masses whose slip rate changes sign in the step."""
+        tables, now, equations = self.tables, self.now, self.equations
+        x, w, _ = equations.parts(y)
         before = tables.sides[:, 0]
         signs = np.where(w == 0.0, before, np.sign(w))
         if now.fresh:
-            first = motion.parts(tables.y)[1]
+            first = equations.parts(tables.y)[1]
             before[:] = np.where(first == 0.0, signs, np.sign(first))
             now.fresh = 0
-        motion.read(y)
-        force = motion.friction(y)
+        equations.read(y)
+        force = equations.friction(y)
         for i in map(int, np.flatnonzero(signs != before)):
-            v = float(w[i]) + motion.chain.belt_speed
+            v = float(w[i]) + equations.chain.belt_speed
             tables.events.add(np.array([[t, i, before[i], x[i], v, force[i]]]))
-            turned(tables.contacts[i], self.cycle)
+            end_half_cycle(tables.contacts[i], self.cycle)
             now.events += 1
         before[:] = signs
 
@@ -197,17 +197,17 @@ class Steps(Walk):
 def _shortened(
     residual: Callable[[Floats], Floats], y: Floats, off: Floats, change: Floats, sizes: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the place after a Newton step, shortened until it brings the residual down."""
+    """Return the state after a Newton step, halved until the residual decreases."""
     size = float(np.max(np.abs(off) / sizes))
-    share = 1.0
+    fraction = 1.0
     for _ in range(_MOST_HALVINGS):
-        there = y + share * change
+        there = y + fraction * change
         now = residual(there)
         if np.isfinite(now).all() and float(np.max(np.abs(now) / sizes)) < size:
             break
-        share *= 0.5
+        fraction *= 0.5
     else:
-        # a piece of the law further on may be the right one
+        # the full step may reach the right smooth branch of the law
         there = y + change
         now = residual(there)
     return there, now

@@ -1,4 +1,4 @@
-"""The active set of one theta step with constant friction, by Thomas sweeps over parts of a chain.
+"""Active set of one theta step with constant friction, by the Thomas algorithm on parts of a chain.
 
 The slip rates of a step solve a tridiagonal system with set-valued friction. The active set is
 found by forward and backward substitution (Thomas algorithm), a complementarity test of each mode,
@@ -43,24 +43,24 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
-# a sum of squared slips beyond this is no motion any more
+# a larger sum of squared slip rates counts as overflow
 LARGEST = 1e200
 # a stuck mass may exceed its bound by rounding in the forces on it
 _ROUNDING = 1e-14
-# fewest masses of a part of the chain that is settled on its own: long enough for the processor to
-# see streams, short enough for its rows to stay in the caches
+# least number of masses of a part of the chain that is solved separately: long enough for
+# prefetching, short enough for the caches
 PART = 2048
 # after so many solves of one part, the whole chain decides
 _PART_ROUNDS = 30
 # outcomes of a complementarity test: the mode fits, is degenerate within rounding, was corrected
-_FITS, _TIES, _CORRECTED = range(3)
+_FITS, _DEGENERATE, _CORRECTED = range(3)
 
 
 @kernel
 def substitute_and_correct(
-    p: Problem, f: Floats, m: Marks, lists: Table[Listed], pull: float, step: int
+    p: Problem, f: Floats, m: ModeArray, lists: Table[Listed], pull: float, step: int
 ) -> tuple[bool, int, int, float]:
     """Write `force`, solve for the slip rates, and correct modes that violate complementarity.
 
@@ -78,7 +78,7 @@ def substitute_and_correct(
     modes = modes_of(m)
     n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
     belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
-    held, left, most, size, last = True, 0, 1, 0.0, 0
+    grounded, left, most, size, last = True, 0, 1, 0.0, 0
     while last < n:
         first = last
         last = min(first + PART, n)
@@ -86,7 +86,7 @@ def substitute_and_correct(
             last += 1
         forward_substitution(n, f, m, pull, ride, belt, plates, plate, first, last)
         fits, count, part = backward_substitution(n, f, m, lists, pull, far, first, last)
-        held = held and fits
+        grounded = grounded and fits
         size += part
         rounds = 1
         until = last if last == n else last - 1
@@ -97,18 +97,25 @@ def substitute_and_correct(
         most = max(most, rounds)
         if first > 0:
             fits, left = correct_between_parts(n, f, m, lists, pull, far, first - 1, left)
-            held = held and fits
+            grounded = grounded and fits
         for q in range(count):
             lists[left].later = lists[q].changed
             left += 1
     for q in range(left):
         lists[q].changed = lists[q].later
-    return held, left, most, size
+    return grounded, left, most, size
 
 
 @kernel
 def correct_between_parts(
-    n: int, f: Floats, m: Marks, lists: Table[Listed], pull: float, far: float, i: int, left: int
+    n: int,
+    f: Floats,
+    m: ModeArray,
+    lists: Table[Listed],
+    pull: float,
+    far: float,
+    i: int,
+    left: int,
 ) -> tuple[bool, int]:
     """Test the stuck mass i between two parts; return whether it fits, and the corrections."""
     system = system_of(f)
@@ -124,7 +131,7 @@ def correct_between_parts(
 def forward_substitution(
     n: int,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     pull: float,
     ride: float,
     belt: float,
@@ -139,8 +146,8 @@ def forward_substitution(
 
     Parameters
     ----------
-    ride : how far the belt moves in the share theta of a step
-    plate : the place of the plate, where there are `plates`
+    ride : displacement of the belt in the fraction theta of a step
+    plate : displacement of the plate, if there are `plates`
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
@@ -154,7 +161,7 @@ def forward_substitution(
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
             right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * belt
-        force = (right - left) + masses.share[i] * pull
+        force = (right - left) + masses.load_vector[i] * pull
         if plates:
             force += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
         force += masses.inertia[i] * motion.slip_rate[i]
@@ -168,7 +175,7 @@ def forward_substitution(
 def backward_substitution(
     n: int,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     lists: Table[Listed],
     pull: float,
     far: float,
@@ -199,12 +206,12 @@ def backward_substitution(
         # the slip rates on both sides of the mass to the right are known now
         j = i + 1
         if j < until and not agrees(system, trial, modes, j, value, after, further):
-            lists[seen].found = j
+            lists[seen].candidate = j
             seen += 1
         further, after = after, value
     for k in range(seen - 1, -1, -1):
         # the mass before this part is stuck
-        i = lists[k].found
+        i = lists[k].candidate
         before = system.solution[i - 1] if i > first else 0.0
         after = system.solution[i + 1] if i + 1 < n else 0.0
         verdict = complementarity_test(n, f, m, i, before, system.solution[i], after, pull, far)
@@ -233,7 +240,7 @@ def agrees(
 def complementarity_test(
     n: int,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     i: int,
     before: float,
     w: float,
@@ -254,7 +261,7 @@ def complementarity_test(
         if mode * w <= 0.0:
             modes.trial[i] = 0
             return _CORRECTED
-        return _TIES
+        return _DEGENERATE
     drive = trial.force[i] + system.coupling[i] * before + system.coupling[i + 1] * after
     trial.friction[i] = -drive
     size = abs(drive)
@@ -263,18 +270,18 @@ def complementarity_test(
     if size > trial.hold[i] + slack_of(n, f, i, pull, far):
         modes.trial[i] = 1 if drive > 0.0 else -1
         return _CORRECTED
-    return _TIES
+    return _DEGENERATE
 
 
 @kernel
 def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
     """Return a bound of rounding in the force on mass i, within which thresholds are degenerate.
 
-    `far` is the farthest place of the plate. (The whole of p would cost more than the sum.)
+    `far` is the largest displacement of the plate. (Passing p would cost more than the sum.)
     """
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
     size = trial.hold[i] + abs(masses.inertia[i] * motion.slip_rate[i])
-    size += abs(masses.share[i] * pull)
+    size += abs(masses.load_vector[i] * pull)
     size += masses.plate_stiffness[i] * (far + abs(motion.x[i]))
     size += masses.stiffness[i] * abs(motion.x[i] - (motion.x[i - 1] if i > 0 else 0.0))
     size += masses.stiffness[i + 1] * abs((motion.x[i + 1] if i + 1 < n else 0.0) - motion.x[i])
@@ -286,7 +293,7 @@ def slack_of(n: int, f: Floats, i: int, pull: float, far: float) -> float:
 def resolve_around(
     n: int,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     lists: Table[Listed],
     pull: float,
     far: float,
@@ -310,11 +317,11 @@ def resolve_around(
             before = system.solution[i - 1] if i > 0 else 0.0
             after = system.solution[i + 1] if i + 1 < n else 0.0
             if not agrees(system, trial, modes, i, before, system.solution[i], after):
-                lists[found].found = i
+                lists[found].candidate = i
                 found += 1
         seen = last
     for q in range(found):
-        i = lists[q].found
+        i = lists[q].candidate
         before = system.solution[i - 1] if i > 0 else 0.0
         after = system.solution[i + 1] if i + 1 < n else 0.0
         if (
@@ -328,7 +335,7 @@ def resolve_around(
 
 @kernel
 def solve_around(
-    n: int, f: Floats, m: Marks, lists: Table[Listed], count: int
+    n: int, f: Floats, m: ModeArray, lists: Table[Listed], count: int
 ) -> tuple[int, float]:
     """Factorise and solve around the masses `changed`, rising, up to stuck ones.
 
@@ -347,14 +354,14 @@ def solve_around(
         last = i
         while last + 1 < n and modes.trial[last + 1] != 0:
             last += 1
-        size += solve_stretch(f, m, first, last)
+        size += solve_interval(f, m, first, last)
         lists[intervals].changed, lists[intervals].until = first, last
         intervals += 1
     return intervals, size
 
 
 @kernel
-def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
+def solve_interval(f: Floats, m: ModeArray, first: int, last: int) -> float:
     """Factorise and solve between two stuck masses, or ends: as for the whole chain.
 
     Returns the sum of squared slips.
@@ -364,11 +371,11 @@ def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
     for i in range(first, last + 1):
         mode = modes.trial[i]
         lower = system.coupling[i] * before
-        held = system.excess[i] + ground
+        grounded = system.excess[i] + ground
         after = system.coupling[i + 1]
         if mode != 0:
-            before = 1.0 / (held + after)
-            ground = after * held * before
+            before = 1.0 / (grounded + after)
+            ground = after * grounded * before
         else:
             before = 0.0
             ground = after
@@ -384,20 +391,19 @@ def solve_stretch(f: Floats, m: Marks, first: int, last: int) -> float:
 
 
 @kernel
-def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) -> int:
-    """Decide what the masses do whose velocity passes zero in this step.
+def cross_zero(n: int, f: Floats, m: ModeArray, lists: Table[Listed], theta: float) -> int:
+    """Decide between stick and slip for masses whose velocity passes zero in this step.
 
-    The slip w at theta may fit its mode although the velocity at the end of the step does not,
-    and a mass may be held through a step in which it turns round. What counts is all other
-    forces on the mass at the moment of rest, taken here at theta with the mass held: where its
-    static bound carries them it sticks (`docs/decisions/07`), else it slips on the way they
-    pull. It moves with w through this step; `move` takes out what velocity an arrested mass
-    has left.
+    The slip rate at theta may agree with the mode although the velocity at the end of the step does
+    not. The drive at the instant of zero velocity decides: a mass sticks if its static bound
+    carries the drive (`docs/decisions/07`), otherwise it slips in the direction of the drive. The
+    drive is taken at theta with the mass stuck. The mass moves with w through this step; `move`
+    removes the remaining velocity of a stopped mass.
 
     Returns
     -------
-    How many masses end the step in another mode than that of the solve, listed as `changed`,
-    rising.
+    The number of masses that end the step in another mode than that of the solve, listed as
+    `changed`, rising.
 
     Verified by: tests/convergence/test_theta_jumps.py::test_no_mass_misses_its_stick
     """
@@ -408,7 +414,7 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) 
         mode, w = modes.now[i], system.solution[i]
         # the velocity at the end of the step, times theta
         end = w - (1.0 - theta) * motion.slip_rate[i]
-        # one condition that hardly ever holds: modes alone would be guessed wrong
+        # a single rarely true condition: branches on modes would be mispredicted
         if not (mode != 0) & (mode * end <= 0.0):
             continue
         before = system.solution[i - 1] if i > 0 else 0.0
@@ -418,17 +424,17 @@ def cross_zero(n: int, f: Floats, m: Marks, lists: Table[Listed], theta: float) 
         sticks, slips = abs(drive) <= masses.stick_bound[i], modes.trial[i] != 0
         if sticks == slips:
             lists[count].changed = i
-            lists[count].found = 0 if sticks else (1 if drive > 0.0 else -1)
-            trial.friction_after[i] = -drive if sticks else -lists[count].found * trial.hold[i]
+            lists[count].candidate = 0 if sticks else (1 if drive > 0.0 else -1)
+            trial.friction_after[i] = -drive if sticks else -lists[count].candidate * trial.hold[i]
             count += 1
     for q in range(count):
-        modes.trial[lists[q].changed] = lists[q].found
+        modes.trial[lists[q].changed] = lists[q].candidate
     return count
 
 
 @kernel
-def refactorise(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -> None:
-    """Write the factors that belong to the modes around the masses `changed`."""
+def refactorise(n: int, f: Floats, m: ModeArray, lists: Table[Listed], count: int) -> None:
+    """Factorise again around the masses `changed`, for their new modes."""
     modes = modes_of(m)
     last = -1
     for q in range(count):
@@ -438,12 +444,12 @@ def refactorise(n: int, f: Floats, m: Marks, lists: Table[Listed], count: int) -
         first = i
         while first - 1 > last and modes.trial[first - 1] != 0:
             first -= 1
-        last = factor_stretch(n, f, m, first, i)
+        last = factorise_interval(n, f, m, first, i)
 
 
 @kernel
-def factor_stretch(n: int, f: Floats, m: Marks, first: int, least: int) -> int:
-    """Factorise from after a stuck mass up to one beyond `least`; return the last but it."""
+def factorise_interval(n: int, f: Floats, m: ModeArray, first: int, least: int) -> int:
+    """Factorise up to the first stuck mass beyond `least`; return the mass before it."""
     system, modes = system_of(f), modes_of(m)
     ground, before = system.coupling[first], 0.0
     for i in range(first, n):
@@ -451,11 +457,11 @@ def factor_stretch(n: int, f: Floats, m: Marks, first: int, least: int) -> int:
         if mode == 0 and i > least:
             return i - 1
         system.lower[i] = system.coupling[i] * before
-        held = system.excess[i] + ground
+        grounded = system.excess[i] + ground
         after = system.coupling[i + 1]
         if mode != 0:
-            before = 1.0 / (held + after)
-            ground = after * held * before
+            before = 1.0 / (grounded + after)
+            ground = after * grounded * before
         else:
             before = 0.0
             ground = after

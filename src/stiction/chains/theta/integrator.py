@@ -1,4 +1,8 @@
-"""The loop around the kernels of the theta schemes: chunks, rest, checkpoints, history."""
+"""Integrator of the theta schemes: the loop over kernel calls, checkpoints, and the history.
+
+The kernels advance many steps per call. A chain in which all masses stick for good is not stepped
+any further, because nothing but its load changes.
+"""
 
 from __future__ import annotations
 
@@ -33,22 +37,22 @@ from stiction.numerics.checks import MOST_WORK
 if TYPE_CHECKING:
     from stiction.chains.theta.state import Events, Problem, Progress, Saved, Work
 
-__all__ = ["March"]
+__all__ = ["ThetaIntegrator"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# wall time of one call of a kernel: how long an interrupt or a checkpoint has to wait
+# wall time [s] of one kernel call, after which interrupts and checkpoints are served
 _CHUNK_S = 0.2
 _MOST_STEPS = 1e9
 
 
-class March:
-    """One solve by a theta scheme.
+class ThetaIntegrator:
+    """Integrator of one run by a theta scheme.
 
     Parameters
     ----------
-    scheme, chain, request : what is solved, how, and what is asked for
+    scheme, chain, request : the method, the model, and time span and save times
     """
 
     def __init__(self, scheme: Scheme, chain: Chain, request: Request) -> None:
@@ -61,31 +65,31 @@ class March:
             chain, chain.load.pieces(), chain.friction.mu_kinetic, self.problem, self.law.rows
         )
         self.saved: Saved = make_saved(chain, chain.law, request.save)
-        rows = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
-        # the last is written to; the others are full and stay where they are
-        self._blocks: tuple[Events, ...] = (_block(rows, 0),)
-        # since when nothing moves, for good [s]; NaN for never
+        room = min(1024 + 2 * chain.n_mass, scheme.max_events + chain.n_mass)
+        # the last block is written to; the others are full
+        self._blocks: tuple[Events, ...] = (_block(room, 0),)
+        # time from which all masses stick for good [s]; NaN if they do not
         self.stopped = np.full(1, np.nan)
         self.status, self.reason = Status.SOLVED, ""
 
     def run(self) -> None:
-        """Solve, going on from the checkpoint if there is one."""
+        """Integrate to the end, from the checkpoint if there is one."""
         fresh = not self._resume()
         if fresh:
             begin(self.chain, self.scheme, self.problem, self.work, self.saved, self.events)
         try:
-            rests = self.scheme.exact and self.now.slipping == 0
-            if not (fresh and rests and self._rest_for_good()):
+            sticks = self.scheme.exact and self.now.slipping == 0
+            if not (fresh and sticks and self._stopped_for_good()):
                 run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
         except KeyboardInterrupt:
             self.status = Status.INTERRUPTED
             self.reason = f"interrupted at t = {self.time:.9g} s"
             checkpoint = self.request.checkpoint
-            # a user's function that was interrupted has left its step half made
+            # an interrupted user's function leaves an incomplete step, which is not saved
             failed = self.law.failed or any(c.error is not None for c in self.calls.values())
             if checkpoint is not None and not failed:
                 checkpoint.save(pack(self._pack()))
-        self._keep_last_state()
+        self._save_last_state()
 
     # ---- the loop
 
@@ -100,10 +104,10 @@ class March:
                 call.check()
             self.law.check()
             spent = max(wall.perf_counter() - start, 1e-6)
-            # only the length of a chunk follows the clock, never what is computed in it
+            # the clock sets the length of a chunk only, never the numbers computed in it
             made = int(now.step - before)
             steps = max(1, int(min(made * _CHUNK_S / spent, 20.0 * steps, _MOST_STEPS)))
-            if self._over(code):
+            if self._is_over(code):
                 return
             done = float(now.step / self.problem.n_step)
             yield Pause(done, f"{self.n_events} events", self._pack)
@@ -117,12 +121,12 @@ class March:
 
         return advance_smooth
 
-    def _over(self, code: int) -> bool:
-        """Judge why the kernel came back; return whether the run is over."""
+    def _is_over(self, code: int) -> bool:
+        """Handle the return code of a kernel; return whether the run has ended."""
         from stiction.chains.theta import step_kernels as tk
 
-        if code == tk.REST:
-            return self._rest_for_good()
+        if code == tk.ALL_STUCK:
+            return self._stopped_for_good()
         if code == tk.NOT_FINITE:
             self.status = Status.NOT_FINITE
             self.reason = self._not_finite()
@@ -136,7 +140,7 @@ class March:
         return bool(code != tk.PAUSE)
 
     def _not_finite(self) -> str:
-        """Return why a step has no finite answer: its load, or a scheme that is not stable."""
+        """Return the reason of a step that is not finite: its load, or an unstable scheme."""
         step, p = int(self.now.step), self.problem
         load = float(self.now.load)
         end = p.t_end if step + 1 >= p.n_step else p.t_start + (step + 1) * p.h
@@ -148,26 +152,29 @@ class March:
         return reason
 
     def _grow(self) -> None:
-        """Double the room for events, up to the limit and what one step may add."""
-        made, rows = self.n_events, self.events.first + self.events.marks.shape[0]
-        more = max(min(2 * rows, self.scheme.max_events + self.chain.n_mass), rows + 1)
-        # at once: an interrupt finds all events here or all there
+        """Double the space for events, up to the limit and the events of one step."""
+        made, room = self.n_events, self.events.first + self.events.changes.shape[0]
+        more = max(min(2 * room, self.scheme.max_events + self.chain.n_mass), room + 1)
+        # one assignment, so that an interrupt finds consistent blocks
         self._blocks = (*self._written(), _block(more - made, made))
 
     @property
     def events(self) -> Events:
-        """The block of events that is being written."""
+        """The block of events that kernels write to."""
         return self._blocks[-1]
 
     def _written(self) -> list[Events]:
-        """Return the blocks of events without the rows that are not written yet."""
+        """Return the blocks of events, without unused space."""
         *full, last = self._blocks
-        rows = self.n_events - last.first
-        return [*full, last._replace(values=last.values[:rows], marks=last.marks[:rows])]
+        count = self.n_events - last.first
+        return [
+            *full,
+            last._replace(values=last.values[:count], changes=last.changes[:count]),
+        ]
 
     @property
     def now(self) -> Progress:
-        """Where the run stands."""
+        """Time, counters and sums of the current state."""
         return self.work.progress[0]
 
     @property
@@ -181,13 +188,13 @@ class March:
         """Number of mode changes so far."""
         return int(self.now.events)
 
-    # ---- rest
+    # ---- equilibrium
 
-    def _rest_for_good(self) -> bool:
-        """Note the stop if no future load can move a mass; return whether the run is over.
+    def _stopped_for_good(self) -> bool:
+        """Record the stop if no later load can move a mass; return whether the run has ended.
 
-        A chain that rests on a surface at rest is not stepped any further, because nothing
-        but the load would change. One that rides on a belt is.
+        A chain that sticks to a surface at rest is not stepped any further, because only its load
+        changes. One that moves with a belt is.
         """
         chain, t, x = self.chain, self.time, self._motion()["x"]
         since = float(self.now.rest_since)
@@ -197,50 +204,50 @@ class March:
         if chain.belt_speed != 0.0:
             return False
         ride = np.full(chain.n_mass, chain.belt_speed)
-        self._save_rest(chain.drive(t, x, ride), float(chain.load.at(t)))
+        self._save_equilibrium(chain.drive(t, x, ride), float(chain.load.at(t)))
         return True
 
-    def _save_rest(self, drive: Floats, now: float) -> None:
-        """Write all rows that are left: the load changes, and friction with it."""
+    def _save_equilibrium(self, drive: Floats, now: float) -> None:
+        """Write all remaining samples of an equilibrium: friction balances the changing load."""
         chain, saved, motion = self.chain, self.saved, self._motion()
-        row = int(self.now.saved)
-        saved.x[row:], saved.v[row:] = motion["x"], 0.0
-        saved.mode[row:], saved.heat[row:] = 0, motion["heat"]
-        change = np.asarray(chain.load.at(saved.time[row:])) - now
-        saved.friction[row:] = -(drive + np.outer(change, chain.load_shares))
-        saved.sums[row:] = self._sums()
+        sample = int(self.now.saved)
+        saved.x[sample:], saved.v[sample:] = motion["x"], 0.0
+        saved.mode[sample:], saved.heat[sample:] = 0, motion["heat"]
+        change = np.asarray(chain.load.at(saved.time[sample:])) - now
+        saved.friction[sample:] = -(drive + np.outer(change, chain.load_shares))
+        saved.sums[sample:] = self._sums()
         self.now.saved = saved.time.size
 
     def _motion(self) -> dict[str, Floats]:
-        rows = self.work.motion._asdict()
-        return {name: row[: self.chain.n_mass] for name, row in rows.items()}
+        fields = self.work.motion._asdict()
+        return {name: values[: self.chain.n_mass] for name, values in fields.items()}
 
     def _sums(self) -> Floats:
         now = self.now
         return np.array([now.kinetic, now.stored, now.work, now.viscous, now.algorithmic])
 
-    def _keep_last_state(self) -> None:
-        """Save the state at which an unfinished run stands as its last row."""
+    def _save_last_state(self) -> None:
+        """Save the state at which an unfinished run ended, as its last sample."""
         saved, motion, n, t = self.saved, self._motion(), self.chain.n_mass, self.time
-        row = int(self.now.saved)
-        if self.status.ok or row >= saved.time.size or t <= saved.time[row - 1]:
+        sample = int(self.now.saved)
+        if self.status.ok or sample >= saved.time.size or t <= saved.time[sample - 1]:
             return
-        saved.time[row], saved.x[row] = t, motion["x"]
-        saved.v[row] = motion["slip_rate"] + self.chain.belt_speed
-        saved.mode[row] = self.work.modes.now[:n]
-        saved.friction[row], saved.heat[row] = motion["friction"], motion["heat"]
-        saved.sums[row] = self._sums()
+        saved.time[sample], saved.x[sample] = t, motion["x"]
+        saved.v[sample] = motion["slip_rate"] + self.chain.belt_speed
+        saved.mode[sample] = self.work.modes.now[:n]
+        saved.friction[sample], saved.heat[sample] = motion["friction"], motion["heat"]
+        saved.sums[sample] = self._sums()
         if self.chain.law.states:
-            saved.state[row, :, :-1] = self.law.states
-            saved.state[row, :, -1] = self.work.masses.stick_bound[:n]
-        self.now.saved = row + 1
+            saved.state[sample, :, :-1] = self.law.states
+            saved.state[sample, :, -1] = self.work.masses.stick_bound[:n]
+        self.now.saved = sample + 1
 
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
-        """Return what the kernels carry from step to step, and what was saved."""
-        n, work, modes, rows = self.chain.n_mass, self.work, (-1, 1), self.now.saved
-        # no rest yet and no save to come are infinitely far; a state may have a bound that is NaN
+        """Return the arrays of a checkpoint: the state of the kernels, and the saved samples."""
+        n, work, modes, samples = self.chain.n_mass, self.work, (-1, 1), self.now.saved
+        # times that do not exist yet are infinite; the bound of a contact with states may be NaN
         never, nan, within = ("rest_since", "save_at"), {"state": (-1,)}, {"mode": modes}
         return {
             "progress": StateArray(work.progress, inf=never, within=(0, MOST_WORK)),
@@ -250,7 +257,7 @@ class March:
             "contact_state": StateArray(self.law.states),
             **{
                 f"saved_{k}": StateArray(
-                    v, "rows", rows, nan=nan.get(k, False), within=within.get(k)
+                    v, "rows", samples, nan=nan.get(k, False), within=within.get(k)
                 )
                 for k, v in self.saved._asdict().items()
             },
@@ -260,60 +267,62 @@ class March:
     def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
         written = self._written()
         values = np.concatenate([block.values for block in written])
-        marks = np.concatenate([block.marks for block in written])
-        return {**self._state(), "event_values": values, "event_marks": marks}
+        event_changes = np.concatenate([block.changes for block in written])
+        return {**self._state(), "event_values": values, "event_marks": event_changes}
 
     def _resume(self) -> bool:
-        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
-        if kept is None:
+        arrays = self.request.checkpoint.load() if self.request.checkpoint is not None else None
+        if arrays is None:
             return False
         n = self.chain.n_mass
         sizes = restore(
             self._state(),
-            kept,
+            arrays,
             event_values=like(self.events.values, "events"),
-            event_marks=like(self.events.marks, "events", within=(-1, n)),
+            event_marks=like(self.events.changes, "events", within=(-1, n)),
         )
-        now, rows = self.now, sizes["rows"]
-        check_count("progress", int(now.saved), rows, rows)
+        now, samples = self.now, sizes["rows"]
+        check_count("progress", int(now.saved), samples, samples)
         check_count("progress", int(now.events), sizes["events"], sizes["events"])
         check_count("progress", int(now.piece), 0, len(self.work.pieces) - 1)
         check_count("progress", int(now.step), 0, self.problem.n_step)
-        if np.isinf(now.save_at) and rows < self.saved.time.size:
-            raise refused("progress", "no row to come", f"{self.saved.time.size - rows} more")
-        check_count("event_marks", int(abs(kept["event_marks"][:, 1:]).max(initial=0)), 0, 1)
-        self._blocks = (_block(max(self.n_events + n, self.events.marks.shape[0]), 0),)
-        self.events.values[: self.n_events] = kept["event_values"]
-        self.events.marks[: self.n_events] = kept["event_marks"]
+        if np.isinf(now.save_at) and samples < self.saved.time.size:
+            raise refused("progress", "no row to come", f"{self.saved.time.size - samples} more")
+        check_count("event_marks", int(abs(arrays["event_marks"][:, 1:]).max(initial=0)), 0, 1)
+        self._blocks = (_block(max(self.n_events + n, self.events.changes.shape[0]), 0),)
+        self.events.values[: self.n_events] = arrays["event_values"]
+        self.events.changes[: self.n_events] = arrays["event_marks"]
         return True
 
     # ---- report
 
     def history(self, checks: Sequence[Check]) -> ChainHistory:
-        """Return what was computed, with the lines of the audit."""
+        """Return the history of the run, with its audit lines."""
         now = self.now
-        kept = {name: v[: now.saved] for name, v in self.saved._asdict().items()}
-        kinetic, stored, work, viscous, algorithmic = kept["sums"].T
+        arrays = {name: v[: now.saved] for name, v in self.saved._asdict().items()}
+        kinetic, stored, work, viscous, algorithmic = arrays["sums"].T
         steps, solves = int(now.step), int(now.solves)
         ledger = Ledger(
-            time=kept["time"],
+            time=arrays["time"],
             kinetic=kinetic,
             stored=stored,
             external_work=work,
-            friction_heat=kept["heat"],
+            friction_heat=arrays["heat"],
             viscous_heat=viscous,
             algorithmic=algorithmic,
             step_imbalance_rel=float(now.worst),
         )
         return ChainHistory(
-            time=kept["time"],
-            x=kept["x"],
-            v=kept["v"],
-            mode=kept["mode"],
-            friction=kept["friction"],
-            state=kept["state"][:, :, :-1],
+            time=arrays["time"],
+            x=arrays["x"],
+            v=arrays["v"],
+            mode=arrays["mode"],
+            friction=arrays["friction"],
+            state=arrays["state"][:, :, :-1],
             given=self._given(),
-            bound=kept["state"][:, :, -1] if self.scheme.exact and self.chain.law.states else None,
+            bound=arrays["state"][:, :, -1]
+            if self.scheme.exact and self.chain.law.states
+            else None,
             events=self._events(),
             stop_time=self._stop(),
             energy=ledger,
@@ -333,7 +342,7 @@ class March:
         )
 
     def _given(self) -> tuple[float, float | None]:
-        """Return the heat that friction gave back in all steps [J], and when it began to."""
+        """Return the heat that friction returned in all steps [J], and the first time [s]."""
         heat = float(self.now.given)
         return heat, float(self.now.given_time) if heat > 0.0 else None
 
@@ -346,9 +355,9 @@ class March:
         return read() if late is None else LateEvents(*late, read)
 
     def _stop(self) -> float | None:
-        """Return the time of the stop, unless something moved after it."""
+        """Return the stop time, unless a mass slipped after it."""
         stopped = float(self.stopped[0])
-        # NaN is no time after a rest
+        # the comparison is false for NaN, i.e. without a stop
         return stopped if self.now.slipping == 0 and self.now.rest_since <= stopped else None
 
 
@@ -360,8 +369,8 @@ def _joined(blocks: Sequence[Events], h: float, n: int) -> RawEvents:
     return RawEvents(time, mass, before, after, x, v, left, right)
 
 
-def _block(rows: int, first: int) -> Events:
-    """Return room for events from number `first` on; memory is taken as it is written."""
+def _block(room: int, first: int) -> Events:
+    """Return a block for events from number `first` on; memory is committed when written."""
     from stiction.chains.theta.state import Events
 
-    return Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), first)
+    return Events(np.empty((room, 5)), np.empty((room, 3), np.int32), first)

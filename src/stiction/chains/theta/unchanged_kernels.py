@@ -1,9 +1,9 @@
-"""Steps of a few masses in which no mode changes: nothing but what such a step needs.
+"""Theta steps of short chains in which no mode changes.
 
-Most steps of a short chain are like that, and take less time than handing over the numbers of a
-run. They are made here one after another; the first step that needs more is left untouched to
-the general kernels. Arithmetic is the same in the same order, so that it makes no difference who
-made a step.
+Most steps of a short chain keep all modes; passing the arguments of the general kernels would take
+longer than such a step. These kernels make successive steps of this kind. The first step with a
+mode change, a save time or a new load segment is left to the general kernels. Operations and their
+order are the same, so that results do not depend on the kernel.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from stiction.chains.theta.active_set_kernels import LARGEST, agrees, forward_substitution
 from stiction.chains.theta.state import (
-    LoadPiece,
+    LoadSegment,
     Problem,
     Progress,
     Sine,
@@ -22,32 +22,32 @@ from stiction.chains.theta.state import (
     motion_of,
     trial_of,
 )
-from stiction.chains.theta.step_kernels import Sums, close_books, load_at, time_after
+from stiction.chains.theta.step_kernels import Sums, close_ledger, load_at, time_after
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import system_of
 
-__all__ = ["FEW", "quiet_steps"]
+__all__ = ["FEW", "steps_with_unchanged_modes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
-# chains of more masses change too often, and have less to gain
+# longer chains change modes too often to gain from it
 FEW = 32
 
 
 @kernel
-def quiet_steps(
+def steps_with_unchanged_modes(
     p: Problem,
-    pieces: Table[LoadPiece],
+    pieces: Table[LoadSegment],
     sines: Table[Sine],
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     now: Progress,
     steps: int,
 ) -> int:
-    """Make up to `steps` steps while no mode changes and nothing is to be saved; return how many.
+    """Make at most `steps` steps, up to a mode change or a save time; return their number.
 
     Verified by: tests/unit/chains/theta/test_active_set.py::test_quiet_steps_make_no_difference
     """
@@ -64,11 +64,11 @@ def quiet_steps(
             pull = p.theta * load + (1.0 - p.theta) * now.load
         plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
         forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
-        if not stays(n, f, m, p.theta, p.jump):
+        if not modes_persist(n, f, m, p.theta, p.jump):
             break
         now.load = load
         sums = slide(n, f, m, p.belt, p.h, p.rate)
-        close_books(p, f, now, pull, sums)
+        close_ledger(p, f, now, pull, sums)
         made += 1
     now.solves += made
     if made > 0:
@@ -77,8 +77,8 @@ def quiet_steps(
 
 
 @kernel(inline=True)
-def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
-    """Solve backward; return whether every mode fits the slip and lasts to the end of the step."""
+def modes_persist(n: int, f: Floats, m: ModeArray, theta: float, jump: bool) -> bool:
+    """Substitute backward; return whether all modes satisfy complementarity and persist."""
     system, motion, trial, modes = system_of(f), motion_of(f), trial_of(f), modes_of(m)
     good, size = True, 0.0
     value = after = further = 0.0
@@ -91,17 +91,17 @@ def stays(n: int, f: Floats, m: Marks, theta: float, jump: bool) -> bool:
         if i + 1 < n:
             good = good & agrees(system, trial, modes, i + 1, value, after, further)
         if jump and i >= 0 and modes.now[i] != 0:
-            # a velocity that passes zero within the step is for `cross_zero`
+            # `cross_zero` handles a velocity that passes zero within the step
             good = good & (modes.now[i] * (value - (1.0 - theta) * motion.slip_rate[i]) > 0.0)
         further, after = after, value
     return good & (size < LARGEST)
 
 
 @kernel(inline=True)
-def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Sums:
-    """Move all masses and return their sums for the ledger, as `update_kernels.move` does.
+def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -> Sums:
+    """Update all masses and return their sums for the ledger, as `update_kernels.move` does.
 
-    What `move` looks for cannot happen here: every mass slips as its mode says.
+    Every mass slips in the direction of its mode here, so the tests of `move` are not needed.
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
@@ -125,8 +125,8 @@ def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Su
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
-        spin, stretch = speed - speed_before, x - x_before
-        stored += masses.stiffness[i] * stretch * stretch
+        spin, elongation = speed - speed_before, x - x_before
+        stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin
         viscous += masses.damping[i] * spin * spin
         gain = -h * force * w
@@ -135,7 +135,7 @@ def slide(n: int, f: Floats, m: Marks, belt: float, h: float, rate: float) -> Su
         total = motion.heat[i] + gain
         motion.heat_low[i] = (total - motion.heat[i]) - gain
         motion.heat[i] = total
-        pushed += masses.share[i] * speed
+        pushed += masses.load_vector[i] * speed
         ridden += force
         speed_before, x_before = speed, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped

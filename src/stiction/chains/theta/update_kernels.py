@@ -1,4 +1,7 @@
-"""The end of a step with set-valued friction: the move, the ledger, the events, in one pass."""
+"""End of a theta step with set-valued friction: state, ledger and events in one pass.
+
+One pass over the masses per step reads memory once, which decides the time of long chains.
+"""
 
 from __future__ import annotations
 
@@ -18,43 +21,43 @@ from stiction.chains.theta.state import (
 from stiction.chains.theta.step_kernels import (
     BLOCK,
     Sums,
-    close_books,
-    note_against,
-    note_given,
-    note_modes,
+    close_ledger,
+    record_mode_changes,
+    record_returned_heat,
+    record_wrong_slip,
     time_after,
 )
 from stiction.numerics.arrays import Table
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import system_of
 
-__all__ = ["move_on"]
+__all__ = ["update_state"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
 
 @kernel
-def move_on(
+def update_state(
     p: Problem,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     now: Progress,
     lists: Table[Listed],
     events: Events,
     pull: float,
-    held: bool,
+    unchanged: bool,
     crossed: int,
 ) -> bool:
-    """Move the chain by the slip w, keep the ledger, note changes of mode; return if any.
+    """Update state and ledger by the slip rate w, and record mode changes; return if any.
 
-    The same sums in the same order as `theta_kernels.commit`, and what `record` does.
+    The sums and their order are those of `step_kernels.commit` and `record`.
 
     Parameters
     ----------
-    held : whether all modes are those of the last step
-    crossed : how many masses `cross_zero` listed
+    unchanged : whether all modes are those of the last step
+    crossed : number of masses that `cross_zero` listed
     """
     motion, trial = motion_of(f), trial_of(f)
     n, t, before = p.n, time_after(p, now.step), now.events
@@ -73,15 +76,15 @@ def move_on(
         ridden += sums[7]
         stopped += sums[8]
         while done < crossed and lists[done].changed < last:
-            # the friction of the step made the heat; from now on it is another
+            # the heat is that of the friction in the step; from its end on friction differs
             i = lists[done].changed
             trial.friction[i] = trial.friction_after[i]
             done += 1
-        if not held:
-            note_modes(f, m, now, events, t, first, last, p.belt)
+        if not unchanged:
+            record_mode_changes(f, m, now, events, t, first, last, p.belt)
         for i in range(first, last):
             motion.friction[i] = trial.friction[i]
-    close_books(
+    close_ledger(
         p,
         f,
         now,
@@ -97,7 +100,7 @@ def move_on(
 @kernel
 def move(
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     now: Progress,
     first: int,
     last: int,
@@ -106,10 +109,9 @@ def move(
     h: float,
     rate: float,
 ) -> Sums:
-    """Move the masses from `first` to before `last` and return their sums for the ledger.
+    """Update the masses from `first` to before `last`; return their sums for the ledger.
 
-    Looks at every one: whether it slips as its mode says, and what friction takes from it.
-    `rate` is 1 / theta.
+    Also test that each mass slips in the direction of its mode. `rate` is 1 / theta.
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
@@ -121,7 +123,7 @@ def move(
         w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
         du = (w - motion.slip_rate[i]) * rate
         speed = w + belt
-        # steps in x are tiny beside x: what an addition loses is kept for the next one
+        # compensated (Kahan) summation, because steps in x are small beside x
         step = h * speed - motion.x_low[i]
         x = motion.x[i] + step
         motion.x_low[i] = (x - motion.x[i]) - step
@@ -129,30 +131,30 @@ def move(
         u = motion.slip_rate[i] + du
         inertia += mass * du * du
         mode = modes.trial[i]
-        # one condition that hardly ever holds: modes alone would be guessed wrong
+        # a single rarely true condition: branches on modes would be mispredicted
         off = (mode * w < 0.0) | ((mode == 0) & (w != 0.0))
         if off and (mode != 0 or modes.now[i] == 0):
-            note_against(now, w, t)
-        # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
+            record_wrong_slip(now, w, t)
+        # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old
         ringing = u if mode == 0 else 0.0
         u = 0.0 if mode == 0 else u
         stopped += mass * ringing * ringing
         lost += mass * ringing
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
-        spin, stretch = speed - speed_before, x - x_before
-        stored += masses.stiffness[i] * stretch * stretch
+        spin, elongation = speed - speed_before, x - x_before
+        stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin
         viscous += masses.damping[i] * spin * spin
         gain = -h * force * w
         heat += gain
         if gain < 0.0:
-            note_given(now, -gain, t)
+            record_returned_heat(now, -gain, t)
         gain -= motion.heat_low[i]
         total = motion.heat[i] + gain
         motion.heat_low[i] = (total - motion.heat[i]) - gain
         motion.heat[i] = total
-        pushed += masses.share[i] * speed
+        pushed += masses.load_vector[i] * speed
         ridden += force
         speed_before, x_before = speed, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped

@@ -11,7 +11,7 @@ from stiction.chains.blocks import theta
 @pytest.fixture
 def lot(monkeypatch):
     """A lot of chains whose tables are left out."""
-    monkeypatch.setattr(theta._Lot, "_begin", lambda self: None)
+    monkeypatch.setattr(theta._EnsembleRun, "_begin", lambda self: None)
 
     def made(rate, amplitude, offset, springs):
         load = SimpleNamespace(
@@ -19,7 +19,7 @@ def lot(monkeypatch):
         )
         stack = SimpleNamespace(load=load, plate_springs=np.array(springs))
         problem = SimpleNamespace(_replace=lambda **given: given)
-        return theta._Lot(stack, problem, "method", "request")
+        return theta._EnsembleRun(stack, problem, "method", "request")
 
     return made
 
@@ -60,7 +60,7 @@ def test_counts_of_steps(lot):
         "step": np.array([4, 0]), "solves": np.array([10, 3]), "most_solves": np.array([5, 6]),
         "rescues": np.array([1, 2]), "misses": np.array([7, 8]),
     }  # fmt: skip
-    made.lot = SimpleNamespace(work=SimpleNamespace(progress=progress))
+    made.ensemble = SimpleNamespace(work=SimpleNamespace(progress=progress))
     found = {name: values.tolist() for name, values in made._stats().items()}
     assert list(found) == list(theta._STATS)
     assert list(found.values()) == [

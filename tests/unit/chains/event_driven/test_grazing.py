@@ -9,17 +9,19 @@ import pytest
 from chain_judge import Judge, judged
 
 import stiction as st
-from stiction.chains.event_driven.grazing_kernels import fall
+from stiction.chains.event_driven.grazing_kernels import first_downcrossing
 from stiction.numerics.event_localisation import NONE
 
 Sine, PiecewiseLinear = st.chains.Sine, st.chains.PiecewiseLinear
 
 
 def found(roots, low=1e-12, high=1e-12, above=False, lead=1.0, lift=0.0):
-    """Return what `fall` finds of lead (s - r1) (s - r2) ... + lift."""
+    """Return what `first_downcrossing` finds of lead (s - r1) (s - r2) ... + lift."""
     c = lead * np.polynomial.polynomial.polyfromroots(roots)
     c[0] += lift
-    return fall(np.append(c, np.zeros(4)), c.size + 4, np.zeros((52, 40)), low, high, above)
+    return first_downcrossing(
+        np.append(c, np.zeros(4)), c.size + 4, np.zeros((52, 40)), low, high, above
+    )
 
 
 def test_roots_and_touches():

@@ -67,7 +67,7 @@ OTHER = OF_SLIP + 1
 )
 def test_touches_of_a_law_with_a_jump_are_losses(kind, slips, name, words):
     jumps = chain(law=SimpleNamespace(has_jump=True))
-    (loss,) = losses.touch_losses(jumps, touches((1, kind, slips, 0.0, 2.5)))
+    (loss,) = losses.grazing_losses(jumps, touches((1, kind, slips, 0.0, 2.5)))
     assert (loss.time, loss.kind, loss.where) == (2.5, name, {"contact": 2})
     assert loss.choice.startswith(words)
 
@@ -80,12 +80,12 @@ def test_touches_of_a_law_with_a_jump_are_losses(kind, slips, name, words):
     ],
 )  # fmt: skip
 def test_touches_of_weakening_friction_are_losses_if_they_are_long(mass, length, lost):
-    found = losses.touch_losses(chain(), touches((mass, OF_SLIP, 0, length, 1.0)))
+    found = losses.grazing_losses(chain(), touches((mass, OF_SLIP, 0, length, 1.0)))
     assert len(found) == lost
     if lost:
         # without a jump friction says itself what happens
         assert found[0].choice.startswith("the mass slipped on")
-    assert losses.touch_losses(chain(), touches()) == []
+    assert losses.grazing_losses(chain(), touches()) == []
 
 
 def kept_of(run):

@@ -432,7 +432,7 @@ def test_inertia_without_friction_is_measured_by_the_load(pull):
         (line,) = [check for check in run.audit if check.check == "inertia_negligible"]
         assert line.value == pytest.approx(speed / np.sqrt(20.0), rel=1e-3)
         assert line.ok == (line.value <= line.limit)
-        assert "as nothing rubs" in line.note
+        assert "there is no friction" in line.note
 
 
 # ---- ends, limits, refusals

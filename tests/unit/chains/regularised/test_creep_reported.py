@@ -6,7 +6,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains import PiecewiseLinear, Ramp, Sine, SumOf, UserLoad
-from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.equations import Equations
 from stiction.core.run import Request
 
 METHOD = st.chains.Radau(rtol=1e-6)
@@ -169,5 +169,5 @@ def test_cycles_of_the_drive(load, changes, wanted):
     """The period of sines on a level load; 0 for other drives, infinite beyond half the run."""
     chain = st.Chain(mass=1.0, stiffness=1.0, law=BRISTLES, load=load, **changes)
     request = Request(0.0, 20.0, np.array([0.0, 20.0]))
-    cycle = Motion(chain, BRISTLES, request).model.numbers[0].cycle
+    cycle = Equations(chain, BRISTLES, request).model.numbers[0].cycle
     assert cycle == pytest.approx(wanted, rel=1e-12)

@@ -6,7 +6,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains import Radau
-from stiction.chains.regularised.equations import Motion
+from stiction.chains.regularised.equations import Equations
 from stiction.chains.regularised.state import WIDTH
 from stiction.core.run import Request
 from stiction.laws import BoucWen, Dahl, ElastoPlastic, LuGre, RateAndStateFriction
@@ -38,7 +38,7 @@ def chain_of(law, **changes):
 
 @each_law
 def test_derivative_of_the_motion(law):
-    motion = Motion(chain_of(law), law, Request(0.0, 1.0, np.array([0.0, 1.0])))
+    motion = Equations(chain_of(law), law, Request(0.0, 1.0, np.array([0.0, 1.0])))
     rng = np.random.default_rng(7)
     y = motion.start()
     y[[0, WIDTH]] += rng.normal(size=2) * 1e-2

@@ -91,13 +91,13 @@ def test_steps_that_do_not_converge_are_told():
 
 
 def test_a_wrong_balance_is_told(monkeypatch):
-    real = theta_scheme.Steps._balance
+    real = theta_scheme.ThetaIntegrator._balance
 
     def wrong(self, *given):
         lost, off = real(self, *given)
         return lost, off + 1e-9
 
-    monkeypatch.setattr(theta_scheme.Steps, "_balance", wrong)
+    monkeypatch.setattr(theta_scheme.ThetaIntegrator, "_balance", wrong)
     run = st.solve(chain_of(LAWS[0]), st.ThetaStepper(step=1e-2), (0.0, 1.0), throw=False)
     assert failed(run, "energy_of_each_step")
 
@@ -134,11 +134,11 @@ def test_band_and_full_matrices_give_the_same_steps(monkeypatch):
 
     def newton(self, y, part, off):
         whole = np.zeros((75, 81))
-        for i, block in enumerate(self.motion.derivative(y)):
+        for i, block in enumerate(self.equations.derivative(y)):
             whole[3 * i : 3 * i + 3, 3 * i : 3 * i + 9] = block
         return np.linalg.solve(np.eye(75) - part * whole[:, 3:-3], -off)
 
-    monkeypatch.setattr(theta_scheme.Steps, "_newton", newton)
+    monkeypatch.setattr(theta_scheme.ThetaIntegrator, "_newton", newton)
     full = st.solve(chain, method, span, save=3)
     assert band.stats["newton_iterations"] == full.stats["newton_iterations"]
     assert np.abs(band.data.x.values - full.data.x.values).max() < 1e-14

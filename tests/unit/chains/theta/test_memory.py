@@ -266,14 +266,14 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
 
 def test_trials_between_the_steps_change_nothing(monkeypatch):
     """Whatever slips are tried, and however often, only accepted steps move the state."""
-    from stiction.chains.theta.integrator import March
+    from stiction.chains.theta.integrator import ThetaIntegrator
 
     chain, method = one_mass(BELT, v0=BELT), st.ThetaStepper(1e-3, 0.6)
     quiet = st.solve(chain, method, (0.0, END))
-    advance, rng, tried = March._advance, np.random.default_rng(3), []
+    advance, rng, tried = ThetaIntegrator._advance, np.random.default_rng(3), []
 
-    def nosy(march):
-        inner, law = advance(march), march.law
+    def nosy(stepper):
+        inner, law = advance(stepper), stepper.law
 
         def step(problem, work, saved, events, steps):
             kept = law.states.copy()
@@ -285,7 +285,7 @@ def test_trials_between_the_steps_change_nothing(monkeypatch):
 
         return step
 
-    monkeypatch.setattr(March, "_advance", nosy)
+    monkeypatch.setattr(ThetaIntegrator, "_advance", nosy)
     assert_same(quiet, st.solve(chain, method, (0.0, END)))
     assert len(tried) > 5000
     assert np.ptp(tried) > 0.1

@@ -9,7 +9,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains.theta import exact_kernels as exact
-from stiction.chains.theta import integrator as theta_march
+from stiction.chains.theta import integrator as integrator
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
 from stiction.core.run import Request
@@ -283,7 +283,7 @@ def test_more_events_than_allowed_end_the_run():
 
 
 def test_an_interrupt_gives_what_there_is(monkeypatch):
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 100)
 
     def stop(fraction, note):
         if fraction > 0.5:
@@ -433,8 +433,8 @@ def test_newtons_matrix_is_the_derivative_of_the_residual():
         scheme = theta_setup.Scheme(
             "RegularizedTheta", 0.05, 0.7, 50, 1e-13, 10**6, 10**6, shape=shape, smoothing=0.1
         )
-        march = theta_march.March(scheme, chain, request)
-        p, work = march.problem, march.work
+        stepper = integrator.ThetaIntegrator(scheme, chain, request)
+        p, work = stepper.problem, stepper.work
         n, w = 4, np.array([0.05, -0.2, 0.11, -0.01])
 
         def residual(w, p=p, work=work):
@@ -498,7 +498,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
         plate_speed=0.2,
     )
     whole = st.solve(chain, method, (0.0, 6.0), save=77)
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", max(1, int(1.1 / method.step)))
+    monkeypatch.setattr(integrator, "_MOST_STEPS", max(1, int(1.1 / method.step)))
     notebook = Memory()
     pieces = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=notebook)
     assert_same_run(whole, pieces)
@@ -509,7 +509,7 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
 
 
 def test_an_interrupted_run_goes_on_from_where_it_was(monkeypatch):
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 100)
     notebook = Memory()
     notebook.due = lambda: False
 
@@ -539,14 +539,16 @@ def test_kernels_are_the_same_in_python():
     """The hot kernel of the active set, run by the interpreter on the same tables."""
     request = Request(0.0, 1.0, np.array([0.0, 1.0]))
     scheme = theta_setup.Scheme("ThetaStepper", 1e-2, 0.5, 1000, 1e-13, 10**6, 10**6)
-    marches = [theta_march.March(scheme, CHAIN, request) for _ in range(2)]
-    for march, solve in zip(marches, (exact.solve_modes, exact.solve_modes.py_func), strict=True):
-        w = march.work
+    steppers = [integrator.ThetaIntegrator(scheme, CHAIN, request) for _ in range(2)]
+    for stepper, solve in zip(
+        steppers, (exact.solve_modes, exact.solve_modes.py_func), strict=True
+    ):
+        w = stepper.work
         w.trial.force[:3] = [0.3, -0.2, 4.0]
         w.modes.now[:3] = [0, 0, 1]
-        exact.prepare(march.problem, w.f, w.m)
-        assert solve(march.problem, w.f, w.m, w.progress[0]) in (True, False)
-    assert np.array_equal(marches[0].work.f, marches[1].work.f)
+        exact.prepare(stepper.problem, w.f, w.m)
+        assert solve(stepper.problem, w.f, w.m, w.progress[0]) in (True, False)
+    assert np.array_equal(steppers[0].work.f, steppers[1].work.f)
 
 
 @pytest.mark.parametrize("scheme", [st.ThetaStepper, st.chains.RegularizedTheta])

@@ -12,7 +12,7 @@ NAMES = {"masses_of", "modes_of", "motion_of", "system_of", "trial_of"}
 KERNELS = (
     "chains.theta.exact_kernels",
     "chains.theta.smooth_kernels",
-    "chains.blocks.step_kernels",
+    "chains.blocks.theta_kernels",
 )
 
 
