@@ -30,7 +30,7 @@ class SlipAtTouch(Policy):
     after, before : only grazing events between these times [s]
 
     Source: docs/decisions/07.
-    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_both_futures_of_a_touch
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_both_solutions_at_a_grazing
     """
 
     after: float = -math.inf

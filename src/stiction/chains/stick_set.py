@@ -214,7 +214,7 @@ class StickSet(Record):
         rising : whether the load grows or falls
 
         Source: formulas sheet, section 2.
-        Verified by: tests/unit/chains/test_stick_set.py::test_launch_corner_moves_all
+        Verified by: tests/unit/chains/test_stick_set.py::test_launch_vertex_moves_all
         """
         v = self._elastic.solve(self.chain.load_shares) * (1.0 if rising else -1.0)
         sign = np.sign(v).astype(np.int8)

@@ -59,12 +59,12 @@ def blocks_of(
     Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     usual = method.policy is None and chain.law.constant and chain.n_mass <= _MOST_MASSES
-    pieces = chain.load.pieces()
-    plain = pieces.function is None and request.save.size == 2 and request.checkpoint is None
+    segments = chain.load.pieces()
+    plain = segments.function is None and request.save.size == 2 and request.checkpoint is None
     if not (usual and plain and fits(chain, paths)) or mode() == "plain":
         return None
     # a replay skips intervals with a jump of the load
-    if jumps_of(pieces.time).size:
+    if jumps_of(segments.time).size:
         return None
     check_load(chain.load, request.t_start)
     member_solver = _MemberSolver(chain, method, request)
@@ -143,9 +143,9 @@ class _MemberSolver:
             },
             replayed=raw.replayed if self.integrator.events.track.time.size else None,
         )
-        sound = stack.sound & (raw.done == 1)
+        valid = stack.valid & (raw.done == 1)
         return outcomes.block(
-            outcomes.lines(), sound, outcomes.events + np.isfinite(stop), np.full(m, t_end)
+            outcomes.lines(), valid, outcomes.events + np.isfinite(stop), np.full(m, t_end)
         )
 
 

@@ -188,19 +188,19 @@ def _aligned(columns: type[_C], rows: int) -> Table[_C]:
 @kernel
 def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
     """Copy the state of a chain to member j; `progress` has its numbers by position."""
-    pieces, sines, f, m, now = work.pieces, work.sines, work.f, work.m, work.progress[0]
+    segments, sines, f, m, now = work.segments, work.sines, work.f, work.m, work.progress[0]
     for i in range(f.shape[1]):
         for row in range(f.shape[0]):
             group.of_masses[i + 1, row, j] = f[row, i]
         group.masses[i + 1].mode[j] = m[0, i]
     for k in range(OF_PROGRESS):
         group.of_chains[k, j] = progress[k]
-    chain, piece, after = group.chains[0], pieces[now.piece], now.piece + 1
+    chain, segment, after = group.chains[0], segments[now.piece], now.piece + 1
     # initial value at theta, exact for a constant load
     chain.pull[j] = chain.new_load[j] = now.load
-    chain.segment_time[j], chain.segment_offset[j] = piece.time, piece.offset
-    chain.segment_rate[j] = piece.rate
-    chain.ends[j] = pieces[after].time if after < len(pieces) else np.inf
+    chain.segment_time[j], chain.segment_offset[j] = segment.time, segment.offset
+    chain.segment_rate[j] = segment.rate
+    chain.ends[j] = segments[after].time if after < len(segments) else np.inf
     for q in range(len(sines)):
         group.sines[q].amplitude[j], group.sines[q].phase[j] = sines[q].amplitude, sines[q].phase
         group.sines[q].frequency[j] = sines[q].frequency

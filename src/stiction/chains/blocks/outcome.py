@@ -39,12 +39,12 @@ def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
     ----------
     stats : counters of the method, and other results of its blocks
     """
-    found = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
-    found |= {f"energy.{name}" for name in COLUMNS}
-    found |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
+    results = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
+    results |= {f"energy.{name}" for name in COLUMNS}
+    results |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
     if chain.law.has_jump:
-        found.add("stick_above_kinetic")
-    return all(name in found or name.startswith("events.") for name in names)
+        results.add("stick_above_kinetic")
+    return all(name in results or name.startswith("events.") for name in names)
 
 
 def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
@@ -137,7 +137,7 @@ class Outcomes:
         slips = np.isfinite(self.onset)
         force = np.where(slips, stack.load_at(np.where(slips, self.onset, self.t_start)), np.nan)
         stops = np.isfinite(self.stop)
-        found: dict[str, Array] = {
+        results: dict[str, Array] = {
             "onset_time": self.onset,
             "onset_force": force,
             "critical_force": stack.critical_force(),
@@ -147,11 +147,11 @@ class Outcomes:
             "stats.events": self.events,
             "events.stop": stops.astype(np.float64),
         }
-        found |= e.at_end()
-        found |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
-        found |= {f"stats.{name}": values for name, values in self.stats.items()}
+        results |= e.at_end()
+        results |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
+        results |= {f"stats.{name}": values for name, values in self.stats.items()}
         if stack.chain.law.has_jump:
             kinetic = (stack.mu_kinetic * stack.normal_forces)[:, None]
             excess = np.where(self.mode == 0, np.abs(self.friction) - kinetic, -np.inf)
-            found["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
-        return found
+            results["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
+        return results

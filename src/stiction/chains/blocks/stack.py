@@ -47,7 +47,7 @@ class Stack:
     Parameters
     ----------
     chain : the common chain
-    sound : (m,) whether the values of a member are valid; numbers of others are meaningless
+    valid : (m,) whether the values of a member are valid; numbers of others are meaningless
     masses, load_shares, plate_springs, normal_forces, x_start, v_start : (m, n)
     mu_static, mu_kinetic : (m, n) coefficients of friction [1]
     link_stiffness, link_damping : (m, n + 1)
@@ -56,7 +56,7 @@ class Stack:
     """
 
     chain: Chain
-    sound: Flags
+    valid: Flags
     masses: Floats
     link_stiffness: Floats
     link_damping: Floats
@@ -209,7 +209,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
     Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
     """
     m = len(columns[0])
-    sound = np.ones(m, bool)
+    valid = np.ones(m, bool)
     full = {
         name: np.repeat(np.asarray(values, dtype=np.float64)[None], m, axis=0)
         for name, values in (
@@ -231,7 +231,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             inside[name][str(path[1])] = column
             continue
         values = np.asarray(column, dtype=np.float64)
-        sound &= _passes(_RULES[name], values)
+        valid &= _passes(_RULES[name], values)
         if name in _SINGLE:
             full[name][:] = values
         elif name in ("stiffness", "damping"):
@@ -245,13 +245,13 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             full[name][:, int(path[1])] = values
     if chain.normal_force is None:
         full["normal_force"] = full["mass"] * full["gravity"][:, None]
-    friction = _friction(chain, inside["law"], m, sound)
-    load = _loads(chain.load, inside["load"], m, sound)
+    friction = _friction(chain, inside["law"], m, valid)
+    load = _loads(chain.load, inside["load"], m, valid)
     if load is None:
         return None
     made = Stack(
         chain=chain,
-        sound=sound,
+        valid=valid,
         masses=full["mass"],
         link_stiffness=full["stiffness"],
         link_damping=full["damping"],
@@ -266,7 +266,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
         plate_speed=full["plate_speed"],
         load=load,
     )
-    sound &= _finite(made)
+    valid &= _finite(made)
     return made
 
 
@@ -293,7 +293,7 @@ def _finite(made: Stack) -> Flags:
 
 
 def _friction(
-    chain: Chain, fields: dict[str, Array], m: int, sound: Flags
+    chain: Chain, fields: dict[str, Array], m: int, valid: Flags
 ) -> tuple[Floats, Floats]:
     """Return (m, n) static and kinetic coefficients; mark members with an invalid law."""
     n, table = chain.n_mass, chain.friction
@@ -302,7 +302,7 @@ def _friction(
         return np.repeat(both[0][None], m, axis=0), np.repeat(both[1][None], m, axis=0)
     if type(chain.law) is Coulomb:
         mu = np.asarray(fields["mu"], dtype=np.float64)
-        sound &= _passes("nonnegative", mu)
+        valid &= _passes("nonnegative", mu)
         full = np.repeat(mu[:, None], n, axis=1)
         return full, full.copy()
     static, kinetic = np.zeros((m, n)), np.zeros((m, n))
@@ -312,11 +312,11 @@ def _friction(
             each = law.table(n)
             static[k], kinetic[k] = each.mu_static, each.mu_kinetic
         else:
-            sound[k] = False
+            valid[k] = False
     return static, kinetic
 
 
-def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces | None:
+def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> Pieces | None:
     """Return segments and sines of all loads; None if their numbers differ."""
     first = load.pieces()
     made: dict[str, Any] = {}
@@ -325,11 +325,11 @@ def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces
     for k in range(m if fields else 0):
         other = _replaced(load, fields, k)
         if other is None:
-            sound[k] = False
+            valid[k] = False
             continue
-        pieces: Pieces = other.pieces()
+        segments: Pieces = other.pieces()
         for name, rows in made.items():
-            values = getattr(pieces, name)
+            values = getattr(segments, name)
             if values.size != rows.shape[1]:
                 return None
             rows[k] = values

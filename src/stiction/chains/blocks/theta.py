@@ -124,10 +124,10 @@ class _EnsembleRun:
         load = stack.load
         varies = np.asarray(load.rate.any(axis=1) | load.amplitude.any(axis=1))
         varies |= np.ptp(load.offset, axis=1) > 0.0
-        held = np.asarray(stack.plate_springs.any(axis=1))
+        has_plates = np.asarray(stack.plate_springs.any(axis=1))
         # kernels have one flag for all chains
-        self.alike = (varies == varies[0]) & (held == held[0])
-        self.problem = problem._replace(steady=not varies[0], plates=bool(held[0]))
+        self.alike = (varies == varies[0]) & (has_plates == has_plates[0])
+        self.problem = problem._replace(steady=not varies[0], plates=bool(has_plates[0]))
         self.stack, self.method, self.request = stack, method, request
         self.ensemble = self._begin()
 
@@ -224,9 +224,9 @@ class _EnsembleRun:
             replayed=None,
         )
         done = (ensemble.code == ENDED) | rested
-        sound = stack.sound & self.alike & done & (now["events"] < self.method.max_events)
+        valid = stack.valid & self.alike & done & (now["events"] < self.method.max_events)
         reached = np.full(stack.members, p.t_end)
-        return outcomes.block(self._lines(outcomes), sound, outcomes.events + stops, reached)
+        return outcomes.block(self._lines(outcomes), valid, outcomes.events + stops, reached)
 
     def _stats(self) -> dict[str, Array]:
         p, now = self.problem, self.ensemble.work.progress

@@ -76,7 +76,9 @@ class Ensemble(NamedTuple):
 def work_of(many: Any, b: int) -> Work:
     """Return the arrays of chain b."""
     progress = many.progress[b : b + 1]
-    return Work(many.pieces[b], many.sines[b], many.f[b], many.m[b], many.lists, many.law, progress)
+    return Work(
+        many.segments[b], many.sines[b], many.f[b], many.m[b], many.lists, many.law, progress
+    )
 
 
 @kernel(nogil=True)
@@ -191,23 +193,23 @@ def stays_stuck(p: Problem, work: Work) -> bool:
     """
     n, progress = p.n, work.progress[0]
     since, t = progress.rest_since, time_after(p, progress.step - 1)
-    pieces, swing = work.pieces, 0.0
+    segments, swing = work.segments, 0.0
     at = now_at = 0
-    for k in range(len(pieces)):
-        at = k if pieces[k].time <= since else at
-        now_at = k if pieces[k].time <= t else now_at
-    low = _straight(pieces[at], since)
+    for k in range(len(segments)):
+        at = k if segments[k].time <= since else at
+        now_at = k if segments[k].time <= t else now_at
+    low = _straight(segments[at], since)
     high = low
-    for k in range(len(pieces)):
-        if pieces[k].time > since:
-            low = min(low, pieces[k].offset)
-            high = max(high, pieces[k].offset)
-    now = _straight(pieces[now_at], t)
+    for k in range(len(segments)):
+        if segments[k].time > since:
+            low = min(low, segments[k].offset)
+            high = max(high, segments[k].offset)
+    now = _straight(segments[now_at], t)
     for sine in work.sines:
         swing += abs(sine.amplitude)
         now += sine.amplitude * np.sin(sine.frequency * t + sine.phase)
     low, high = low - swing, high + swing
-    rate = pieces[len(pieces) - 1].rate
+    rate = segments[len(segments) - 1].rate
     low = -np.inf if rate < 0.0 else low
     high = np.inf if rate > 0.0 else high
     masses, x = masses_of(work.f), motion_of(work.f).x
@@ -227,6 +229,6 @@ def stays_stuck(p: Problem, work: Work) -> bool:
 
 
 @kernel
-def _straight(piece: LoadSegment, t: float) -> float:
+def _straight(segment: LoadSegment, t: float) -> float:
     """Return the linear part of the load at time t [N]."""
-    return piece.offset + piece.rate * (t - piece.time)
+    return segment.offset + segment.rate * (t - segment.time)

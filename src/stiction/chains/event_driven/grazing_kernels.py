@@ -58,7 +58,7 @@ def first_downcrossing(
     low, high : it has crossed below -low, and is positive for certain above high; both > 0
     above : whether it was above `high` before 0; matters if it begins below
 
-    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_touches
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_roots_and_grazing
     """
     first, enters = c[0], 0.0
     if first < -low:

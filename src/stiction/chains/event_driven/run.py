@@ -413,7 +413,7 @@ def _problem(
     from stiction.chains.event_driven.state import Problem
 
     span, policy = request.t_end - request.t_start, method.policy
-    table, pieces = chain.friction, chain.load.pieces()
+    table, segments = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
     damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
@@ -438,12 +438,12 @@ def _problem(
         jump=chain.law.has_jump,
         fitted=not chain.law.constant and law.share == 0,
         belt=chain.belt_speed,
-        segment_time=_plain(pieces.time),
-        segment_offset=_plain(pieces.offset),
-        segment_rate=_plain(pieces.rate),
-        sine_amplitude=_plain(pieces.amplitude),
-        sine_frequency=_plain(pieces.angular_frequency),
-        sine_phase=_plain(pieces.phase),
+        segment_time=_plain(segments.time),
+        segment_offset=_plain(segments.offset),
+        segment_rate=_plain(segments.rate),
+        sine_amplitude=_plain(segments.amplitude),
+        sine_frequency=_plain(segments.angular_frequency),
+        sine_phase=_plain(segments.phase),
         load_address=load_call.address,
         mu_address=law.mu,
         share_address=law.share,

@@ -41,7 +41,7 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
     strip = 0.11 * data.n_mass + 0.06 if few else 0.55
     heights = [1.55] * len(names) + [strip]
     spare = style.digit_room(data.n_mass)
-    # changes that run together get a strip of their own below
+    # dense mode changes get a zoomed strip below
     more = strip + _ZOOM_GAP if is_dense(data) else 0.0
     margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38 + more, 0.08)
     gap = 0.1
@@ -131,7 +131,7 @@ def _shade_stick(ax: Axes, data: ChainData) -> None:
 def stick_strip(ax: Axes, data: ChainData) -> None:
     """Draw one row per mass: grey where it sticks, coloured where it slips.
 
-    Where it changes too often to be seen, colours are mixed by the shares of time.
+    With too many mode changes, colours are mixed by the fractions of time.
 
     Verified by: tests/unit/chains/figures/test_motion.py::test_grey_bars_agree_with_the_saved_modes
     """

@@ -22,8 +22,8 @@ __all__ = ["onset", "onset_panel", "slip_image"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_EVENTS = 300  # more markers than this would hide the picture: then onsets only
-_ONE_SIGN = 0.01  # slip the other way counts when it is faster than this share
-_MOST_ROWS = 12  # up to this many masses each row is set apart by a white line
+_ONE_SIGN = 0.01  # slip in the other direction counts above this fraction of the largest
+_MOST_ROWS = 12  # up to this many masses white lines separate the rows
 _MARKS: dict[str, dict[str, Any]] = {
     "slip": {"marker": "^", "mfc": "white", "label": "slip"},
     "stick": {"marker": "s", "mfc": style.INK, "label": "stick"},
@@ -176,8 +176,8 @@ def _lines(ax: Axes, data: ChainData) -> list[Any]:
             zorder=3.0,
         )
     start = data.onsets[-1]
-    # Under a slowly rising load the front follows the load, not the wave. A chain without
-    # a closed form is not driven from its end, and one that moves at the start has no front.
+    # Under a slowly rising load the front follows the load, not a wave. A chain without the closed
+    # form is not loaded at its end, and one that moves at the start has no front.
     at_rest = not data.mode[0, :-1].any()
     known = data.constant("critical_force") is not None
     sudden = critical is None and known and at_rest

@@ -73,7 +73,7 @@ class LinearSlip(SlipMotion):
         frame = self.frame
         push = frame.push_series(load)[:, 1:]
         noise = 1e-14 * float(np.max(np.abs(push).sum(axis=1)))
-        if frame.pieces.function is not None:
+        if frame.segments.function is not None:
             noise += 1e-13 * float(np.max(np.abs(load.terms)))
         r = frame.drive(s.t, s.y)
         moment = EventState(r, s.mode, s.ended, s.jumped, s.v, s.force, push[:, :2], load.h, noise)
@@ -95,7 +95,7 @@ class LinearSlip(SlipMotion):
             "contact": i + 1,
             "drive": float(r[i]),
             "bound": float(frame.bound[i]),
-            "load": float(frame.pieces.at(t)),
+            "load": float(frame.segments.at(t)),
             "x": (s.y + frame.belt * t).tolist(),
         }
         s.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
@@ -132,7 +132,7 @@ class LinearSlip(SlipMotion):
     def _dead(self, s: Stepper, tau: Floats) -> npt.NDArray[np.bool_]:
         """Return the shapes without transient: undamped ones, and those that have decayed."""
         quiet = self.frame.fastest * tau <= 0.02
-        if self.frame.pieces.function is not None:
+        if self.frame.segments.function is not None:
             quiet &= tau <= 0.02 * s.window
         return np.asarray((tau == 0.0) | (quiet & (s.t - s.begun > _DEAD * tau)))
 

@@ -161,7 +161,7 @@ class NonlinearSlip(SlipMotion):
             where: dict[str, object] = {
                 "velocities": [b.velocity.tolist() for b in found],
                 "branches": [b.kind for b in found],
-                "load": float(frame.pieces.at(t)),
+                "load": float(frame.segments.at(t)),
                 "x": (s.y + frame.belt * t).tolist(),
             }
             s.losses.append(Loss(t, "quasistatic_branches", where, self._continuation(s)))
@@ -178,7 +178,7 @@ class NonlinearSlip(SlipMotion):
         self.unsure = False
         where: dict[str, object] = {
             "velocities": [s.v.tolist()],
-            "load": float(self.frame.pieces.at(s.t)),
+            "load": float(self.frame.segments.at(s.t)),
             "drive": r.tolist(),
             "note": f"other branches are searched for up to {MOST_MASSES} masses only",
         }

@@ -58,10 +58,10 @@ def is_play(chain: Chain, request: Request) -> bool:
     damping = chain.link_damping[:-1] if chain.supports == "left" else chain.link_damping[1:]
     if not damping.any():
         return True
-    pieces = chain.load.pieces()
-    if not damping.all() or chain.x_start.any() or pieces.function or pieces.amplitude.any():
+    segments = chain.load.pieces()
+    if not damping.all() or chain.x_start.any() or segments.function or segments.amplitude.any():
         return False
-    f = pieces.at(breakpoints(pieces, request.t_start, request.t_end))
+    f = segments.at(breakpoints(segments, request.t_start, request.t_end))
     f = f if f[-1] >= 0.0 else -f
     return bool(f[0] >= 0.0 and (np.diff(f) >= 0.0).all())
 
@@ -220,7 +220,7 @@ class _Play:
         end = float(path.time[s.j + 1])
         samples = slice(recorder.filled, int(np.searchsorted(recorder.time, end, side="right")))
         t = np.append(recorder.time[samples], end)
-        f = self.load_factor * path.pieces.at(t)
+        f = self.load_factor * path.segments.at(t)
         # at the end of an interval take the value of a user's load before a jump
         f[t == end] = s.f1
         follows = self.mode == s.direction
@@ -248,10 +248,10 @@ class _Play:
         self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return elongations and their rates without dampers, work and viscous heat so far."""
-        pieces = self.path.pieces
-        rate = self.load_factor * slope(pieces, t, left=True) if s.direction else np.zeros(t.size)
+        segments = self.path.segments
+        rate = self.load_factor * slope(segments, t, left=True) if s.direction else np.zeros(t.size)
         if s.j == 0 and s.direction and t[0] == self.path.time[0]:
-            rate[0] = self.load_factor * float(slope(pieces, t[0]))
+            rate[0] = self.load_factor * float(slope(segments, t[0]))
         pulled = s.direction * np.maximum(s.direction * (f[:, None] - s.onset), 0.0) * s.going
         work = 0.5 * pulled * np.where(pulled != 0.0, f[:, None] + s.onset, 0.0) / self.k
         return carried / self.k, rate[:, None] / self.k, work.sum(axis=1), np.zeros(t.size)
@@ -278,7 +278,9 @@ class _Play:
 
     def _friction(self, carried: Floats, t: Floats) -> Floats:
         """Return (m, n) friction [N], masses from the wall."""
-        return -np.diff(carried, axis=1, append=self.load_factor * self.path.pieces.at(t)[:, None])
+        return -np.diff(
+            carried, axis=1, append=self.load_factor * self.path.segments.at(t)[:, None]
+        )
 
     # ---- events
 
@@ -290,7 +292,7 @@ class _Play:
         # link i follows before the links nearer to the wall, so that x is unchanged at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
-            rate = slope(self.path.pieces, begin, left=True)
+            rate = slope(self.path.segments, begin, left=True)
             v = np.cumsum((self.mode != 0) * self.load_factor * rate / self.k)
         friction, slid = -self.mode * self.bound, -s.direction * self.bound
         stuck = self._friction(self.carried[None], np.array([begin]))[0]

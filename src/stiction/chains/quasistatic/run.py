@@ -167,13 +167,13 @@ def _inertia_check(chain: Chain, request: Request) -> Check:
 
     For a chain without friction the scale is the largest load.
     """
-    pieces = chain.load.pieces()
+    segments = chain.load.pieces()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]
-    rate = np.max(np.abs(np.multiply.outer(slope(pieces, t), chain.load_shares)), axis=1)
+    rate = np.max(np.abs(np.multiply.outer(slope(segments, t), chain.load_shares)), axis=1)
     rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
     fastest = int(np.argmax(rate))
     drawn = chain.plate_springs * chain.plate_speed
-    pushed = np.multiply.outer(pieces.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
+    pushed = np.multiply.outer(segments.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
     carried, what = float(np.max(chain.stick_bound)), "friction bound"
     if carried == 0.0:
         carried, what = float(np.max(np.abs(pushed))), "load, as there is no friction"

@@ -88,8 +88,8 @@ class Frame:
         one = np.ones(self.n)
         self.q0 = -self.belt * links_pull(self.c, one)
         self.q1 = self.plate * self.plate_speed - self.belt * self.elastic.force(one)
-        self.pieces = chain.load.pieces()
-        sines = np.abs(self.pieces.angular_frequency[self.pieces.amplitude != 0.0])
+        self.segments = chain.load.pieces()
+        sines = np.abs(self.segments.angular_frequency[self.segments.amplitude != 0.0])
         self.fastest = float(np.max(sines, initial=0.0))
         self.stiffest = float(np.max(self.k[:-1] + self.k[1:] + self.plate))
 
@@ -103,24 +103,26 @@ class Frame:
 
     def drive(self, t: float, y: Floats, *, left: bool = False) -> Floats:
         """Return R = q(t) - K y [N]; with the load just before t if asked."""
-        f = left_value(self.pieces, t) if left else float(self.pieces.at(t))
+        f = left_value(self.segments, t) if left else float(self.segments.at(t))
         return np.asarray(self.load_vector * f + self.q0 + self.q1 * t - self.stiff(y))
 
     def load_series(self, t: float, h: float) -> LoadSeries:
         """Return the load of one segment from t [s] on for h seconds."""
-        pieces, order = self.pieces, np.arange(_TERMS)
+        segments, order = self.segments, np.arange(_TERMS)
         terms = np.zeros(_TERMS)
-        j = max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0)
-        terms[0] = pieces.offset[j] + pieces.rate[j] * (t - pieces.time[j])
-        terms[1] = pieces.rate[j] * h
+        j = max(int(np.searchsorted(segments.time, t, side="right")) - 1, 0)
+        terms[0] = segments.offset[j] + segments.rate[j] * (t - segments.time[j])
+        terms[1] = segments.rate[j] * h
         factorial = np.concatenate([[1.0], np.cumprod(order[1:], dtype=np.float64)])
-        for a, w, p in zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True):
+        for a, w, p in zip(
+            segments.amplitude, segments.angular_frequency, segments.phase, strict=True
+        ):
             terms += a * (w * h) ** order / factorial * np.sin(w * t + p + 0.5 * np.pi * order)
-        if pieces.function is None:
+        if segments.function is None:
             return LoadSeries(t, h, terms)
-        series = fitted(np.array([float(pieces.function(t + h * s)) for s in FIT_NODES]))
+        series = fitted(np.array([float(segments.function(t + h * s)) for s in FIT_NODES]))
         probe = np.array([0.02, 0.35, 0.6, 0.98])
-        values = np.array([float(pieces.function(t + h * s)) for s in probe])
+        values = np.array([float(segments.function(t + h * s)) for s in probe])
         misfit = float(np.max(np.abs(series @ powers(probe, FIT) - values)))
         terms[:FIT] += series
         return LoadSeries(t, h, terms, misfit)
@@ -148,7 +150,7 @@ class Frame:
         """Return whether no later load can move a chain that sticks in `y` now."""
         if self.belt != 0.0 or self.q1.any():
             return False
-        r, f = self.drive(t, y), float(self.pieces.at(t))
+        r, f = self.drive(t, y), float(self.segments.at(t))
         for extreme in self.chain.load.bounds_after(t):
             change = np.zeros(self.n)
             loaded = self.load_vector != 0.0
@@ -371,7 +373,7 @@ class Recorder:
     def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
         frame = self.frame
         v, x = w + frame.belt, y + frame.belt * t
-        work = np.asarray(frame.pieces.at(t)) * (frame.load_vector @ v)
+        work = np.asarray(frame.segments.at(t)) * (frame.load_vector @ v)
         if frame.plate_speed != 0.0:
             pull = frame.plate[:, None] * (frame.plate_speed * t - x)
             work = work + frame.plate_speed * pull.sum(axis=0)

@@ -118,10 +118,10 @@ class Stepper:
         self.begun, self.jumped, self.due = self.t, True, True
         self.span = request.t_end - request.t_start
         times = np.unique(
-            np.concatenate([frame.pieces.time, slip.decision_times(), [request.t_end]])
+            np.concatenate([frame.segments.time, slip.decision_times(), [request.t_end]])
         )
         self.breaks = times[(times > self.t) & (times <= request.t_end)]
-        self.window = np.inf if frame.pieces.function is None else self.span / 16.0
+        self.window = np.inf if frame.segments.function is None else self.span / 16.0
         self.steps, self.idle, self.misfit = 0, 0, 0.0
         self.losses: list[Loss] = []
         self.last_stick: float | None = None
@@ -140,7 +140,7 @@ class Stepper:
         if resting and self._still() and frame.stopped(t, self.y):
             stop = self.last_stick if self.last_stick is not None else self.request.t_start
         stats: dict[str, int | float] = {"steps": self.steps}
-        if frame.pieces.function is not None:
+        if frame.segments.function is not None:
             stats["load_misfit"] = float(self.misfit)
         checks = self.slip.checks()
         return self.recorder.history(status, self.reason, stop, stats, self.losses, checks)
@@ -182,7 +182,7 @@ class Stepper:
         if self.frame.fastest:
             h = min(h, _RADIANS / self.frame.fastest)
         load = self.frame.load_series(self.t, h)
-        if self.frame.pieces.function is None:
+        if self.frame.segments.function is None:
             return load
         size = float(np.max(np.abs(load.terms)))
         while load.misfit > self.method.rtol * size and load.h > 1e-9 * self.span:
@@ -288,7 +288,7 @@ class Stepper:
         self.y, self.force = places[:, 0], -friction[:, 0]
         self.v = np.where(self.ended * self.mode != 0, 0.0, rates[:, 0])
         size = float(np.max(np.abs(force)) + np.max(frame.bound))
-        self.jumped = at_breakpoint and jumps_at(frame.pieces, self.t, size)
+        self.jumped = at_breakpoint and jumps_at(frame.segments, self.t, size)
         return turn <= 1.0 or at_breakpoint
 
     def end_of(self, load: LoadSeries) -> float:

@@ -61,14 +61,14 @@ def read_sides(m: Model, y: Matrix, row: int, sides: Matrix, answer: Vector) -> 
 @kernel
 def load_at(m: Model, t: float) -> float:
     """Return the load [N] at time t [s]."""
-    segment, beyond = 0, m.pieces.shape[0]
+    segment, beyond = 0, m.segments.shape[0]
     while beyond - segment > 1:
         middle = (segment + beyond) // 2
-        if m.pieces[middle, 0] <= t:
+        if m.segments[middle, 0] <= t:
             segment = middle
         else:
             beyond = middle
-    f = m.pieces[segment, 1] + m.pieces[segment, 2] * (t - m.pieces[segment, 0])
+    f = m.segments[segment, 1] + m.segments[segment, 2] * (t - m.segments[segment, 0])
     for j in range(m.sines.shape[0]):
         f += m.sines[j, 0] * sin(m.sines[j, 1] * t + m.sines[j, 2])
     if m.numbers[0].load != 0:

@@ -225,12 +225,12 @@ def _quantities(
     onset = [None if np.isnan(t) else float(t) for t in times]
     force = [None if t is None else float(chain.load.at(t)) for t in onset]
     near = f"friction came within {100 * (1 - ALMOST):.0f} % of what slip resists"
-    found = {
+    quantities = {
         "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
         "onset_force": Quantity(force, "N", f"load when {near}"),
     }
     if law.creep_length(integrator.equations.p) is not None:
         meaning = "slip of each mass that did not come back, under loads that stick would have held"
         values = [None if np.isnan(c) else float(c) for c in creep]
-        found["creep"] = Quantity(values, "m", meaning, absent="no whole cycle to compare")
-    return found
+        quantities["creep"] = Quantity(values, "m", meaning, absent="no whole cycle to compare")
+    return quantities

@@ -82,14 +82,14 @@ class Model(NamedTuple):
     masses : (n + 1,)
     numbers : one element
     law : (n, n_p) parameters of the law
-    pieces, sines : (n_piece, 3) time, offset, rate, and (n_sine, 3) amplitude, frequency, phase of
-        the load, as in `loads.Pieces`
+    segments, sines : (n_segment, 3) time, offset, rate, and (n_sine, 3) amplitude, frequency, phase
+        of the load, as in `loads.Pieces`
     """
 
     masses: Table[Mass]
     numbers: Table[Numbers]
     law: Matrix
-    pieces: Matrix
+    segments: Matrix
     sines: Matrix
 
 

@@ -112,9 +112,9 @@ def _advance(w: Work, first: int) -> int:
     """Make one step, at most to the next switch of the law; return 0 or the reason of failure."""
     now, step, t_end = w.progress[0], w.step, w.model.numbers[0].t_end
     t, stop = now.time, t_end
-    for j in range(w.model.pieces.shape[0] - 1, -1, -1):
-        if t < w.model.pieces[j, 0] < t_end:
-            stop = w.model.pieces[j, 0]
+    for j in range(w.model.segments.shape[0] - 1, -1, -1):
+        if t < w.model.segments[j, 0] < t_end:
+            stop = w.model.segments[j, 0]
     # at the end of the step take the value of the load before a jump
     last = float(np.nextafter(stop, t))
     if now.fresh == 1:

@@ -69,7 +69,7 @@ def replay_check(chain: Chain, history: ChainHistory, trajectory: Trajectory, rt
     trajectory : states that the method recorded
     rtol : tolerance of the fits of a user's functions
 
-    Verified by: tests/unit/chains/replay/test_compare.py::test_damage_is_seen
+    Verified by: tests/unit/chains/replay/test_compare.py::test_damage_is_detected
     """
     replay = _Replay(chain, history, trajectory, rtol)
     replay.check_motion()
@@ -105,7 +105,7 @@ def _resolved(trajectory: Trajectory, f: Forces) -> Trajectory:
 
     On such an interval the load has both values, so that no state can be tested.
     """
-    jumps = jumps_of(f.pieces.time)
+    jumps = jumps_of(f.segments.time)
     if jumps.size == 0:
         return trajectory
     end, follows = trajectory.time[1:], trajectory.follows.copy()
@@ -122,7 +122,7 @@ class _Replay:
         self.f = f = forces_of(chain)
         self.history, self.trajectory = history, _resolved(trajectory, f)
         trajectory = self.trajectory
-        own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
+        own_load, own_law = f.segments.function is not None, not (f.law.constant or f.law.convex)
         # fits with tolerance rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
         # calls of a user's function for one state
@@ -142,7 +142,7 @@ class _Replay:
 
     def _set_scales(self, rate: float) -> None:
         """Set the scales of differences, so that rounding of the terms of forces does not count."""
-        f, p, time = self.f, self.f.pieces, self.trajectory.time
+        f, p, time = self.f, self.f.segments, self.trajectory.time
         ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
         late = max(map(abs, ends))
         if p.time.size == 1:
@@ -265,7 +265,7 @@ class _Replay:
         if self.exact:
             rate = linear.rate_of(f)
             longest = linear.terms(rate * float(length.max(initial=0.0)))
-            weight = np.zeros(longest + 2 + 4 * f.pieces.amplitude.size)
+            weight = np.zeros(longest + 2 + 4 * f.segments.amplitude.size)
             kernels.linear_ends(problem, rate, time, segment, start, mode, end, work, weight)
             return np.asarray((np.abs(end - goal).max(axis=2) / sizes).max(axis=1))
 
@@ -410,16 +410,16 @@ class _Replay:
         """Test the friction inclusion at both ends of intervals."""
         f, time = self.f, self.trajectory.time
         now = time
-        if f.pieces.function is not None and f.pieces.time.size > 1:
+        if f.segments.function is not None and f.segments.time.size > 1:
             # a user's load may jump here: use its value after the jump
-            now = np.where(np.isin(time, f.pieces.time), np.nextafter(time, np.inf), time)
+            now = np.where(np.isin(time, f.segments.time), np.nextafter(time, np.inf), time)
         self.drive = f.drive(x, v, now, f.segment_at(time))
         slip = v - f.belt
         self._stick_and_slip(time, self.drive, slip, mode)
         drive, end = self.drive[:, k + 1], time[k + 1]
-        if f.pieces.function is not None and f.pieces.time.size > 1:
+        if f.segments.function is not None and f.segments.time.size > 1:
             # at the end of an interval use the value before the jump
-            at = np.flatnonzero(np.isin(end, f.pieces.time))
+            at = np.flatnonzero(np.isin(end, f.segments.time))
             t, segment = np.nextafter(end[at], time[k][at]), f.segment_at(time[k][at])
             after, later = now[k + 1][at], f.segment_at(end[at])
             drive[:, at] += f.load_vector * (f.load(t, segment) - f.load(after, later))
@@ -545,9 +545,9 @@ class _Replay:
         f, t, events = self.f, self.trajectory.time[sample], self.history.all_events()
         force, bound = self.drive[mass, sample], f.bound[mass, 0]
         hold = self.hold[mass, 0]
-        if f.pieces.function is not None:
+        if f.segments.function is not None:
             # at a jump of a user's load the event may hold its value on either side
-            clear = ~np.isin(t, f.pieces.time[1:])
+            clear = ~np.isin(t, f.segments.time[1:])
             logged, sample, mass, t = (
                 logged[clear],
                 sample[clear],

@@ -70,7 +70,7 @@ class Forces:
         self._p = [row[column] for row in table.parameters]
         self._z = [row[column] for row in table.start]
         self.kinetic = self.normal * table.mu_kinetic[column]
-        self.pieces = chain.load.pieces()
+        self.segments = chain.load.pieces()
         # the stiffest spring at each mass, |b|, and whether every mass has friction
         self.stiffest = np.maximum(self.link_k[1:], self.link_k[:-1])
         self.load_size, self.all_bounded = np.abs(self.load_vector), bool(self.bound.all())
@@ -80,7 +80,7 @@ class Forces:
         self.rate = float(np.sqrt(stiff.max()))
         if self.damped:
             self.rate += float(np.max(2.0 * (c[:-1] + c[1:]) / chain.masses))
-        p = self.pieces
+        p = self.segments
         self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
         self.steady = self.steady and p.time.size == 1
 
@@ -94,21 +94,21 @@ class Forces:
 
     def segment_at(self, t: Floats) -> Ints:
         """Return the index of the load segment at each time."""
-        if self.pieces.time.size == 1:
+        if self.segments.time.size == 1:
             return np.zeros(t.size, np.int64)
-        found = np.searchsorted(self.pieces.time, t, side="right") - 1
+        found = np.searchsorted(self.segments.time, t, side="right") - 1
         return np.maximum(found, 0)
 
     def straight(self, t: Floats, segment: Ints) -> Floats:
         """Return the linear part of the load [N], (s,)."""
-        p = self.pieces
+        p = self.segments
         if p.time.size == 1:
             return np.asarray(p.offset[0] + p.rate[0] * (t - p.time[0]))
         return np.asarray(p.offset[segment] + p.rate[segment] * (t - p.time[segment]))
 
     def load(self, t: Floats, segment: Ints) -> Floats:
         """Return the load [N], (s,)."""
-        p, f = self.pieces, self.straight(t, segment)
+        p, f = self.segments, self.straight(t, segment)
         for size, w, phase in zip(p.amplitude, p.angular_frequency, p.phase, strict=True):
             f = f + size * np.sin(w * t + phase)
         if p.function is not None:
@@ -160,7 +160,7 @@ class Forces:
     @functools.cached_property
     def numbers(self) -> tuple[Any, ...]:
         """The arguments of `inclusion_kernels.Model`, in order."""
-        p, none = self.pieces, np.zeros((self.n, 1))
+        p, none = self.segments, np.zeros((self.n, 1))
         zero = self.kinetic if self.law.constant else self.friction(none)
         columns = self.link_k, self.link_c, self.load_vector, self.plate_k, zero
         k, c, load_vector, plate, law = (np.array(column).reshape(-1) for column in columns)

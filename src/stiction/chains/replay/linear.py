@@ -46,7 +46,7 @@ def ends(forces: Forces, intervals: Intervals) -> tuple[Floats, Floats]:
 
 def rate_of(forces: Forces) -> float:
     """Return a rate R [1/s] above all frequencies, including those of the load."""
-    waves = np.abs(forces.pieces.angular_frequency)
+    waves = np.abs(forces.segments.angular_frequency)
     return max(forces.rate, float(waves.max(initial=0.0))) or 1.0
 
 
@@ -73,7 +73,7 @@ class _Order:
     """Recurrence from the polynomials of orders k - 1 and k to that of order k + 1."""
 
     def __init__(self, f: Forces, intervals: Intervals, gain: Floats, rate: float) -> None:
-        p, self._f, self._rate = f.pieces, f, rate
+        p, self._f, self._rate = f.segments, f, rate
         still = np.empty_like(intervals.x)
         f.pull(intervals.x, None, still)
         still += f.push(intervals.t0, f.straight(intervals.t0, intervals.segment))
@@ -112,7 +112,7 @@ class _Waves:
     """Polynomials P_k of the sines of the load."""
 
     def __init__(self, forces: Forces, t: Floats, rate: float) -> None:
-        p = forces.pieces
+        p = forces.segments
         angle = np.multiply.outer(p.angular_frequency, t) + p.phase[:, None]
         self.any = p.amplitude.size > 0
         self._step = (p.angular_frequency / rate)[:, None]

@@ -66,7 +66,7 @@ def ends(forces: Forces, intervals: Intervals, parts: Floats) -> tuple[Floats, F
 def _batch(f: Forces, intervals: Intervals, parts: int) -> tuple[Floats, Floats]:
     n, s = intervals.x.shape
     h = (intervals.t1 - intervals.t0) / parts
-    own = f.pieces.function is not None
+    own = f.segments.function is not None
     first, last = np.nextafter(intervals.t0, intervals.t1), np.nextafter(intervals.t1, intervals.t0)
     push = f.push(intervals.t0, f.load(intervals.t0, intervals.segment))
     steady = f.steady and not (f.plate and f.plate_speed != 0.0)

@@ -71,7 +71,7 @@ _LEAST_PIVOT = 0.1
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with constant kinetic friction; return why it stops."""
-    pieces, sines, f, m, lists, law, progress = work
+    segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
     n, far = p.n, abs(p.plate_speed * p.t_end)
@@ -79,7 +79,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
     made = 0
     while made < steps:
         if n <= FEW:
-            made += steps_with_unchanged_modes(p, pieces, sines, f, m, now, steps - made)
+            made += steps_with_unchanged_modes(p, segments, sines, f, m, now, steps - made)
             if made >= steps:
                 break
         made += 1
@@ -87,10 +87,10 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             return DONE
         if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = now.piece, now.solves, now.events
+        segment, solves, noted = now.piece, now.solves, now.events
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
+            pull = begin_step(p, segments, sines, now)
         unchanged, count, most, size = substitute_and_correct(p, f, m, lists, pull, now.step)
         now.solves += most
         for _ in range(_PLAIN_ROUNDS):
@@ -117,7 +117,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             bound_changed(f, m, events, noted, now.events)
         if due:
             save_samples(p, f, m, law, now, saved)
-        if now.slipping == 0 and (changed or piece != now.piece):
+        if now.slipping == 0 and (changed or segment != now.piece):
             return ALL_STUCK
     return PAUSE
 
@@ -125,7 +125,7 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that varies; return the reason to stop."""
-    pieces, sines, f, m, lists, law, progress = work
+    segments, sines, f, m, lists, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
     prepare(p, f, m)
@@ -134,10 +134,10 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             return DONE
         if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = now.piece, now.solves, now.events
+        segment, solves, noted = now.piece, now.solves, now.events
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
+            pull = begin_step(p, segments, sines, now)
         forces(p, f, now.step, pull)
         add_inertia(p.n, f)
         if p.n_state > 0:
@@ -159,7 +159,7 @@ def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, step
             jump_states(p, events, noted, now.events)
         if due:
             save_samples(p, f, m, law, now, saved)
-        if now.slipping == 0 and (changed or piece != now.piece):
+        if now.slipping == 0 and (changed or segment != now.piece):
             return ALL_STUCK
     return PAUSE
 

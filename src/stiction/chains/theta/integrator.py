@@ -284,7 +284,7 @@ class ThetaIntegrator:
         now, samples = self.now, sizes["rows"]
         check_count("progress", int(now.saved), samples, samples)
         check_count("progress", int(now.events), sizes["events"], sizes["events"])
-        check_count("progress", int(now.piece), 0, len(self.work.pieces) - 1)
+        check_count("progress", int(now.piece), 0, len(self.work.segments) - 1)
         check_count("progress", int(now.step), 0, self.problem.n_step)
         if np.isinf(now.save_at) and samples < self.saved.time.size:
             raise refused("progress", "no row to come", f"{self.saved.time.size - samples} more")

@@ -139,8 +139,8 @@ def make_problem(
     from stiction.chains.theta import smooth_kernels as smooth
     from stiction.chains.theta.state import Problem
 
-    pieces = chain.load.pieces()
-    varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
+    segments = chain.load.pieces()
+    varies = segments.rate.any() or segments.amplitude.any() or np.ptp(segments.offset) > 0.0
     n_step, h = _steps(scheme, request)
     number = smooth.USER_SHAPE
     if scheme.shape is None or isinstance(scheme.shape, SquareRootSign):
@@ -158,7 +158,7 @@ def make_problem(
         belt=chain.belt_speed,
         plate_speed=chain.plate_speed,
         plates=bool(chain.plate_springs.any()),
-        steady=pieces.function is None and not varies,
+        steady=segments.function is None and not varies,
         load_address=calls["load"].address,
         constant=chain.law.constant,
         jump=chain.law.has_jump,
@@ -201,7 +201,7 @@ def make_work(
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     work = state.Work(
-        pieces=state.LoadSegment.table(load.time.shape),
+        segments=state.LoadSegment.table(load.time.shape),
         sines=state.Sine.table(load.amplitude.shape),
         f=np.zeros((*many, state.F_ROWS, width)),
         m=np.zeros((*many, state.M_ROWS, width), np.int8),
@@ -210,7 +210,7 @@ def make_work(
         progress=state.Progress.table(many or 1),
     )
     for name in ("time", "offset", "rate"):
-        work.pieces[name] = getattr(load, name)
+        work.segments[name] = getattr(load, name)
     work.sines["amplitude"], work.sines["phase"] = load.amplitude, load.phase
     work.sines["frequency"] = load.angular_frequency
     masses, motion = work.masses, work.motion
@@ -307,7 +307,7 @@ def begin_work(
     x, u = motion.x[..., :n], motion.slip_rate[..., :n]
     work.modes.now[..., :n], motion.friction[..., :n] = mode, friction
     now["slipping"] = np.count_nonzero(mode, axis=-1)
-    now["piece"] = np.maximum((work.pieces["time"] <= t).sum(axis=-1) - 1, 0)
+    now["piece"] = np.maximum((work.segments["time"] <= t).sum(axis=-1) - 1, 0)
     now["load"], now["rest_since"], now["saved"] = load, t, 1
     now["save_at"] = saved.time[1] - 1e-9 * p.h
     edge = np.zeros((*x.shape[:-1], 1))

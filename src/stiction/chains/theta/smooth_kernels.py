@@ -68,7 +68,7 @@ _OVERSHOOT = 0.1
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps; return the code of the reason to stop."""
-    pieces, sines, f, m, _, law, progress = work
+    segments, sines, f, m, _, law, progress = work
     now = progress[0]
     room = events.first + events.changes.shape[0] - p.n
     start_modes(p.n, m)
@@ -80,7 +80,7 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         solves = now.solves
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
+            pull = begin_step(p, segments, sines, now)
         forces(p, f, now.step, pull)
         if p.theta == 0.0:
             explicit(p, f)

@@ -253,18 +253,18 @@ class Modes(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays and progress of a run; of many runs, `pieces`, `sines`, `f`, `m` have a leading axis.
+    """Arrays and progress of a run; `segments`, `sines`, `f`, `m` of many runs have a leading axis.
 
     Attributes
     ----------
-    pieces, sines : segments and sines of the load
+    segments, sines : segments and sines of the load
     f, m : (F_ROWS, n + 1 or more), (M_ROWS, same) as above
     lists : (n + 1,)
     law : a row per mass with parameters and states of its law, as in `laws.law_kernels`
     progress : one element
     """
 
-    pieces: Table[LoadSegment]
+    segments: Table[LoadSegment]
     sines: Table[Sine]
     f: Floats
     m: ModeArray

@@ -104,10 +104,10 @@ def time_after(p: Problem, step: int) -> float:
 
 @kernel
 def load_at(
-    pieces: Table[LoadSegment], sines: Table[Sine], address: int, t: float, segment: int
+    segments: Table[LoadSegment], sines: Table[Sine], address: int, t: float, segment: int
 ) -> float:
     """Return the load [N] at time t, on the given segment."""
-    line = pieces[segment]
+    line = segments[segment]
     pull = line.offset + line.rate * (t - line.time)
     for j in range(len(sines)):
         sine = sines[j]
@@ -118,13 +118,15 @@ def load_at(
 
 
 @kernel
-def begin_step(p: Problem, pieces: Table[LoadSegment], sines: Table[Sine], now: Progress) -> float:
+def begin_step(
+    p: Problem, segments: Table[LoadSegment], sines: Table[Sine], now: Progress
+) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, now.step)
-    while now.piece + 1 < len(pieces) and pieces[now.piece + 1].time <= t:
+    while now.piece + 1 < len(segments) and segments[now.piece + 1].time <= t:
         now.piece += 1
     before = now.load
-    now.load = load_at(pieces, sines, p.load_address, t, now.piece)
+    now.load = load_at(segments, sines, p.load_address, t, now.piece)
     return p.theta * now.load + (1.0 - p.theta) * before
 
 

@@ -40,7 +40,7 @@ FEW = 32
 @kernel
 def steps_with_unchanged_modes(
     p: Problem,
-    pieces: Table[LoadSegment],
+    segments: Table[LoadSegment],
     sines: Table[Sine],
     f: Floats,
     m: ModeArray,
@@ -49,10 +49,10 @@ def steps_with_unchanged_modes(
 ) -> int:
     """Make at most `steps` steps, up to a mode change or a save time; return their number.
 
-    Verified by: tests/unit/chains/theta/test_active_set.py::test_quiet_steps_make_no_difference
+    Verified by: tests/unit/chains/theta/test_active_set.py::test_unchanged_modes_make_no_difference
     """
     n, ride = p.n, p.theta * p.h * p.belt
-    ends = pieces[now.piece + 1].time if now.piece + 1 < len(pieces) else np.inf
+    ends = segments[now.piece + 1].time if now.piece + 1 < len(segments) else np.inf
     pull = load = now.load
     made = 0
     while made < steps and now.step < p.n_step:
@@ -60,7 +60,7 @@ def steps_with_unchanged_modes(
         if now.save_at <= t or ends <= t:
             break
         if not p.steady:
-            load = load_at(pieces, sines, p.load_address, t, now.piece)
+            load = load_at(segments, sines, p.load_address, t, now.piece)
             pull = p.theta * load + (1.0 - p.theta) * now.load
         plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
         forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)

@@ -105,7 +105,7 @@ def test_members_that_are_not_alike_are_left_to_single_runs():
     assert block([np.array([1.0, 0.0, 2.0])]).sound.tolist() == [True, False, True]
 
 
-def test_columns_stand_in_the_order_of_the_rows_of_one_chain():
+def test_columns_have_the_order_of_one_chain():
     from stiction.chains.blocks.group_kernels import OF_PROGRESS, ChainColumns, MassColumns
     from stiction.chains.theta.state import Masses, Motion, Progress, Trial
     from stiction.numerics.tridiagonal import System

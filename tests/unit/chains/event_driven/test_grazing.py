@@ -24,7 +24,7 @@ def found(roots, low=1e-12, high=1e-12, above=False, lead=1.0, lift=0.0):
     )
 
 
-def test_roots_and_touches():
+def test_roots_and_grazing():
     assert found([0.4], lead=-1.0) == (pytest.approx(0.4, abs=1e-15), NONE, NONE)
     # a double root, and one lifted or pushed by less than its error
     for lift in (0.0, 5e-13, -5e-13):
@@ -87,7 +87,7 @@ def tangent(dv=0.0, law=JUMP, others=0):
 
 
 @pytest.mark.parametrize("dv", [0.0, 1e-15, -1e-15, 1e-14, -1e-14])
-def test_both_futures_of_a_touch(dv):
+def test_both_solutions_at_a_grazing(dv):
     stuck = st.solve(tangent(dv), st.EventDriven(), (0.0, 4.0))
     slid = st.solve(tangent(dv), st.EventDriven(policy=st.chains.SlipAtTouch()), (0.0, 4.0))
     for run in (stuck, slid):
@@ -112,13 +112,13 @@ def test_beyond_rounding_there_is_one_future(dv):
 
 
 @pytest.mark.parametrize("dv", [0.0, 1e-15, -1e-15])
-def test_a_touch_without_a_jump_is_counted_and_no_event(dv):
+def test_grazing_without_a_jump_is_no_event(dv):
     run = st.solve(tangent(dv, st.Coulomb(0.1)), st.EventDriven(), (0.0, 4.0))
     assert (len(run.event_log), run.stats["touches"]) == (0, 1)
     assert run.determinism.status == "deterministic"
 
 
-def test_a_policy_picks_touches_by_their_times():
+def test_a_policy_selects_grazings_by_time():
     policy = st.chains.SlipAtTouch(after=2.0, before=3.0)
     run = st.solve(tangent(), st.EventDriven(policy=policy), (0.0, 4.0))
     assert list(run.event_log.kind) == ["stick", "slip"]
@@ -194,7 +194,7 @@ def test_tied_masses_without_friction_go_at_once():
             assert run.audit.ok
 
 
-def test_ties_and_grazes_of_random_chains():
+def test_degenerate_thresholds_and_grazing_of_random_chains():
     families = {}
     for seed in range(20_000, 20_120):
         family, *_, wrong = judged(seed)

@@ -41,7 +41,7 @@ def test_few_changes_are_drawn_as_they_are(shaken, calm):
     assert len(figures_of(shaken).motion().axes) == 4
 
 
-def test_shares_are_those_of_the_events(shaken):
+def test_fractions_of_time_from_events(shaken):
     data, edges = ChainData(shaken), np.linspace(0.0, 30.0, 7)
     fine = (np.arange(300_000) + 0.5) * 1e-4
     for i in range(3):
@@ -54,7 +54,7 @@ def test_shares_are_those_of_the_events(shaken):
             assert found[row] == pytest.approx(counted, abs=1e-3)
 
 
-def test_the_envelope_mixes_colours_by_shares(shaken):
+def test_the_envelope_mixes_colours_by_fractions(shaken):
     figure = style.new_figure(3.0, 2.0)
     ((ax,),) = style.grid(figure)
     data = ChainData(shaken)

@@ -57,7 +57,7 @@ def test_a_slow_sine_below_a_fast_one_is_no_drift():
 
 
 @pytest.mark.parametrize("method", [METHOD, st.ThetaStepper(2e-2, 0.5)], ids=["radau", "theta"])
-def test_what_walks_is_counted_by_whole_cycles(method):
+def test_drift_is_counted_by_whole_cycles(method):
     """Creep is the displacement over the whole cycles after the first, at equal phases."""
     law = st.laws.LuGre(*SOFT)
     values = []

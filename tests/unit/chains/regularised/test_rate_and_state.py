@@ -59,6 +59,6 @@ def test_velocity_steps(law):
     assert heat[-1] == pytest.approx(-1e20 * 0.5 * (run.final["v"][0] ** 2 - 1e-10), abs=1e-4)
 
 
-def test_a_bare_law_of_ageing_is_told_what_it_needs():
+def test_a_bare_law_of_ageing_is_refused():
     with pytest.raises(st.ModelError, match=r"Try: RateAndStateFriction\(SlipLaw"):
         st.Chain(mass=[1.0], stiffness=1.0, law=st.laws.SlipLaw())

@@ -59,7 +59,7 @@ def test_derivative_of_the_motion(law):
 
 
 @each_law
-def test_energy_closes_and_saved_rows_do_not_matter(law):
+def test_energy_closes_for_any_samples(law):
     chain = chain_of(law)
     few = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.15), save=3)
     many = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.15), save=61)
@@ -96,7 +96,7 @@ def test_going_on_gives_the_same_bits(law):
     assert np.array_equal(whole.energy.imbalance, again.energy.imbalance)
 
 
-def test_event_driven_goes_over_to_it():
+def test_event_driven_uses_radau():
     chain = chain_of(LAWS[0])
     one = st.solve(chain, st.EventDriven(rtol=1e-9), (0.0, 0.1), save=3)
     two = st.solve(chain, Radau(rtol=1e-9), (0.0, 0.1), save=3)

@@ -73,7 +73,7 @@ def test_rate_and_state_at_rest_and_in_slip():
     assert run.energy.imbalance_rel < 1e-12
 
 
-def test_reversals_are_told_at_the_end_of_their_step():
+def test_reversals_are_reported_at_the_end_of_their_step():
     chain, span = chain_of(LAWS[1]), (0.0, 0.5)
     exact = st.solve(chain, st.EventDriven(rtol=1e-10), span, save=2).event_log
     run = st.solve(chain, st.ThetaStepper(step=2.5e-4), span, save=2).event_log
@@ -82,7 +82,7 @@ def test_reversals_are_told_at_the_end_of_their_step():
     assert np.abs(np.asarray(run.time) - np.asarray(exact.time)).max() < 5e-4
 
 
-def test_steps_that_do_not_converge_are_told():
+def test_unconverged_steps_are_reported():
     chain = chain_of(LAWS[0])
     method = st.ThetaStepper(step=0.1, max_solves=1)
     run = st.solve(chain, method, (0.0, 1.0), throw=False)
@@ -90,7 +90,7 @@ def test_steps_that_do_not_converge_are_told():
     assert failed(run, "steps_converged")
 
 
-def test_a_wrong_balance_is_told(monkeypatch):
+def test_a_wrong_balance_is_reported(monkeypatch):
     real = theta_scheme.ThetaIntegrator._balance
 
     def wrong(self, *given):

@@ -50,7 +50,7 @@ def history_of(monkeypatch, chain, t_end, save=101):
 
 @pytest.mark.parametrize("save", [2, 1001])
 @pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
-def test_honest_runs_are_held(chain, save):
+def test_correct_runs_pass(chain, save):
     found = replayed(solve(chain, EventDriven(), (0.0, 8.0), save=save))
     assert found.ok
     assert found.value < 2e-9
@@ -114,7 +114,7 @@ DAMAGE = (
 
 
 @pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
-def test_damage_is_seen(monkeypatch, chain):
+def test_damage_is_detected(monkeypatch, chain):
     history = history_of(monkeypatch, chain, 8.0)
     assert replay_check(chain, history, history.trajectory, 1e-12).ok
     for what in DAMAGE:
@@ -190,7 +190,7 @@ def test_a_replay_changes_no_number():
     np.testing.assert_array_equal(one.event_log.time, two.event_log.time)
 
 
-def test_long_runs_are_kept_in_part(monkeypatch):
+def test_long_runs_are_recorded_in_part(monkeypatch):
     """Beyond its memory every other block of states is let go, and the line says so."""
     monkeypatch.setattr(trajectory_module, "MOST_NUMBERS", 20_000)
     monkeypatch.setattr(trajectory_module, "_BLOCK_SAMPLES", 64)
@@ -203,7 +203,7 @@ def test_long_runs_are_kept_in_part(monkeypatch):
     assert 5.0 < share < 95.0
 
 
-def test_a_keeper_goes_on_from_what_it_packed():
+def test_a_recorder_resumes_from_a_checkpoint():
     rng = np.random.default_rng(1)
     keepers = trajectory_module.TrajectoryRecorder(2), trajectory_module.TrajectoryRecorder(2)
     for q in range(60):

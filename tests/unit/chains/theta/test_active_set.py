@@ -46,7 +46,7 @@ def assert_the_same(one, other):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_quiet_steps_make_no_difference(seed, monkeypatch):
+def test_unchanged_modes_make_no_difference(seed, monkeypatch):
     chain, theta = drawn(seed, 1 + seed % 4), (0.5, 0.7, 1.0)[seed % 3]
     quiet = stepped(chain, theta)
     monkeypatch.setattr(exact_kernels, "FEW", 0)

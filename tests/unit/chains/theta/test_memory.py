@@ -138,7 +138,7 @@ def test_order_through_stick_and_slip(theta):
     assert (seen < 1.1).all()
 
 
-def test_masses_that_nothing_couples_go_their_own_ways():
+def test_uncoupled_masses_are_independent():
     """Each rides, slips and wears as if it were alone: its bound is of its own state and force."""
     normal = np.array([9.81, 6.0])
 

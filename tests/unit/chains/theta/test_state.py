@@ -16,7 +16,7 @@ KERNELS = (
 )
 
 
-def test_rows_are_named_by_kernels_that_borrow():
+def test_rows_are_named_by_kernels_with_borrowed_references():
     """Others would give back references that they have not been given."""
     for module in KERNELS:
         importlib.import_module(f"stiction.{module}")
