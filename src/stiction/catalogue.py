@@ -456,7 +456,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StickSet": "stiction.chains.stick_set",
             "reach": "stiction.chains.reachability",
             "branches": "stiction.chains.branching",
-            "perturbed": "stiction.chains.rest",
+            "perturbed": "stiction.chains.equilibria",
             "compare": "stiction.chains.figures.comparison",
             "two_fold": "stiction.switching.two_folds.finding",
             "all_two_folds": "stiction.switching.two_folds.finding",
