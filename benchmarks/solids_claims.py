@@ -334,7 +334,7 @@ def _tell_variants() -> None:
         if (FOLDER / size / f"{name}.csv").exists():
             rows[word] = numbers(read_curves(FOLDER / size, name))
         words = list(next(iter(rows.values())))
-        print(f"\n### What the {start[:-1]} hangs on, quick size\n")
+        print(f"\n### Parameters of the {start[:-1]}, quick size\n")
         print(f"| case | {' | '.join(words)} |")
         print("|" + "---|" * (len(words) + 1))
         for name, values in rows.items():
