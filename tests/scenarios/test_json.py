@@ -122,7 +122,7 @@ def test_doctor(stiction):
     assert stiction("doctor", "--quiet").out == ""
 
 
-def test_doctor_tells_faults(stiction, monkeypatch):
+def test_doctor_reports_faults(stiction, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "many")
     answer = stiction("doctor", "--quiet")
     assert answer.code == 2

@@ -41,7 +41,7 @@ class StrikeSlipFault(FaultSystem):
     plate_speed : [m/s]
 
     Source: Erickson et al. 2020, Seismol. Res. Lett. 91, 874; its parameters.
-    Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_balance
+    Verified by: tests/unit/faults/test_cycles.py::test_the_benchmark_starts_in_equilibrium
 
     Examples
     --------

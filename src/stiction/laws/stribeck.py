@@ -163,7 +163,7 @@ class AgeingCoulomb(Friction):
     age_start : theta at the start [s]; >= 0
 
     Source: Dieterich 1972; Rabinowicz 1958 for the length of slip.
-    Verified by: tests/unit/laws/test_stribeck.py::test_longer_rest_carries_more
+    Verified by: tests/unit/laws/test_stribeck.py::test_longer_stick_carries_more
 
     Examples
     --------

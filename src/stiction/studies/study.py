@@ -223,7 +223,7 @@ class Study:
 def screen(study: Study) -> str:
     """Return the one-screen summary of a study.
 
-    Verified by: tests/unit/studies/test_show.py::test_the_screen_tells_everything
+    Verified by: tests/unit/studies/test_show.py::test_the_summary_is_complete
     """
     told = study.held.told
     lines = [f"Study: {study.title or 'many runs'}", ""]

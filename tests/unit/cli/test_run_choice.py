@@ -220,7 +220,7 @@ def test_other_ways_to_print(ended, capsys):
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_checkpoints_that_are_there_or_not_are_told(ended, tmp_path, capsys, there):
+def test_checkpoints_that_exist_or_not_are_reported(ended, tmp_path, capsys, there):
     scenario = cli_run.read_scenario("slip-wave", ())
     path = cli_run.checkpoint_path(tmp_path / "x")
     assert scenario.t_end == 8.0

@@ -48,7 +48,7 @@ def arrays():
     }
 
 
-def test_right_arrays_pass_and_tell_their_lengths():
+def test_valid_arrays_pass_and_give_their_lengths():
     assert check_arrays(arrays(), FORMS) == {"n": 4}
     assert check_arrays({**arrays(), "maybe": np.array([np.nan, 1.0])}, FORMS) == {"n": 4}
 

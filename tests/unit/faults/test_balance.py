@@ -58,7 +58,7 @@ def test_the_speed_balances_the_stress(regularised):
     assert np.array_equal(state[n:], right[n:])
 
 
-def test_what_cannot_be_told_is_left_alone():
+def test_an_undefined_balance_is_left_unchanged():
     cells, n = cells_and_size()
     state = np.zeros(4 * n + 2)
     state[:n], state[n : 2 * n] = -10.0, 2.0

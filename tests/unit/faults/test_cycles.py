@@ -139,7 +139,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(system, monkeypatch):
     assert np.array_equal(whole.energy.friction_heat, again.energy.friction_heat)
 
 
-def test_the_benchmark_starts_in_balance():
+def test_the_benchmark_starts_in_equilibrium():
     fault = StrikeSlipFault(cells=50).assembled()
     v, theta = fault.start()
     stress = fault.law.coefficient(v, theta) * fault.sigma

@@ -264,7 +264,7 @@ def test_a_run_starts_apart_from_unstable_sliding(change, ok):
     assert lines_of(Fault(**given | change))["starts_apart_from_unstable_sliding"].ok is ok
 
 
-def test_plates_at_rest_have_no_even_sliding():
+def test_fixed_plates_have_no_steady_sliding():
     fault = Fault(LAW, cells=2, length=3.0, plate_speed=0.0, speed_start=1e-9, surface="none")
     assert "starts_apart_from_unstable_sliding" not in lines_of(fault)
 

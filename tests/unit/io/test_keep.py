@@ -75,7 +75,7 @@ def test_a_full_disk_costs_no_run(run, here, monkeypatch):
     assert names(here) == []
 
 
-def test_where_nothing_has_room_the_checkpoint_is_kept(run, here, monkeypatch):
+def test_where_nothing_has_room_the_checkpoint_is_preserved(run, here, monkeypatch):
     fill(monkeypatch, here.parent)
     with pytest.raises(StoreError, match="add --resume to go on from there"):
         put(run, here / "run")

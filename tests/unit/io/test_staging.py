@@ -142,7 +142,7 @@ def test_overwriting_swaps(tmp_path):
     assert (run / MARK).read_text() == "new"
 
 
-def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
+def test_a_folder_that_appears_meanwhile_is_preserved(tmp_path):
     run = tmp_path / "run"
 
     def race():
@@ -273,7 +273,7 @@ def test_files_of_the_user_are_named(tmp_path, names, warn):
     assert listing(tmp_path) == before
 
 
-def test_files_that_appear_meanwhile_are_kept(tmp_path):
+def test_files_that_appear_meanwhile_are_preserved(tmp_path):
     run = tmp_path / "run"
     write(run, "old")
 

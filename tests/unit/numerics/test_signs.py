@@ -68,7 +68,7 @@ def test_sign_is_the_dense_one(shift):
     assert signs == {1, -1}
 
 
-def test_a_singular_rest_has_no_sign():
+def test_a_singular_remainder_has_no_sign():
     dense = rubbed(12, [4, 5], 1)
     matrix = sp.csr_matrix(dense)
     rows = np.array([4, 5])

@@ -85,12 +85,12 @@ def test_the_same_as_one_by_one(chain, tmp_path, monkeypatch):
     assert (blocks.table["status"] == 0).all()
 
 
-def test_every_result_is_kept_by_default(chain, tmp_path, monkeypatch):
+def test_every_result_is_saved_by_default(chain, tmp_path, monkeypatch):
     sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 60)}, t_span=(0.0, 8.0))
     check_same(*both_ways(sweep, tmp_path, monkeypatch))
 
 
-def test_doubtful_members_are_told_as_ever(chain, tmp_path, monkeypatch):
+def test_invalid_members_are_reported(chain, tmp_path, monkeypatch):
     # no work left for some, determinism lost by one, and one that the law refuses
     shaken = dataclasses.replace(chain, load=st.chains.Sine(8.0, 3.0))
     method = st.EventDriven(max_events=12)
@@ -112,7 +112,7 @@ def test_doubtful_members_are_told_as_ever(chain, tmp_path, monkeypatch):
         st.Sweep(block, pair, design=Paired(), t_span=(0.0, 6.0))
 
 
-def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch):
+def test_members_whose_audit_fails_are_reported(chain, tmp_path, monkeypatch):
     # a second look that agrees with nothing
     from stiction.chains.replay import compare
 

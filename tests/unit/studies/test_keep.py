@@ -37,11 +37,11 @@ def test_times_of_events_and_between_them(run):
     assert np.isnan(kept_of(run, Reading(("mean(gaps.no_kind)",)))["mean(gaps.no_kind)"].values)
 
 
-def test_every_number_is_kept_by_default(run):
+def test_every_number_is_saved_by_default(run):
     assert set(kept_of(run, Reading())) == set(run.quantities)
 
 
-def test_a_function_may_say_what_is_kept(run):
+def test_a_function_may_give_the_saved_results(run):
     found = kept_of(run, Reading.of(lambda r: {"late": r.t_end, "both": [1.0, None]}))
     assert found["late"].values == 8.0
     assert np.isnan(found["both"].values[1])

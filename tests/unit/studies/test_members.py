@@ -176,7 +176,7 @@ def test_a_chunk_says_what_became_of_its_members(solved):
     ]
 
 
-def test_members_that_are_refused_or_fail_are_told(solved):
+def test_members_that_are_refused_or_fail_are_reported(solved):
     runs, written = solved
     runs[0] = ModelError("Chain.mass", 0, "> 0", "inertia.", "1.")
     runs[1] = ZeroDivisionError("no\nmore")
@@ -256,7 +256,7 @@ def test_the_time_of_a_member_of_a_block(monkeypatch, sure):
     assert members.time_in_a_block(job(), 0.01) is None
 
 
-def test_what_is_kept_is_that_of_the_first_that_has_it(monkeypatch):
+def test_results_are_those_of_the_first_member_that_has_them(monkeypatch):
     """A number of one member makes room for a list of another; the first that has all ends it."""
     found = {
         0: {"y": Kept(np.array(1.0), (), "")},

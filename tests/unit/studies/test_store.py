@@ -65,7 +65,7 @@ def test_the_second_process_ends_at_once(sweep, place):
         sweep(8).run(place, shard=(1, 2))
 
 
-def test_a_full_disk_is_told(sweep, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(sweep, tmp_path, monkeypatch):
     put, room = stores._put, [20]
 
     def small(path, raw, **options):
@@ -85,7 +85,7 @@ def test_a_full_disk_is_told(sweep, tmp_path, monkeypatch):
     assert not list((tmp_path / "study").rglob(".*.part"))
 
 
-def test_a_folder_that_cannot_be_made_is_told(sweep, tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(sweep, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(st.StoreError, match="a folder that can be written"):
         sweep(2).run(tmp_path / "file" / "study")

@@ -152,7 +152,7 @@ def test_old_places_of_statuses_stay():
     )
 
 
-def test_refused_members_are_told(chain, tmp_path):
+def test_refused_members_are_reported(chain, tmp_path):
     # each end by itself makes a system, both together do not
     fields = {"mass": [[1.0, 1.0, 1.0], [1.0, 2.0]], "x0": [0.0, [0.0, 0.0, 0.1]]}
     sweep = st.Sweep(chain, fields, keep="stop_time", t_span=(0.0, 1.0))
@@ -161,7 +161,7 @@ def test_refused_members_are_told(chain, tmp_path):
     assert study.failures["reason"][0].startswith("refused: ")
 
 
-def test_trajectories_are_kept(sweep, tmp_path):
+def test_trajectories_are_saved(sweep, tmp_path):
     study = sweep(3, trajectories=5).run(tmp_path / "study", workers=1)
     assert study.data["x_over_time"].dims == ("law.mu", "row", "mass")
     assert study.data["time"][0].values.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]

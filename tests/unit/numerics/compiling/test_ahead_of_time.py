@@ -52,7 +52,7 @@ def test_an_error_without_words_has_a_line(monkeypatch):
     assert ahead_of_time._compile_one("somewhere:f f8").startswith("MemoryError")
 
 
-def test_a_kernel_that_could_not_be_kept_is_not_ready(monkeypatch):
+def test_a_kernel_that_could_not_be_cached_is_not_ready(monkeypatch):
     monkeypatch.setattr(ahead_of_time, "_silent", lambda: None)
     monkeypatch.setattr(ahead_of_time, "compile_line", lambda line: None)
     monkeypatch.setattr(folders, "_reported", {folders.CANNOT_KEEP: "No space left on device"})

@@ -276,7 +276,7 @@ def test_what_is_left_over_is_removed(place):
     assert f"outer-{0:040d}.kernel" not in left
 
 
-def test_kernels_that_check_bounds_are_kept_apart(monkeypatch):
+def test_kernels_that_check_bounds_are_cached_separately(monkeypatch):
     from numba.core import config
 
     from stiction.numerics.compiling import cache
