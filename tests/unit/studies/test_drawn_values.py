@@ -7,7 +7,7 @@ import pytest
 
 from stiction.errors import ModelError
 from stiction.studies.figures import StudyFigures, _band, _edges, write_study_figures
-from stiction.studies.keep import ABSENT, STATUSES
+from stiction.studies.results import ABSENT, STATUSES
 
 NAN = np.nan
 
@@ -27,7 +27,7 @@ def study(fields, results, *, status=None, units=None, shapes=None, rows=()):
         for name in table
     }
     made = SimpleNamespace(
-        fields=list(fields), table=table, held=SimpleNamespace(variables=variables)
+        fields=list(fields), table=table, manifest=SimpleNamespace(variables=variables)
     )
     made.plot = StudyFigures(made)
     return made
@@ -211,7 +211,7 @@ def test_results_that_nobody_has_come_last():
         shapes={"list": (1,), "path": (1,)},
         rows=("path",),
     )
-    assert made.plot._kept() == ["one", "list", "none"]
+    assert made.plot._result_names() == ["one", "list", "none"]
     assert made.plot._first() == "one"
     assert study({"a": [1.0]}, {}).plot._first() == "events"
     assert made.plot.unit("one") == ""
@@ -252,4 +252,4 @@ def test_a_movie_slides_over_what_changes(monkeypatch):
 @pytest.mark.parametrize(("count", "size"), [(2, 8.0), (30, 5.0), (300, 1.0)])
 def test_marks_fill_the_grid(count, size):
     made = study({"a": np.arange(float(count)), "b": [1.0] * count}, {"y": [1.0] * count})
-    assert made.plot._mark(["a", "b"]) == size
+    assert made.plot._marker_size(["a", "b"]) == size

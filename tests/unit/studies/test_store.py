@@ -51,17 +51,17 @@ def test_damage_is_found(sweep, place):
 
 def test_the_second_process_ends_at_once(sweep, place):
     with (
-        Study(place)._store.claimed(),
+        Study(place)._store.locked(),
         pytest.raises(st.StoreError, match=f"being filled by process {os.getpid()}"),
     ):
         sweep(8).run(place)
-    with Study(place)._store.claimed((1, 2)):
+    with Study(place)._store.locked((1, 2)):
         with pytest.raises(st.StoreError, match="a shard"):
             sweep(8).run(place)
         with pytest.raises(st.StoreError, match="being filled"):
             sweep(8).run(place, shard=(1, 2))
         sweep(8).run(place, shard=(2, 2))
-    with Study(place)._store.claimed(), pytest.raises(st.StoreError, match="fills all of it"):
+    with Study(place)._store.locked(), pytest.raises(st.StoreError, match="fills all of it"):
         sweep(8).run(place, shard=(1, 2))
 
 
@@ -101,7 +101,7 @@ def test_half_written_pieces_are_removed(sweep, place):
 def test_what_a_killed_worker_leaves_is_removed_at_the_end(place):
     """Nobody else comes to a study that is complete."""
     left = place / "members.zarr" / "status" / ".7.0123abcd.part"
-    with stores.Store(place).claimed():
+    with stores.Store(place).locked():
         left.write_bytes(b"half of a piece")
     assert not left.exists()
     assert Study(place).complete

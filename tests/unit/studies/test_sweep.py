@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.studies import Grid, Paired, Range, Sobol, Study
-from stiction.studies.keep import STATUSES
+from stiction.studies.results import STATUSES
 from stiction.studies.study import screen
 
 
@@ -53,7 +53,7 @@ def test_values_are_added(sweep, tmp_path):
     few = sweep(5).run(place, workers=1, chunk=2)
     before = few.table["final.x"]
     more = sweep(9).run(place, workers=1)
-    assert (few.members, more.members, len(more.held.batches)) == (5, 9, 2)
+    assert (few.members, more.members, len(more.manifest.batches)) == (5, 9, 2)
     assert np.array_equal(more.table["final.x"][:5], before)
     # in the order of the values, and the same as at one go
     whole = sweep(9).run(tmp_path / "whole", workers=1)
@@ -75,7 +75,7 @@ def test_another_study_is_refused(sweep, tmp_path):
     place = tmp_path / "study"
     sweep(3).run(place, workers=1)
     for other, words in (
-        (sweep(3, keep="stop_time"), "other kept results"),
+        (sweep(3, keep="stop_time"), "other saved results"),
         (sweep(3, t_span=(0.0, 4.0)), "another scenario"),
         (sweep(3, trajectories=5), "other trajectories"),
         (sweep(3, design=Paired()), "another design"),
