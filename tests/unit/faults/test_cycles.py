@@ -39,7 +39,7 @@ def rising(n, **change):
 
 
 def test_a_fault_that_slips_as_one_is_a_slider():
-    # on a periodic line even slip changes no stress: cells of one start stay alike
+    # on a periodic line even slip changes no stress: cells of one start remain equal
     fault = Fault(
         LAW,
         cells=4,

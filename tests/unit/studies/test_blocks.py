@@ -51,8 +51,8 @@ def check_same(one, two):
     assert set(one.table) == set(two.table)
     for name, values in one.table.items():
         assert np.array_equal(values, two.table[name], equal_nan=True), name
-    told = [[(n.member, n.kind, n.reason) for n in study.notes] for study in (one, two)]
-    assert told[0] == told[1]
+    notes = [[(n.member, n.kind, n.reason) for n in study.notes] for study in (one, two)]
+    assert notes[0] == notes[1]
 
 
 KEEP = (

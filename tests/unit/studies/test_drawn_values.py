@@ -177,7 +177,7 @@ def test_phases_are_whether_a_result_exists():
     found = marks(made.plot.phase("y"))
     assert [x for x, _ in found["no y"]] == [2.0, 5.0]
     assert [x for x, _ in found["y"]] == [0, 1, 3, 4, 6, 7, 8, 9, 10]
-    # eight values are told apart, nine are not
+    # eight values are distinguished, nine are not
     for count in (8, 9):
         made = study({"a": np.arange(9.0)}, {"y": np.minimum(np.arange(9.0), count - 1)})
         assert len(marks(made.plot.phase("y"))) == (8 if count == 8 else 2)

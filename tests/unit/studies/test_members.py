@@ -64,8 +64,8 @@ def test_variables_have_the_types_of_what_they_hold():
     assert (found["w"].labels, found["f"].labels) == (("x", "y"), ())
     for name, (dtype, unit, meaning) in STANDARD.items():
         labels = STATUSES if name == "status" else ()
-        told = (found[name].dtype, found[name].unit, found[name].meaning, found[name].labels)
-        assert told == (dtype, unit or "s", meaning, labels)
+        entry = (found[name].dtype, found[name].unit, found[name].meaning, found[name].labels)
+        assert entry == (dtype, unit or "s", meaning, labels)
     assert (found["force"].shape, found["force"].dims) == ((3,), ("mass",))
     assert (found["force"].dtype, found["force"].unit) == ("float64", "N")
 
@@ -278,7 +278,7 @@ def test_results_are_those_of_the_first_member_that_has_them(monkeypatch):
     monkeypatch.setattr(members, "results_of", results_of)
     for first["with_all"], shape in ((0, ()), (2, (2,)), (4, (2,)), (9, (2,))):
         assert members.probe(job())["y"].values.shape == shape
-    # where nobody has a name, the first failure is told
+    # where nobody has a name, the first failure is reported
     with pytest.raises(StictionError, match="member 0 has no z"):
         members.probe(job(reading=Reading(("z",))))
 

@@ -1,4 +1,4 @@
-"""What is told of a study on one screen, and in one line."""
+"""The one-screen summary of a study, and its one line."""
 
 import stiction as st
 from stiction.studies import Study

@@ -111,13 +111,13 @@ def test_the_store_is_zarr(place):
     """Read it by the specification of format 3 alone."""
     group = json.loads((place / "members.zarr" / "zarr.json").read_text())
     assert (group["zarr_format"], group["node_type"]) == (3, "group")
-    told = json.loads((place / "members.zarr" / "final.x" / "zarr.json").read_text())
-    assert told == group["consolidated_metadata"]["metadata"]["final.x"]
-    assert told["dimension_names"] == ["member", "mass"]
-    assert told["chunk_grid"]["configuration"]["chunk_shape"] == [3, 3]
-    assert (told["data_type"], told["attributes"]["units"]) == ("float64", "m")
+    metadata = json.loads((place / "members.zarr" / "final.x" / "zarr.json").read_text())
+    assert metadata == group["consolidated_metadata"]["metadata"]["final.x"]
+    assert metadata["dimension_names"] == ["member", "mass"]
+    assert metadata["chunk_grid"]["configuration"]["chunk_shape"] == [3, 3]
+    assert (metadata["data_type"], metadata["attributes"]["units"]) == ("float64", "m")
     pieces = [(place / "members.zarr" / "final.x" / f"{k}.0").read_bytes() for k in range(3)]
-    values = np.frombuffer(b"".join(pieces), "<f8").reshape(told["shape"])
+    values = np.frombuffer(b"".join(pieces), "<f8").reshape(metadata["shape"])
     assert np.array_equal(values[:8], Study(place).table["final.x"])
     assert np.isnan(values[8]).all()
 

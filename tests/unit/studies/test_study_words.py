@@ -29,11 +29,16 @@ def made(notes=(), **change):
         "list": np.arange(12.0).reshape(6, 2),
         "path": np.zeros((6, 2)),
     }
-    told = {"version": "1.2", "code": "abcdefghijklmnop", "kernels": "compiled", "design": "Grid"}
+    description = {
+        "version": "1.2",
+        "code": "abcdefghijklmnop",
+        "kernels": "compiled",
+        "design": "Grid",
+    }
     found = SimpleNamespace(
         title="", fields=("mu",), members=6, solved=5, complete=False, damaged=(), folder="f",
         table=table, notes=list(notes),
-        manifest=SimpleNamespace(variables=variables, told=told, members=6),
+        manifest=SimpleNamespace(variables=variables, description=description, members=6),
     )  # fmt: skip
     for name, value in change.items():
         setattr(found, name, value)
@@ -140,22 +145,22 @@ def test_one_line_of_a_study():
 def test_a_grid_may_have_holes_and_not_be_mostly_empty():
     rng = np.arange(6.0)
     fields = {"a": rng, "b": rng}
-    told = made(fields=("a", "b"), members=6)
+    study = made(fields=("a", "b"), members=6)
     # thirty-six cells for six members, and twenty-four
-    assert module.Study._grid(told, fields) is None
-    axes = module.Study._grid(told, {"a": rng, "b": np.minimum(rng, 3.0)})
+    assert module.Study._grid(study, fields) is None
+    axes = module.Study._grid(study, {"a": rng, "b": np.minimum(rng, 3.0)})
     assert [len(v) for v, _ in axes.values()] == [6, 4]
     assert axes["b"][1].tolist() == [0, 1, 2, 3, 3, 3]
-    told.manifest.description["design"] = "Paired"
-    assert module.Study._grid(told, {"a": rng, "b": np.minimum(rng, 3.0)}) is None
+    study.manifest.description["design"] = "Paired"
+    assert module.Study._grid(study, {"a": rng, "b": np.minimum(rng, 3.0)}) is None
 
 
 @pytest.mark.parametrize(
     ("damaged", "code", "words"),
     [
         ((), 0, "sound        f  5 of 6 members"),
-        ((1, 2), 2, "DAMAGED      f: chunks 1, 2 were changed since they were saved"),
-        (tuple(range(9)), 2, "DAMAGED      f: chunks 0, 1, 2, 3, 4 were changed since"),
+        ((1, 2), 2, "DAMAGED      f: chunks 1, 2 were changed after they were saved"),
+        (tuple(range(9)), 2, "DAMAGED      f: chunks 0, 1, 2, 3, 4 were changed after"),
     ],
 )
 def test_a_study_is_verified(monkeypatch, damaged, code, words):

@@ -1,4 +1,4 @@
-"""Sweeps: the same numbers as single runs, more values, other studies refused, failures told."""
+"""Sweeps: the results of single runs, more values, other studies refused, failures reported."""
 
 import dataclasses
 
@@ -100,7 +100,7 @@ def test_a_changed_function_is_refused(sweep, tmp_path):
 
 def test_a_strange_folder_is_refused(sweep, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(st.StoreError, match="other things in it"):
+    with pytest.raises(st.StoreError, match="other files"):
         sweep(2).run(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
 

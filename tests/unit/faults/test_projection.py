@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.faults import Cycles, Fault, SpringSlider
-from stiction.faults.balance_kernels import put_in_balance
+from stiction.faults.projection_kernels import project_equilibrium
 from stiction.faults.rate_kernels import coefficient
 from stiction.faults.run import cells_of
 from stiction.laws import AgeingLaw
@@ -52,7 +52,7 @@ def test_the_speed_balances_the_stress(regularised):
     shift = rng.uniform(-0.3, 0.3, n)
     state[:n] += shift
     off = np.abs(stress_of(state, cells) - wanted) / cells["sigma"]
-    told = put_in_balance(state, wanted, cells, 1e-9, np.abs(wanted).max())
+    told = project_equilibrium(state, wanted, cells, 1e-9, np.abs(wanted).max())
     assert told == pytest.approx(off.max(), rel=1e-12)
     assert state[:n] == pytest.approx(right[:n], abs=1e-11)
     assert np.array_equal(state[n:], right[n:])
@@ -65,12 +65,12 @@ def test_an_undefined_balance_is_left_unchanged():
     stress = stress_of(state, cells)
     given = state.copy()
     # a speed three times as large is no error of a step
-    assert put_in_balance(state, stress + 0.05 * 1e7, cells, 1e-9, 1e7) == pytest.approx(0.05)
+    assert project_equilibrium(state, stress + 0.05 * 1e7, cells, 1e-9, 1e7) == pytest.approx(0.05)
     assert np.array_equal(state, given)
     # stress that is known to 1e-15 of 1e16 Pa, where ln V is asked to 1e-9 of 1e5 Pa
-    put_in_balance(state, stress + 1.0, cells, 1e-9, 1e16)
+    project_equilibrium(state, stress + 1.0, cells, 1e-9, 1e16)
     assert np.array_equal(state, given)
-    assert put_in_balance(state, stress + 1.0, cells, 1e-9, 1e7) == pytest.approx(1e-7)
+    assert project_equilibrium(state, stress + 1.0, cells, 1e-9, 1e7) == pytest.approx(1e-7)
     assert not np.array_equal(state, given)
 
 
