@@ -113,7 +113,7 @@ def test_the_screen_of_a_study():
     assert rows["force"] == "1 ... 5 N, median 2.5"
     assert rows["list"] == "0 ... 11 m, median 4.5"
     assert "path" not in rows
-    assert rows["DAMAGED"] == "2 chunks changed since; the same sweep solves them again"
+    assert rows["DAMAGED"] == "2 chunks were changed; the same sweep solves them again"
     assert rows["code"] == "stiction 1.2, abcdefghijkl, compiled kernels"
     whole = made(title="mine", complete=True)
     assert module.screen(whole).splitlines()[0] == "Study: mine"

@@ -55,7 +55,7 @@ def test_an_error_without_words_has_a_line(monkeypatch):
 def test_a_kernel_that_could_not_be_cached_is_not_ready(monkeypatch):
     monkeypatch.setattr(ahead_of_time, "_silent", lambda: None)
     monkeypatch.setattr(ahead_of_time, "compile_line", lambda line: None)
-    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_KEEP: "No space left on device"})
+    monkeypatch.setattr(folders, "_reported", {folders.CANNOT_CACHE: "No space left on device"})
     said = ahead_of_time._compile_one("somewhere:f f8")
-    assert said.startswith(folders.CANNOT_KEEP)
+    assert said.startswith(folders.CANNOT_CACHE)
     assert "No space left" in said

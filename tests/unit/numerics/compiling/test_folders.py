@@ -91,7 +91,7 @@ def test_nothing_is_ready_where_nothing_can_be_cached(tmp_path, monkeypatch):
     monkeypatch.setenv("STICTION_CACHE_DIR", str(tmp_path / "kept"))
     folders.mark_ready("chains")
     assert folders.is_ready("chains")
-    folders.report_once(folders.CANNOT_KEEP, "No space left on device")
+    folders.report_once(folders.CANNOT_CACHE, "No space left on device")
     folders.mark_ready("rods")
     assert not folders.is_ready("rods")
 
