@@ -90,7 +90,7 @@ def check_runs(block, runs, names):
     for k, run in enumerate(runs):
         good = run.status.ok and not doubts(run)
         doubtful += not good
-        # what is not sound goes to single runs, which is always right; the reverse never is
+        # invalid members are repeated as single runs, which is always right; the reverse never is
         assert not (block.sound[k] and not good)
         if not block.sound[k]:
             continue

@@ -77,7 +77,7 @@ def test_verify(stiction, saved, here):
     with (here / saved / "events.csv").open("a") as file:
         file.write("x")
     (found,) = parsed(stiction("verify", saved, "--json"), 2)
-    assert found["wrong"] == {"events.csv": "was changed since it was saved"}
+    assert found["wrong"] == {"events.csv": "was changed after it was saved"}
     assert "DAMAGED" in stiction("verify", saved, "--quiet").out
 
 

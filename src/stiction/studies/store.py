@@ -42,7 +42,7 @@ from stiction.core.files import (
 )
 from stiction.errors import StoreError
 from stiction.io.digests import file_digest, read_sealed, sealed
-from stiction.io.locks import Busy, Lock, held_for, in_use, take
+from stiction.io.locks import Busy, Lock, acquire, in_use, locked_for
 from stiction.studies.results import ABSENT
 
 __all__ = ["MANIFEST", "Batch", "Manifest", "Note", "Store", "Stored", "is_study"]
@@ -334,7 +334,7 @@ class Store:
         age = 0.0 if shard is None else STALE_S
         with contextlib.ExitStack() as ended:
             with self._writing():
-                ended.enter_context(held_for(folder, partial(self._lock, folder, shard)))
+                ended.enter_context(locked_for(folder, partial(self._lock, folder, shard)))
             remove_stale(folder.rglob(".*.part"), age)
             yield
             # a worker that was killed leaves temporary files
@@ -352,7 +352,7 @@ class Store:
                 raise self._busy("a process that fills all of it")
             own = own.with_name(f".{folder.name}.shard-{shard[0]}-of-{shard[1]}.lock")
         try:
-            return take(own)
+            return acquire(own)
         except Busy as busy:
             raise self._busy(busy.holder) from busy
 

@@ -347,7 +347,7 @@ def verified(folder: str | Path) -> tuple[int, str]:
     if study.damaged:
         words = ", ".join(str(k) for k in study.damaged[:5])
         return 2, f"DAMAGED      {folder}: chunks {words} were changed after they were saved"
-    return 0, f"sound        {folder}  {study.solved:,} of {study.members:,} members"
+    return 0, f"valid        {folder}  {study.solved:,} of {study.members:,} members"
 
 
 def unknown_variable(name: str, known: list[str]) -> StoreError:

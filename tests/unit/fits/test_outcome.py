@@ -8,7 +8,7 @@ from fit_cases import cases
 import stiction as st
 from stiction.errors import ModelError, StoreError
 from stiction.fits.folder import fit_in, report
-from stiction.io.verify import DAMAGED, SOUND, examined
+from stiction.io.verify import DAMAGED, VALID, examined
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_scenario_names_what_is_invented(name, words, dahl):
 def test_damage_is_reported(tmp_path, dahl):
     folder = dahl.save(tmp_path / "fit", figures=False)
     # the folder itself, or one above it
-    assert verified(folder).code == verified(tmp_path).code == SOUND
+    assert verified(folder).code == verified(tmp_path).code == VALID
     text = (folder / "law.toml").read_text()
     (folder / "law.toml").write_text(text + "\n")
     assert verified(folder).code == DAMAGED

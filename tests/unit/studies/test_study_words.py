@@ -158,7 +158,7 @@ def test_a_grid_may_have_holes_and_not_be_mostly_empty():
 @pytest.mark.parametrize(
     ("damaged", "code", "words"),
     [
-        ((), 0, "sound        f  5 of 6 members"),
+        ((), 0, "valid        f  5 of 6 members"),
         ((1, 2), 2, "DAMAGED      f: chunks 1, 2 were changed after they were saved"),
         (tuple(range(9)), 2, "DAMAGED      f: chunks 0, 1, 2, 3, 4 were changed after"),
     ],
