@@ -195,10 +195,12 @@ def test_exit_codes_and_what_is_printed(ended, capsys, status, strict, doubts, c
         0: "",
         3: "--strict: audit, determinism.\n",
         1: "The solve stopped at t = 1.25 s, before 8 s.\nWhy: it broke\n"
-        "Try: shorter steps. A part is kept.\n",
+        "Try: shorter steps. A part is saved.\n",
     }[code]
     if status is Status.UNTRUSTED:
-        told = "The run cannot be trusted.\nWhy: it broke\nTry: shorter steps. All of it is kept.\n"
+        told = (
+            "The run cannot be trusted.\nWhy: it broke\nTry: shorter steps. All of it is saved.\n"
+        )
     assert capsys.readouterr().err == told
 
 

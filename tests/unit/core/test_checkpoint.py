@@ -111,7 +111,7 @@ def test_counts_have_bounds():
 
 @pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, TypeError, OverflowError])
 def test_content_that_does_not_fit_is_a_refusal(error):
-    with pytest.raises(StoreError, match="does not fit together"), unpacking():
+    with pytest.raises(StoreError, match="inconsistent content"), unpacking():
         raise error("x")
 
 

@@ -161,7 +161,7 @@ def test_a_file_that_keeps_hdf5_busy_is_given_up(tmp_path, monkeypatch):
     path.write_bytes(b"x")
     monkeypatch.setattr(core_files, "_CHILD", "while True: pass")
     monkeypatch.setattr(core_files, "_LEAST_S", 0.2)
-    with pytest.raises(ValueError, match="kept its reader busy"):
+    with pytest.raises(ValueError, match="took more than"):
         core_files.check_readable(path)
     monkeypatch.setattr(core_files, "_CHILD", "import os; os.abort()")
     monkeypatch.setattr(core_files, "_LEAST_S", 20.0)

@@ -70,14 +70,14 @@ def test_a_full_disk_costs_no_run(run, here, monkeypatch):
         put(run, here / "run")
     (folder,) = (here.parent / "tmp").iterdir()
     assert "got No space left on device; needs" in str(caught.value)
-    assert str(caught.value).endswith(f"complete, in {folder}; move it where it belongs.")
+    assert str(caught.value).endswith(f"complete, in {folder}; move it to its place.")
     assert np.array_equal(load(folder).variables["x"].values, run.variables["x"].values)
     assert names(here) == []
 
 
 def test_where_nothing_has_room_the_checkpoint_is_preserved(run, here, monkeypatch):
     fill(monkeypatch, here.parent)
-    with pytest.raises(StoreError, match="add --resume to go on from there"):
+    with pytest.raises(StoreError, match="add --resume to continue from it"):
         put(run, here / "run")
     assert names(here) == [".run.checkpoint"]
     assert names(here.parent / "tmp") == []

@@ -44,7 +44,7 @@ def test_damage_is_found(sweep, place):
     assert sweep(8).run(place, workers=1).data.identical(whole)
     for path in ("study.json", "batches/0.npz"):
         flip(place / path)
-        with pytest.raises(st.StoreError, match=r"changed since it was written|cannot be read"):
+        with pytest.raises(st.StoreError, match=r"changed after it was written|cannot be read"):
             sweep(8).run(place)
         flip(place / path)
 

@@ -35,9 +35,7 @@ def test_a_process_that_is_killed_costs_its_own_kernel_alone(tmp_path, monkeypat
     shares = []
     lines = ["lethal.killer:deadly f8", "lethal.good:harmless f8"]
     failed = ahead_of_time.compile_lines(lines, shares.append)
-    assert failed == {
-        "lethal.killer:deadly f8": "the process that compiled it was ended from outside"
-    }
+    assert failed == {"lethal.killer:deadly f8": "the process that compiled it was killed"}
     assert shares[-1] == 1.0
     assert len(list((tmp_path / "kept").glob("harmless-*"))) == 1
 
