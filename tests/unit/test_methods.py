@@ -130,7 +130,7 @@ def test_defaults_of_others_in_files_of_earlier_versions_are_left_out(name, tmp_
     assert found == getattr(room, type(found).__name__)(**given)
 
 
-def test_a_run_that_is_not_understood_keeps_its_scenario(tmp_path):
+def test_a_run_that_is_not_understood_preserves_its_scenario(tmp_path):
     run = st.solve(ONE, t_span=(0.0, 1.0), save=3)
     folder = run.save(tmp_path / "run")
     file = folder / "scenario.toml"

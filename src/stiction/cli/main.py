@@ -293,10 +293,10 @@ def verify(
     ],
     json: Json = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print what is not sound only.")
+        bool, typer.Option("--quiet", "-q", help="Print results that are not valid only.")
     ] = False,
 ) -> None:
-    """Whether saved runs are what was written: exit 0 sound, 2 damaged, 3 without digests."""
+    """Whether saved runs are what was written: exit 0 valid, 2 damaged, 3 without digests."""
     from stiction.cli.saved import verify_all
 
     raise typer.Exit(verify_all(saved, json=json, quiet=quiet))

@@ -11,10 +11,10 @@ from typing import Any
 from stiction.cli.output import put, put_json
 from stiction.core.summary import screen
 from stiction.errors import StoreError, nearest
-from stiction.io.contents import MARK
+from stiction.io.contents import SUMMARY
 from stiction.io.staging import whereabouts
 from stiction.io.store import load
-from stiction.io.verify import DAMAGED, SOUND, UNVERIFIED, Verdict, examined
+from stiction.io.verify import DAMAGED, UNVERIFIED, VALID, Verdict, examined
 from stiction.studies.store import is_study
 from stiction.studies.study import verified as verified_study
 
@@ -49,7 +49,7 @@ def _folders(place: Path) -> list[str]:
 
 def saved_summary(folder: Path, **more: object) -> dict[str, Any]:
     """Return what `summary.json` of a saved run holds, after its folder and `more`."""
-    text = (whereabouts(folder) / MARK).read_text(encoding="utf-8")
+    text = (whereabouts(folder) / SUMMARY).read_text(encoding="utf-8")
     return {"folder": str(folder), **more, **json_text.loads(text)}
 
 
@@ -89,4 +89,4 @@ def verify_all(folders: Sequence[str], *, json: bool, quiet: bool) -> int:
     if json:
         put_json(report)
     codes = {found["exit_code"] for found in report}
-    return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), SOUND)
+    return next((code for code in (DAMAGED, UNVERIFIED) if code in codes), VALID)

@@ -51,7 +51,7 @@ def examine() -> list[Finding]:
 
     Nothing is written but temporary files, and nothing is asked of a network.
 
-    Verified by: tests/unit/doctor/test_doctor.py::test_a_sound_machine
+    Verified by: tests/unit/doctor/test_doctor.py::test_a_complete_installation
     """
     findings: list[Finding] = []
     for check in (versions, machine, threads, solvers, kernels, files, figures, extras, extensions):

@@ -161,7 +161,7 @@ def _round(size: float) -> float:
 def comments(text: str) -> dict[str, str]:
     """Return what stands behind numbers in a TOML file, {path: words}.
 
-    Verified by: tests/unit/explore/test_fields.py::test_comments_tell_units
+    Verified by: tests/unit/explore/test_fields.py::test_comments_give_units
     """
     table, notes = "", {}
     for line in text.splitlines():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stiction.core.files import atomic_write, writing
 from stiction.errors import StoreError
-from stiction.io.contents import MARK
+from stiction.io.contents import SUMMARY
 from stiction.studies.store import MANIFEST
 
 __all__ = ["Place", "WorkingFolder"]
@@ -139,7 +139,7 @@ class WorkingFolder:
         for top, folders, files in os.walk(self.root):
             here = Path(top).relative_to(self.root)
             looked += len(files) + len(folders)
-            mark = {MARK: "run", MANIFEST: "study"}
+            mark = {SUMMARY: "run", MANIFEST: "study"}
             kind = next((kind for file, kind in mark.items() if file in files), "")
             deep = len(here.parts) >= _MOST_DEPTH or looked > _MOST_LOOKED_AT
             if kind or deep:

@@ -321,7 +321,7 @@ def thin(*values: Floats, most: int = MOST_POINTS) -> Ints:
     Where there are more than `most`, every stretch keeps the places of its smallest and
     largest value of each series, so that no peak is lost.
 
-    Verified by: tests/unit/plot/test_style.py::test_thinning_keeps_the_peaks
+    Verified by: tests/unit/plot/test_style.py::test_thinning_preserves_the_peaks
     """
     count = values[0].size
     if count <= most:

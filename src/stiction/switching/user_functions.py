@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError, PlainFunctionWarning
-from stiction.numerics.callback import ArrayCallback, Taken
+from stiction.numerics.callback import ArrayCallback, CallbackArguments
 from stiction.numerics.checks import number, numbers
 from stiction.numerics.compiling.user_functions import fingerprint
 from stiction.numerics.jit import mode
@@ -237,14 +237,14 @@ class UserFunctions:
         """Return a callback: the one that was made before for the same code, or a new one."""
         here = [label for label in labels if label in self.parts]
         parts = [part for label in here for part in self.parts[label]]
-        taken = Taken(
+        layout = CallbackArguments(
             tuple(names for label in here for names in self.taken(label)),
             clock=self.clocked,
             parameters=self._kind_of_p,
             slots=None if slots is None else (slots,),
             fixed=fixed,
         )
-        sizes = (self.n, self.m, tuple(counts), signed, choose, taken, mode())
+        sizes = (self.n, self.m, tuple(counts), signed, choose, layout, mode())
         key = (sizes, tuple(fingerprint(part) for part in parts))
         known = _COMPILED.get(key) if None not in key[1] else None
         if known is not None:
@@ -258,7 +258,7 @@ class UserFunctions:
             name=f"{self.owner}.{', '.join(labels)}",
             signed=signed,
             choose=choose,
-            taken=taken,
+            layout=layout,
         )
         if callback.compiled and None not in key[1]:
             _COMPILED[key] = callback

@@ -43,7 +43,7 @@ def call(monkeypatch):
         (typer.Exit(7), 7, ""),
     ],
 )
-def test_errors_are_told(monkeypatch, capsys, error, code, told):
+def test_errors_are_reported(monkeypatch, capsys, error, code, told):
     monkeypatch.setattr(main, "hearing", contextlib.nullcontext)
 
     @main.guarded
@@ -358,7 +358,7 @@ def test_nothing_is_ready_if_a_kernel_fails(kernels, capsys):
     assert kernels.ready == []
 
 
-def test_failures_are_told_one_by_one(kernels, capsys):
+def test_failures_are_reported_one_by_one(kernels, capsys):
     kernels.failed = {"a (f8)": "no type", "b (i8)": "no name"}
     assert compiling.compile_systems(["chains"], json=True, quiet=True) == 2
     out, err = capsys.readouterr()
@@ -375,7 +375,7 @@ def test_quiet_prints_nothing(kernels, capsys):
     assert kernels.ready == ["rods"]
 
 
-def test_where_nothing_can_be_kept_nothing_is_compiled(kernels):
+def test_where_nothing_can_be_cached_nothing_is_compiled(kernels):
     kernels.folder = None
     with pytest.raises(ModelError, match=r"compile: got no .*; needs a folder of yours"):
         compiling.compile_systems([])

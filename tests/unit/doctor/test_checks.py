@@ -189,7 +189,7 @@ def test_solvers_that_are_absent_are_noted(monkeypatch):
 @pytest.mark.parametrize(
     ("size", "words"), [(99_900, "99.9 kB"), (100_000, "0.1 MB"), (2_500_000, "2.5 MB")]
 )
-def test_kernels_are_told_with_their_size_and_state(monkeypatch, tmp_path, size, words):
+def test_kernels_are_listed_with_their_size_and_state(monkeypatch, tmp_path, size, words):
     kept = tmp_path / "kept"
     (kept / "folder").mkdir(parents=True)
     (kept / "a").write_bytes(b"\0" * 900)
@@ -277,7 +277,7 @@ def test_what_is_asked_for_extras_is_no_part_of_the_package(monkeypatch):
     assert found["installed in"] == (OK, f"{checks.sys.executable}, {home}")
 
 
-def test_a_release_that_is_too_new_is_told_by_its_name(monkeypatch):
+def test_a_release_that_is_too_new_is_named(monkeypatch):
     monkeypatch.setitem(checks.TRIED, "other", "1.4")
     monkeypatch.setattr(checks, "_version", lambda name: "1.5")
     told = "1.5, later than any that was tried: 1.4"

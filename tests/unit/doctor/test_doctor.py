@@ -26,7 +26,7 @@ def found_by(check):
     return [Finding(check.__name__, *row) for row in check()]
 
 
-def test_a_sound_machine(findings):
+def test_a_complete_installation(findings):
     assert [finding for finding in findings if finding.state == FAULT] == []
     parts = list(dict.fromkeys(finding.part for finding in findings))
     assert parts == [

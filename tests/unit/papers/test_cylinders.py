@@ -195,7 +195,7 @@ def test_stress_along_the_base():
     assert row.ours == "+0.1000 left, +0.2000 right, least -0.5000 at x = +0.25 R"
 
 
-def test_all_statements_are_told():
+def test_all_statements_are_reported():
     study = MadeStudy({"cylinders-ea-0": sine(2.0), "cylinders-ea-0.5": sine(4.0)})
     rows = cylinders.cylinder_rows(study)
     assert one(rows, "frictionless: largest F_x").ours == pytest.approx(2.0)

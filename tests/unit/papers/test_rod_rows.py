@@ -103,7 +103,7 @@ def test_equal_contact_points_have_a_closed_form(strings):
     assert strings.s1 == 2.0
 
 
-def test_growth_is_told_for_both_starts(monkeypatch):
+def test_growth_is_reported_for_both_starts(monkeypatch):
     growth = SimpleNamespace(
         factor=2.0, rate=0.5, misfit_rate=0.25, misfit_power=0.125, linear_until=7.0
     )

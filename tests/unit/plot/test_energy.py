@@ -61,7 +61,7 @@ def test_a_scheme_that_creates_energy_is_drawn_as_lines(baseline):
     assert np.array_equal(curve(panel, "time scheme").get_ydata(), made)
 
 
-def test_a_chain_at_rest_has_an_energy_figure(make_run):
+def test_a_chain_in_equilibrium_has_an_energy_figure(make_run):
     from stiction.chains import Chain
 
     run = make_run(Chain([1.0], 20.0), 1.0, 10, 1)

@@ -55,7 +55,7 @@ def entry_of(path: Path, system: str) -> Entry:
 
 @functools.cache
 def seconds() -> Mapping[str, float]:
-    """Return what runs and studies take, {name: seconds of the processor}.
+    """Return what runs and studies acquire, {name: seconds of the processor}.
 
     Written by `tools/time_scenarios.py`.
     """

@@ -11,7 +11,7 @@ import pytest
 
 from stiction.errors import Status, StoreError
 from stiction.io.checkpoint_file import FileCheckpoint, checkpoint_path
-from stiction.io.keep import Kept, keep
+from stiction.io.final_save import SavedRun, save_run
 from stiction.io.staging import claimed
 from stiction.io.store import FiguresError, load, save
 
@@ -37,7 +37,7 @@ def put(run, folder, *, overwrite=False, draw=None):
     with claimed(folder, overwrite=overwrite) as claim:
         checkpoint = FileCheckpoint(checkpoint_path(claim.path), "problem")
         checkpoint.save({"x": np.zeros(3)})
-        return keep(run, claim, folder, checkpoint, scenario="", draw=draw)
+        return save_run(run, claim, folder, checkpoint, scenario="", draw=draw)
 
 
 def fill(monkeypatch, *folders):
@@ -59,7 +59,7 @@ def names(folder):
 
 def test_a_run_is_put_where_it_belongs(run, here):
     kept = put(run, here / "run", draw=lambda folder: folder.mkdir())
-    assert kept == Kept(here / "run")
+    assert kept == SavedRun(here / "run")
     assert str(kept) == f"written to   {here / 'run'}"
     assert names(here) == ["run"]
 
@@ -70,14 +70,14 @@ def test_a_full_disk_costs_no_run(run, here, monkeypatch):
         put(run, here / "run")
     (folder,) = (here.parent / "tmp").iterdir()
     assert "got No space left on device; needs" in str(caught.value)
-    assert str(caught.value).endswith(f"complete, in {folder}; move it where it belongs.")
+    assert str(caught.value).endswith(f"complete, in {folder}; move it to its place.")
     assert np.array_equal(load(folder).variables["x"].values, run.variables["x"].values)
     assert names(here) == []
 
 
-def test_where_nothing_has_room_the_checkpoint_is_kept(run, here, monkeypatch):
+def test_where_nothing_has_room_the_checkpoint_is_preserved(run, here, monkeypatch):
     fill(monkeypatch, here.parent)
-    with pytest.raises(StoreError, match="add --resume to go on from there"):
+    with pytest.raises(StoreError, match="add --resume to continue from it"):
         put(run, here / "run")
     assert names(here) == [".run.checkpoint"]
     assert names(here.parent / "tmp") == []
@@ -98,7 +98,7 @@ def test_a_folder_that_appeared_costs_no_run(run, here):
     with claimed(here / "run") as claim:
         (here / "run").mkdir()
         with pytest.raises(StoreError, match="a folder that exists"):
-            keep(run, claim, here / "run", FileCheckpoint(here / "c", ""), scenario="")
+            save_run(run, claim, here / "run", FileCheckpoint(here / "c", ""), scenario="")
     kept, theirs = sorted(here.iterdir(), reverse=True)
     assert theirs.name == "run"
     assert names(theirs) == []
@@ -110,9 +110,9 @@ def test_a_failed_run_lands_beside_a_good_one(run, make_run, here):
     failed = make_run(status=Status.UNCONVERGED, reason="why")
     for _ in range(2):
         kept = put(failed, here / "run", overwrite=True)
-        assert kept == Kept(here / "run.failed", here / "run")
+        assert kept == SavedRun(here / "run.failed", here / "run")
         assert "run.failed\nkept " in str(kept)
-        assert "run keeps what it held" in kept.partial
+        assert "run is unchanged" in kept.partial_text
         assert names(here) == ["run", "run.failed"]
     assert load(here / "run").status.ok
     assert load(here / "run.failed").status is Status.UNCONVERGED
@@ -157,11 +157,11 @@ def test_an_interrupt_before_the_figures_is_one(run, here, monkeypatch):
     def press(*_):
         raise KeyboardInterrupt
 
-    assert put(run, here / "drawing", draw=press) == Kept(here / "drawing", drawn=False)
+    assert put(run, here / "drawing", draw=press) == SavedRun(here / "drawing", drawn=False)
     # an untrusted run is drawn, too, and lands beside a good one
     doubted = dataclasses.replace(run, status=Status.UNTRUSTED)
     kept = put(doubted, here / "drawing", overwrite=True, draw=press)
-    assert kept == Kept(here / "drawing.failed", here / "drawing", drawn=False)
+    assert kept == SavedRun(here / "drawing.failed", here / "drawing", drawn=False)
     monkeypatch.setattr("stiction.io.store.write_netcdf", press)
     with pytest.raises(KeyboardInterrupt):
         put(run, here / "run", draw=press)

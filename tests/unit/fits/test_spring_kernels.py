@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from stiction.fits.predicting import pull_kernels as kernels
+from stiction.fits.predicting import spring_kernels as kernels
 from stiction.fits.predicting.law_kernels import (
     BOUC_WEN,
     DAHL,
@@ -99,7 +99,7 @@ def test_without_a_mass_the_spring_balances_the_bristles(name, drive):
 
 @pytest.mark.parametrize("name", ["ageing", "slip"])
 @pytest.mark.parametrize("v", [0.05, 1e-4])
-def test_rate_and_state_keeps_the_balance(name, v):
+def test_rate_and_state_satisfies_the_balance(name, v):
     """d(N mu + eta v)/dt = k (drive - v), with mu by differences along the motion."""
     code, p = law(name)
     w, z = math.log(v), math.log(0.03)
@@ -158,17 +158,17 @@ def test_the_time_at_which_the_speed_is_zero():
     # w = w0 cos + (u0 - middle) omega sin
     u0, w0 = middle - 0.02, 0.05
     t = math.atan2(w0, 0.02 * omega) / omega
-    found = kernels._zero(code, p, rig(), 0.0, 1.0, 1.2 * t, u0, w0, 0.0, True)
+    found = kernels._root_time(code, p, rig(), 0.0, 1.0, 1.2 * t, u0, w0, 0.0, True)
     # reason: a step of order four stands for the sine
     assert found == pytest.approx(t, rel=3e-3)
     assert kernels._step(code, p, rig(), 0.0, 1.0, found, u0, w0, 0.0)[1] == pytest.approx(
         0.0, abs=1e-12
     )
-    h, u, w, z = kernels._free(code, p, rig(), 0.0, 1.0, 1.2 * t, u0, w0, 0.0)
+    h, u, w, z = kernels._step_to_event(code, p, rig(), 0.0, 1.0, 1.2 * t, u0, w0, 0.0)
     assert (h, w, z) == (found, 0.0, 0.0)
     assert u == pytest.approx(kernels._step(code, p, rig(), 0.0, 1.0, h, u0, w0, 0.0)[0])
     # where the speed keeps its sign the step is taken whole
-    h, *rest = kernels._free(code, p, rig(), 0.0, 1.0, 0.5 * t, u0, w0, 0.0)
+    h, *rest = kernels._step_to_event(code, p, rig(), 0.0, 1.0, 0.5 * t, u0, w0, 0.0)
     assert h == 0.5 * t
     assert rest == list(kernels._step(code, p, rig(), 0.0, 1.0, 0.5 * t, u0, w0, 0.0))
 
@@ -176,20 +176,20 @@ def test_the_time_at_which_the_speed_is_zero():
 def test_a_contact_that_becomes_straight_ends_a_step():
     code, p = law("bouc-wen")
     h = 0.05
-    found, _, _, z = kernels._free(code, p, rig(), DRIVE, 1.0, h, 0.1, 0.3, -0.003)
+    found, _, _, z = kernels._step_to_event(code, p, rig(), DRIVE, 1.0, h, 0.1, 0.3, -0.003)
     assert 0.0 < found < h
     assert z == 0.0
     *_, end = kernels._step(code, p, rig(), DRIVE, 1.0, found, 0.1, 0.3, -0.003)
     assert end == pytest.approx(0.0, abs=1e-13)
 
 
-def test_what_cannot_break_away_stays():
+def test_a_slider_below_its_bound_sticks():
     code, p = oscillation()
     state = (0.5 * N * 0.3 / K, 0.0, 0.0)
-    assert kernels._free(code, p, rig(), 0.0, 1.0, 0.01, *state) == (0.0, *state)
+    assert kernels._step_to_event(code, p, rig(), 0.0, 1.0, 0.01, *state) == (0.0, *state)
     # without a mass a speed has no sign to lose
     code, p = law("dahl")
-    h, *_ = kernels._free(code, p, rig(0.0), DRIVE, 1.0, 1e-3, 0.1, 0.0, 0.003)
+    h, *_ = kernels._step_to_event(code, p, rig(0.0), DRIVE, 1.0, 1e-3, 0.1, 0.0, 0.003)
     assert h == 1e-3
 
 
@@ -208,16 +208,16 @@ BOUND = STUCK * N / K
     ("drive", "left", "u", "stays"),
     [
         (0.0, 2.0, 0.01, (2.0, 0.01)),
-        # it reaches the bound after (bound - u) / drive
+        # it reaches the bound state_after (bound - u) / drive
         (0.1, 9.0, 0.01, ((BOUND - 0.01) / 0.1, BOUND)),
         (-0.1, 9.0, 0.01, ((BOUND + 0.01) / 0.1, -BOUND)),
         (0.1, 0.2, 0.01, (0.2, 0.03)),
         (0.1, 1.0, BOUND + 0.01, (0.0, BOUND)),
     ],
 )
-def test_how_long_a_slider_stays_stuck(drive, left, u, stays):
+def test_duration_of_stick(drive, left, u, stays):
     _, p = law("stribeck")
-    assert kernels._stays(p, rig(), drive, left, u) == pytest.approx(stays)
+    assert kernels._stick_time(p, rig(), drive, left, u) == pytest.approx(stays)
 
 
 @pytest.mark.parametrize("w", [0.15, 2.0])
@@ -226,30 +226,32 @@ def test_the_fastest_rate_bounds_the_motion(w):
     code, p = law("stribeck")
     fall = abs(p[0] - p[1]) / p[2] if w < 6.0 * p[2] else 0.0
     wanted = math.sqrt(K / M) + N * (p[4] + fall) / M
-    assert kernels._fastest(code, p, rig(), DRIVE, w, 0.0) == pytest.approx(wanted)
+    assert kernels._fastest_rate(code, p, rig(), DRIVE, w, 0.0) == pytest.approx(wanted)
     code, p = law("dahl")
     wanted = math.sqrt((K + N * p[0]) / M) + p[0] / p[1] * w
-    assert kernels._fastest(code, p, rig(), DRIVE, -w, 0.0) == pytest.approx(wanted)
-    assert kernels._fastest(code, p, rig(0.0), -DRIVE, w, 0.0) == pytest.approx(p[0] / p[1] * DRIVE)
+    assert kernels._fastest_rate(code, p, rig(), DRIVE, -w, 0.0) == pytest.approx(wanted)
+    assert kernels._fastest_rate(code, p, rig(0.0), -DRIVE, w, 0.0) == pytest.approx(
+        p[0] / p[1] * DRIVE
+    )
     code, p = law("lugre")
     g = p[4] + (p[3] - p[4]) * math.exp(-w / p[5])
     wanted = math.sqrt((K + N * p[0]) / M) + p[0] / g * w + N * (p[1] + p[2]) / M
-    assert kernels._fastest(code, p, rig(), DRIVE, w, 0.0) == pytest.approx(wanted)
+    assert kernels._fastest_rate(code, p, rig(), DRIVE, w, 0.0) == pytest.approx(wanted)
     code, p = law("bouc-wen")
     wanted = math.sqrt((K + N * p[0]) / M) + (p[2] + p[3]) * w
-    assert kernels._fastest(code, p, rig(), DRIVE, w, 0.01) == pytest.approx(wanted)
+    assert kernels._fastest_rate(code, p, rig(), DRIVE, w, 0.01) == pytest.approx(wanted)
     code, p = law("bouc-wen, squared")
     both = p[2] + p[3]
     for z in (0.001, 0.5):
         yields = max(both * z, math.sqrt(p[1] * both))
         wanted = math.sqrt((K + N * p[0]) / M) + yields * w
         # reason: a part in 10^9 keeps the rate off zero
-        found = kernels._fastest(code, p, rig(), DRIVE, w, -z)
+        found = kernels._fastest_rate(code, p, rig(), DRIVE, w, -z)
         assert found == pytest.approx(wanted, rel=1e-6)
     code, p = law("ageing")
     direct = N * p[0] + ETA * w
     wanted = (w + DRIVE) * (1.0 / p[2] + K / direct) + math.exp(-0.5) + w / p[2] * N * p[1] / direct
-    assert kernels._fastest(code, p, rig(), -DRIVE, math.log(w), 0.5) == pytest.approx(wanted)
+    assert kernels._fastest_rate(code, p, rig(), -DRIVE, math.log(w), 0.5) == pytest.approx(wanted)
 
 
 def pulled(name, x, t, start, *, mass=M, normal=None):
@@ -257,7 +259,7 @@ def pulled(name, x, t, start, *, mass=M, normal=None):
     out = np.zeros(x.size)
     normal = np.full(x.size, N) if normal is None else normal
     dt, dx = np.diff(t, prepend=t[0]), np.diff(x, prepend=x[0])
-    counts = kernels.pull(code, p, rig(mass), np.array(start), dt, dx, normal, out)
+    counts = kernels.follow_spring(code, p, rig(mass), np.array(start), dt, dx, normal, out)
     return out, counts
 
 
@@ -286,7 +288,7 @@ def test_a_slider_breaks_away_at_the_bound_and_slips_as_an_oscillator():
     assert steps >= 2
 
 
-def test_a_slider_that_comes_to_rest_within_its_bound_sticks():
+def test_a_slider_that_stops_within_its_bound_sticks():
     """After half a period of slip the spring is as far below its middle as it was above."""
     mu = 0.3
     given = (STRIBECK, np.array([mu, mu, 0.2, 1.0, 0.0, STUCK]))
@@ -324,7 +326,7 @@ def test_the_felt_force_is_that_of_the_row():
     start = (0.0, math.log(v), math.log(theta))
     out = np.zeros(1)
     normal = np.array([2.0])
-    kernels.pull(code, p, rig(), np.array(start), np.zeros(1), np.zeros(1), normal, out)
+    kernels.follow_spring(code, p, rig(), np.array(start), np.zeros(1), np.zeros(1), normal, out)
     # a ln(v / v0) + mu0 + b ln(theta v0 / L), and what waves carry away
     mu = p[3] + p[0] * math.log(v / p[4]) + p[1] * math.log(theta * p[4] / p[2])
     assert out[0] == pytest.approx(2.0 * mu + ETA * v)
@@ -348,12 +350,13 @@ def test_a_saw(sign):
     dx = sign * np.array([0.0, 0.15, 0.1, 0.2, -0.1])
     out = np.zeros(5)
     # the bound is 2, the drop 0.8: 1.5, then 2.5 - 0.8, then 3.7 - 3 * 0.8 and back
-    events = kernels.saw(p, stiffness, 0.0, dx, normal, out)
+    events = kernels.massless_stick_slip(p, stiffness, 0.0, dx, normal, out)
     assert out == pytest.approx(sign * np.array([0.0, 1.5, 1.7, 1.3, 0.3]))
     assert events == 4
     # what slips evenly stays at its bound
     out = np.zeros(3)
-    events = kernels.saw(np.array([0.5, 0.5]), 10.0, 1.0, sign * np.array([0, 0.3, -0.1]),
-                         np.full(3, 4.0), out)  # fmt: skip
+    events = kernels.massless_stick_slip(
+        np.array([0.5, 0.5]), 10.0, 1.0, sign * np.array([0, 0.3, -0.1]), np.full(3, 4.0), out
+    )
     assert events == 0
     assert out == pytest.approx([1.0, 2.0, 1.0] if sign > 0 else [1.0, -2.0, -1.0])

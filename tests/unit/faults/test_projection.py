@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.faults import Cycles, Fault, SpringSlider
-from stiction.faults.balance_kernels import put_in_balance
+from stiction.faults.projection_kernels import project_equilibrium
 from stiction.faults.rate_kernels import coefficient
 from stiction.faults.run import cells_of
 from stiction.laws import AgeingLaw
@@ -52,25 +52,25 @@ def test_the_speed_balances_the_stress(regularised):
     shift = rng.uniform(-0.3, 0.3, n)
     state[:n] += shift
     off = np.abs(stress_of(state, cells) - wanted) / cells["sigma"]
-    told = put_in_balance(state, wanted, cells, 1e-9, np.abs(wanted).max())
+    told = project_equilibrium(state, wanted, cells, 1e-9, np.abs(wanted).max())
     assert told == pytest.approx(off.max(), rel=1e-12)
     assert state[:n] == pytest.approx(right[:n], abs=1e-11)
     assert np.array_equal(state[n:], right[n:])
 
 
-def test_what_cannot_be_told_is_left_alone():
+def test_an_undefined_balance_is_left_unchanged():
     cells, n = cells_and_size()
     state = np.zeros(4 * n + 2)
     state[:n], state[n : 2 * n] = -10.0, 2.0
     stress = stress_of(state, cells)
     given = state.copy()
     # a speed three times as large is no error of a step
-    assert put_in_balance(state, stress + 0.05 * 1e7, cells, 1e-9, 1e7) == pytest.approx(0.05)
+    assert project_equilibrium(state, stress + 0.05 * 1e7, cells, 1e-9, 1e7) == pytest.approx(0.05)
     assert np.array_equal(state, given)
     # stress that is known to 1e-15 of 1e16 Pa, where ln V is asked to 1e-9 of 1e5 Pa
-    put_in_balance(state, stress + 1.0, cells, 1e-9, 1e16)
+    project_equilibrium(state, stress + 1.0, cells, 1e-9, 1e16)
     assert np.array_equal(state, given)
-    assert put_in_balance(state, stress + 1.0, cells, 1e-9, 1e7) == pytest.approx(1e-7)
+    assert project_equilibrium(state, stress + 1.0, cells, 1e-9, 1e7) == pytest.approx(1e-7)
     assert not np.array_equal(state, given)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import stiction as st
 from stiction.io.scenario import read_scenario
-from stiction.studies.keep import Reading, kept_of, trajectories_of
+from stiction.studies.results import Reading, results_of, trajectories_of
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +15,7 @@ def run():
 
 def test_results_by_name(run):
     names = ("stop_time", "max(onset_force)", "count(onset_time)", "final.x", "events.slip")
-    found = kept_of(run, Reading((*names, "energy.friction_heat", "imbalance")))
+    found = results_of(run, Reading((*names, "energy.friction_heat", "imbalance")))
     assert np.isnan(found["stop_time"].values)
     forces = [f for f in run.quantities["onset_force"].value if f is not None]
     assert found["max(onset_force)"].values == max(forces)
@@ -29,20 +29,22 @@ def test_results_by_name(run):
 
 def test_times_of_events_and_between_them(run):
     times = run.event_log.time[np.array([kind == "slip" for kind in run.event_log.kind])]
-    found = kept_of(run, Reading(("first(times.slip)", "mean(gaps.slip)", "count(times.no_kind)")))
+    found = results_of(
+        run, Reading(("first(times.slip)", "mean(gaps.slip)", "count(times.no_kind)"))
+    )
     assert found["first(times.slip)"].values == times[0]
     assert found["mean(gaps.slip)"].values == np.mean(np.diff(times))
     assert found["mean(gaps.slip)"].unit == "s"
     assert found["count(times.no_kind)"].values == 0.0
-    assert np.isnan(kept_of(run, Reading(("mean(gaps.no_kind)",)))["mean(gaps.no_kind)"].values)
+    assert np.isnan(results_of(run, Reading(("mean(gaps.no_kind)",)))["mean(gaps.no_kind)"].values)
 
 
-def test_every_number_is_kept_by_default(run):
-    assert set(kept_of(run, Reading())) == set(run.quantities)
+def test_every_number_is_saved_by_default(run):
+    assert set(results_of(run, Reading())) == set(run.quantities)
 
 
-def test_a_function_may_say_what_is_kept(run):
-    found = kept_of(run, Reading.of(lambda r: {"late": r.t_end, "both": [1.0, None]}))
+def test_a_function_may_give_the_saved_results(run):
+    found = results_of(run, Reading.of(lambda r: {"late": r.t_end, "both": [1.0, None]}))
     assert found["late"].values == 8.0
     assert np.isnan(found["both"].values[1])
 
@@ -69,13 +71,13 @@ def test_trajectories_have_rows(run):
 )
 def test_unknown_results_are_refused(run, name, words):
     with pytest.raises(st.ScenarioError, match=words):
-        kept_of(run, Reading((name,)))
+        results_of(run, Reading((name,)))
 
 
 def test_what_is_no_number_is_refused(run):
     with pytest.raises(st.ScenarioError, match="numbers"):
-        kept_of(run, Reading.of(lambda r: {"word": "fast"}))
+        results_of(run, Reading.of(lambda r: {"word": "fast"}))
     with pytest.raises(st.ScenarioError, match="a dictionary"):
-        kept_of(run, Reading.of(lambda r: 3.0))
+        results_of(run, Reading.of(lambda r: 3.0))
     with pytest.raises(st.ScenarioError, match="names of results"):
         Reading.of(5)

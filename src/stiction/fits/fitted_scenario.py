@@ -1,4 +1,4 @@
-"""A law that was found, in a scenario that slides as it was measured."""
+"""The scenario of a fit: a slider under the fitted law that moves as in the test."""
 
 from __future__ import annotations
 
@@ -17,49 +17,52 @@ if TYPE_CHECKING:
 
 __all__ = ["scenario_of_fit"]
 
-# of imposed slip: the spring deflects by this share of the path, and vibrates so often in a test
+# for imposed slip: deflection of the spring over the path, and vibrations during the test
 _DEFLECTION, _VIBRATIONS = 0.02, 40.0
-# corners of the motion of the end that a scenario keeps
-_MOST_CORNERS = 400
+# breakpoints of the piecewise linear load
+_MOST_BREAKPOINTS = 400
 
 
 def scenario_of_fit(fit: Fit) -> Scenario:
     """Return the scenario of a fit: a block behind a spring, or a slider under rate and state.
 
-    Where slip was imposed, the spring is a stiff one: the block follows it closely.
+    For imposed slip the spring is stiff, so that the block follows its end closely.
     """
     curve = fit.curves[0]
     if isinstance(fit.rig, Simulated):
         assert isinstance(fit.rig.scenario, Scenario)
-        found = fit.rig.scenario
-        title = f"{found.title}, fitted to {curve.title or 'measured data'}".removeprefix(", ")
-        return dataclasses.replace(found, title=title)
+        scenario = fit.rig.scenario
+        title = f"{scenario.title}, fitted to {curve.title or 'measured data'}".removeprefix(", ")
+        return dataclasses.replace(scenario, title=title)
     time = curve.clock - curve.clock[0]
     place = np.cumsum(curve.steps())
-    lasts, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)
+    duration, path = float(time[-1]), max(float(np.ptp(place)), 1e-300)
     normal = float(np.mean(np.asarray(curve.normal_force)))
     force = float(np.max(np.abs(fit.forces[0])))
     stiffness = force / (_DEFLECTION * path)
-    mass = stiffness * (lasts / (2.0 * np.pi * _VIBRATIONS)) ** 2
+    mass = stiffness * (duration / (2.0 * np.pi * _VIBRATIONS)) ** 2
     if isinstance(fit.rig, SpringDrive):
         stiffness = float(fit.rig.stiffness)  # type: ignore[arg-type]
         given = float(fit.rig.mass)  # type: ignore[arg-type]
-        mass = given if given > 0.0 else stiffness * (lasts / (2.0 * np.pi * 1e3)) ** 2
+        mass = given if given > 0.0 else stiffness * (duration / (2.0 * np.pi * 1e3)) ** 2
     title = f"{law_name(fit.law)} as fitted to {curve.title or 'measured data'}"
-    words: dict[str, Any] = {"title": title, "t_end": lasts}
+    common: dict[str, Any] = {"title": title, "t_end": duration}
     if isinstance(fit.law, RateAndState):
-        return _slider(fit, normal, stiffness, path / lasts, words)
+        return _slider(fit, normal, stiffness, path / duration, common)
     from stiction.chains.loads import PiecewiseLinear
     from stiction.chains.methods import EventDriven
     from stiction.chains.model import Chain
 
-    corners = np.unique(np.linspace(0, time.size - 1, min(time.size, _MOST_CORNERS)).astype(int))
+    breakpoints = np.unique(
+        np.linspace(0, time.size - 1, min(time.size, _MOST_BREAKPOINTS)).astype(int)
+    )
     load = PiecewiseLinear(
-        time=tuple(time[corners].tolist()), value=tuple((stiffness * place[corners]).tolist())
+        time=tuple(time[breakpoints].tolist()),
+        value=tuple((stiffness * place[breakpoints]).tolist()),
     )
     note = _NOTE + _invented(fit, mass, stiffness)
     chain = Chain(mass=[mass], stiffness=stiffness, load=load, law=fit.law, normal_force=normal)
-    return Scenario(chain, EventDriven(), note=note, **words)
+    return Scenario(chain, EventDriven(), note=note, **common)
 
 
 _NOTE = (
@@ -69,7 +72,7 @@ _NOTE = (
 
 
 def _invented(fit: Fit, mass: float, stiffness: float) -> str:
-    """Return what of the block no measurement says."""
+    """Return the note on values of the scenario that were not measured."""
     if not isinstance(fit.rig, SpringDrive):
         return (
             f" Invented: the mass {mass:.4g} kg and the stiffness {stiffness:.4g} N/m. The slip "
@@ -78,13 +81,13 @@ def _invented(fit: Fit, mass: float, stiffness: float) -> str:
         )
     if float(fit.rig.mass) > 0.0:  # type: ignore[arg-type]
         return ""
-    return f" Invented: the mass {mass:.4g} kg, so small that it does not matter."
+    return f" Invented: the mass {mass:.4g} kg, which is negligible."
 
 
 def _slider(
-    fit: Fit, normal: float, stiffness: float, speed: float, words: dict[str, Any]
+    fit: Fit, normal: float, stiffness: float, speed: float, common: dict[str, Any]
 ) -> Scenario:
-    """Return a slider on a spring whose end moves evenly, counted on an area of 1 m^2."""
+    """Return a slider on a spring whose end moves at constant speed, with an area of 1 m^2."""
     from stiction.faults.methods import Cycles
     from stiction.faults.model import SpringSlider
 
@@ -98,7 +101,7 @@ def _slider(
         impedance=impedance,
         speed_start=0.5 * speed,
     )
-    note = "Forces are counted on an area of 1 m^2; the spring's end moves at the mean speed."
+    note = "Forces refer to an area of 1 m^2; the spring's end moves at the mean speed."
     if not isinstance(fit.rig, SpringDrive):
         note += f" Invented: the spring of {stiffness:.4g} Pa/m. The slip was imposed."
-    return Scenario(slider, Cycles(), note=note, **words)
+    return Scenario(slider, Cycles(), note=note, **common)

@@ -1,9 +1,10 @@
-"""A slider behind a spring whose end is moved: what the spring feels at every row.
+"""Spring-driven slider: the spring force at the rows of a curve, for every friction law.
 
-Between rows the end moves evenly. Motion is cut where the slider stops, turns round or breaks
-away, and where its contact is straight; between these it is smooth, and Runge-Kutta steps of
-order 4 resolve the fastest of its rates. Steps depend continuously on all parameters, so that
-differences by parameters are smooth between events of the same order.
+The end of the spring moves at constant speed between rows. Runge-Kutta steps of order 4 integrate
+spring extension u, slip velocity w and state z; events (onset of slip, stop, reversal, zero
+deflection) are located within a step. Step sizes are a fraction of the fastest time scale and
+depend continuously on all parameters, so that finite differences of the force are smooth between
+events.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from stiction.fits.predicting.law_kernels import (
     STRIBECK,
     coefficient,
     kinetic,
-    level,
     state_rate,
+    stribeck_level,
 )
 from stiction.numerics.arrays import Vector
 from stiction.numerics.jit import kernel
 
-__all__ = ["pull", "saw"]
+__all__ = ["follow_spring", "massless_stick_slip"]
 
-# (u, w, z): extension of the spring, speed, what the contact remembers
-# a step over the shortest time of the motion
-_PART = 0.05
-# beyond these steps a set of parameters counts as one that cannot be followed
+# (u, w, z): extension of the spring, slip velocity, state of the law
+# step over the shortest time scale of the motion
+_STEP_FRACTION = 0.05
+# number of steps, in all and for a row, at which the integration is given up
 _MOST_STEPS, _MOST_EACH = 200_000, 100
 
 
@@ -37,19 +38,21 @@ _MOST_STEPS, _MOST_EACH = 200_000, 100
 def _rates(
     code: int, p: Vector, r: Vector, drive: float, s: float, u: float, w: float, z: float
 ) -> tuple[float, float, float]:
-    """Return the rates of (u, w, z).
+    """Return the time derivatives of (u, w, z).
 
     `r` holds stiffness, mass, normal force and impedance; `drive` is the speed of the end, `s`
-    the sign of the slip.
+    the sign of the slip. Without mass, and for rate and state, the slip velocity follows from the
+    time derivative of the balance k u = N mu.
     """
     k, m, n = r[0], r[1], r[2]
     if code == RATE_STATE:
-        # w stands for ln V; the spring is told by the balance of forces
+        # w = ln V; the time derivative of k u = N mu(V, theta) + eta V gives dw/dt
         v = math.exp(w)
         part = v / p[2]
         rate = math.exp(-z) - part
         if p[5] == 1.0:
             rate = -part * (w + z - math.log(p[2]))
+        # d mu / d (ln V) over a: 1 for the logarithm, e / sqrt(1 + e^2) if regularised
         share = 1.0
         if p[6] == 1.0:
             grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
@@ -57,11 +60,12 @@ def _rates(
             if power < 20.0:
                 e = math.exp(power)
                 share = e / math.sqrt(1.0 + e * e)
-        pulled = k * (drive - v) - n * p[1] * share * rate
-        return drive - v, pulled / (n * p[0] * share + r[3] * v), rate
+        pull_rate = k * (drive - v) - n * p[1] * share * rate
+        return drive - v, pull_rate / (n * p[0] * share + r[3] * v), rate
     if code == STRIBECK:
         return drive - w, (k * u - n * s * kinetic(p, max(s * w, 0.0))) / m, 0.0
     if m == 0.0:
+        # dz per slip length; slip velocity from k (drive - slip) = N sigma0 dz/dt
         turn = state_rate(code, p, s, z, s) * s
         slip = k * drive / (k + n * p[0] * turn)
         return drive - slip, 0.0, turn * slip
@@ -73,8 +77,8 @@ def _rates(
 
 
 @kernel
-def _fastest(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
-    """Return the largest rate of the motion here [1/s]."""
+def _fastest_rate(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) -> float:
+    """Return the largest rate of the motion here [1/s]: a bound of the eigenvalues."""
     k, m, n = r[0], r[1], r[2]
     if code == RATE_STATE:
         v = math.exp(w)
@@ -87,16 +91,16 @@ def _fastest(code: int, p: Vector, r: Vector, drive: float, w: float, z: float) 
             rate += n * abs(p[0] - p[1]) / (p[2] * m)
         return rate
     if code == DAHL:
-        yields = p[0] / p[1]
+        relaxation = p[0] / p[1]
     elif code == LUGRE:
-        yields = p[0] / level(p, abs(w))
+        relaxation = p[0] / stribeck_level(p, abs(w))
     else:
-        yields = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
+        relaxation = (p[2] + abs(p[3])) * (1.0 if p[4] == 1.0 else abs(z) + p[1] * 1e-12)
         if p[4] != 1.0:
-            yields = max(yields, math.sqrt(p[1] * (p[2] + abs(p[3]))))
+            relaxation = max(relaxation, math.sqrt(p[1] * (p[2] + abs(p[3]))))
     if m == 0.0:
-        return yields * abs(drive)
-    rate = math.sqrt((k + n * p[0]) / m) + yields * abs(w)
+        return relaxation * abs(drive)
+    rate = math.sqrt((k + n * p[0]) / m) + relaxation * abs(w)
     if code == LUGRE:
         rate += n * (p[1] + p[2]) / m
     return rate
@@ -114,7 +118,7 @@ def _step(
     w: float,
     z: float,
 ) -> tuple[float, float, float]:
-    """Return the state a time `h` after (u, w, z)."""
+    """Return (u, w, z) after a Runge-Kutta step of order 4 and length `h`."""
     half = 0.5 * h
     u1, w1, z1 = _rates(code, p, r, drive, s, u, w, z)
     u2, w2, z2 = _rates(code, p, r, drive, s, u + half * u1, w + half * w1, z + half * z1)
@@ -129,7 +133,7 @@ def _step(
 
 
 @kernel
-def _zero(
+def _root_time(
     code: int,
     p: Vector,
     r: Vector,
@@ -141,7 +145,7 @@ def _zero(
     z: float,
     of_speed: bool,
 ) -> float:
-    """Return the time within `h` at which the speed, or else the deflection, passes zero."""
+    """Return the time within `h` at which the slip velocity, or else z, has its root."""
     _, end_w, end_z = _step(code, p, r, drive, s, h, u, w, z)
     low, high = 0.0, h
     f_low, f_high = (w, end_w) if of_speed else (z, end_z)
@@ -154,7 +158,7 @@ def _zero(
         f = now_w if of_speed else now_z
         if f == 0.0 or high - low <= 1e-14 * h:
             break
-        # the method of Illinois: the end that stays counts half
+        # Illinois variant of regula falsi: halve the value at the retained end
         if (f < 0.0) == (f_low < 0.0):
             low, f_low = t, f
             f_high *= 0.5
@@ -165,7 +169,7 @@ def _zero(
 
 
 @kernel
-def _free(
+def _step_to_event(
     code: int,
     p: Vector,
     r: Vector,
@@ -176,19 +180,22 @@ def _free(
     w: float,
     z: float,
 ) -> tuple[float, float, float, float]:
-    """Return a time of at most `h`, to where something turns its sign, and the state then."""
+    """Take a step of at most `h` that ends at the first event; return its length and the state.
+
+    Events: w = 0 (stop or reversal), and z = 0 of Bouc-Wen, where its rate has a kink.
+    """
     u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
     if code == RATE_STATE:
         return h, u1, w1, z1
     if r[1] > 0.0 and w * w1 < 0.0:
-        h = _zero(code, p, r, drive, s, h, u, w, z, True)
+        h = _root_time(code, p, r, drive, s, h, u, w, z, True)
         u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
         w1 = 0.0
     elif code == STRIBECK and w == 0.0 and s * w1 < 0.0:
-        # it was to break away and could not
+        # the onset of slip is not admissible: friction exceeds the spring force at once
         return 0.0, u, w, z
     if code == BOUC_WEN and z * z1 < 0.0:
-        h = _zero(code, p, r, drive, s, h, u, w, z, False)
+        h = _root_time(code, p, r, drive, s, h, u, w, z, False)
         u1, w1, z1 = _step(code, p, r, drive, s, h, u, w, z)
         z1 = 0.0
     return h, u1, w1, z1
@@ -196,15 +203,15 @@ def _free(
 
 @kernel
 def _sign(w: float, rate: float) -> float:
-    """Return the sign of a slip velocity, or of what it is about to be."""
+    """Return the sign of the slip velocity, or of its rate where it is zero."""
     if w != 0.0:
         return 1.0 if w > 0.0 else -1.0
     return 1.0 if rate >= 0.0 else -1.0
 
 
 @kernel
-def _stays(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
-    """Return the time, at most `left`, that a slider stays stuck, and the spring then."""
+def _stick_time(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[float, float]:
+    """Return the duration of stick, at most `left`, and the extension at its end."""
     if drive == 0.0:
         return left, u
     s = 1.0 if drive > 0.0 else -1.0
@@ -216,7 +223,7 @@ def _stays(p: Vector, r: Vector, drive: float, left: float, u: float) -> tuple[f
 
 
 @kernel
-def pull(
+def follow_spring(
     code: int,
     p: Vector,
     r: Vector,
@@ -226,14 +233,15 @@ def pull(
     normal: Vector,
     out: Vector,
 ) -> tuple[int, int]:
-    """Set `out` to the force of the spring at the rows; return events and steps.
+    """Set `out` to the spring force at the rows; return numbers of events and steps.
 
     Parameters
     ----------
     code, p : the law
-    r : stiffness, mass, a place for the normal force, impedance
-    y : extension, speed and state at the first row; a slider at rest begins stuck where it can
-    dt, dx : time and motion of the end since the row before
+    r : stiffness, mass, normal force (set here), impedance
+    y : extension, speed and state at the first row; a slider at rest begins in stick if the law has
+        it
+    dt, dx : time and displacement of the end since the previous row
     normal : normal forces at the rows
 
     Verified by: tests/exact/test_fits.py::test_a_pulled_slider_against_the_chain
@@ -241,19 +249,19 @@ def pull(
     events, steps = 0, 0
     u, w, z = y[0], y[1], y[2]
     stuck = code == STRIBECK and w == 0.0
-    # arcs of slip end in events, and must be followed more closely
-    part = _PART if code == STRIBECK else 3.0 * _PART
+    # slip phases end in events: smaller steps
+    part = _STEP_FRACTION if code == STRIBECK else 3.0 * _STEP_FRACTION
     s = 1.0
-    # a search looks at springs that no rig has, and must not stay there
+    # a search may try a spring whose motion takes too many steps
     most = max(_MOST_STEPS, _MOST_EACH * out.size)
     r[2] = normal[0]
-    out[0] = _felt(code, p, r, u, w, z)
+    out[0] = _spring_force(code, p, r, u, w, z)
     for i in range(1, out.size):
         r[2] = 0.5 * (normal[i] + normal[i - 1])
         left, drive = dt[i], dx[i] / dt[i]
         while left > 0.0:
             if stuck:
-                t, u = _stays(p, r, drive, left, u)
+                t, u = _stick_time(p, r, drive, left, u)
                 if t < left:
                     stuck, s = False, 1.0 if u > 0.0 else -1.0
                     events += 1
@@ -262,10 +270,10 @@ def pull(
             if code != STRIBECK:
                 s = _sign(drive, 0.0)
                 if r[1] > 0.0:
-                    _, pulled, _ = _rates(code, p, r, drive, s, u, w, z)
-                    s = _sign(w, pulled)
-            h = min(left, part / max(_fastest(code, p, r, drive, w, z), 1e-300))
-            t, u, w, z = _free(code, p, r, drive, s, h, u, w, z)
+                    _, acceleration, _ = _rates(code, p, r, drive, s, u, w, z)
+                    s = _sign(w, acceleration)
+            h = min(left, part / max(_fastest_rate(code, p, r, drive, w, z), 1e-300))
+            t, u, w, z = _step_to_event(code, p, r, drive, s, h, u, w, z)
             left -= t
             steps += 1
             if steps > most or not math.isfinite(u + w + z):
@@ -278,17 +286,17 @@ def pull(
                 if not stuck:
                     s = 1.0 if u > 0.0 else -1.0
                 elif t == 0.0:
-                    # it broke away and came to rest at once: the end moves too slowly to tell
+                    # stick again at once: the end moves too slowly for a slip phase to be resolved
                     u += drive * left
                     left = 0.0
         r[2] = normal[i]
-        out[i] = _felt(code, p, r, u, w, z)
+        out[i] = _spring_force(code, p, r, u, w, z)
     return events, steps
 
 
 @kernel
-def _felt(code: int, p: Vector, r: Vector, u: float, w: float, z: float) -> float:
-    """Return the force of the spring."""
+def _spring_force(code: int, p: Vector, r: Vector, u: float, w: float, z: float) -> float:
+    """Return the spring force: k u; for rate and state N mu + eta V."""
     if code == RATE_STATE:
         v = math.exp(w)
         return r[2] * coefficient(code, p, v, z) + r[3] * v
@@ -296,12 +304,14 @@ def _felt(code: int, p: Vector, r: Vector, u: float, w: float, z: float) -> floa
 
 
 @kernel
-def saw(p: Vector, stiffness: float, force: float, dx: Vector, normal: Vector, out: Vector) -> int:
-    """Set `out` to the force of the spring on a slider without mass; return events.
+def massless_stick_slip(
+    p: Vector, stiffness: float, force: float, dx: Vector, normal: Vector, out: Vector
+) -> int:
+    """Set `out` to the spring force on a massless slider with two coefficients; return events.
 
-    Friction mu_static and mu_kinetic: where it breaks away the slider overshoots as far as a
-    small mass would, to 2 mu_kinetic - mu_static, and sticks again. Where both are equal it
-    slips evenly.
+    `p` holds mu_static and mu_kinetic. Each slip is the limit of a small mass: the force falls from
+    mu_static to 2 mu_kinetic - mu_static, and the slider sticks again. With equal coefficients it
+    slips steadily at the bound.
     """
     events = 0
     f = force
@@ -316,6 +326,7 @@ def saw(p: Vector, stiffness: float, force: float, dx: Vector, normal: Vector, o
             if s * f > bound:
                 f = s * bound
         elif s * f > bound:
+            # number of slips within this row
             times = math.floor((s * f - bound) / drop) + 1.0
             events += int(times)
             f -= s * times * drop
