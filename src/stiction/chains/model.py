@@ -267,17 +267,17 @@ class Chain(Declared):
         if self.law.states:
             # the bound of stick depends on time
             return False
-        ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
+        velocity, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
         if self.belt_speed != 0.0 or self.plate_speed != 0.0:
-            pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, ride, edge])))
-            if (pull + self.plate_springs * (self.plate_speed - ride)).any():
+            pull = np.diff(self.link_stiffness * np.diff(np.concatenate([edge, velocity, edge])))
+            if (pull + self.plate_springs * (self.plate_speed - velocity)).any():
                 return False
         loaded = self.load_shares != 0.0
         extremes = self.load.bounds_after(t if since is None else since)
         if np.isinf(extremes).any() and loaded.any() and np.isfinite(self.stick_bound).all():
             # an unbounded load exceeds every bound eventually
             return False
-        drive, now = self.drive(t, x, ride), float(self.load.at(t))
+        drive, now = self.drive(t, x, velocity), float(self.load.at(t))
         for extreme in extremes:
             push = drive.copy()
             push[loaded] += self.load_shares[loaded] * (extreme - now)

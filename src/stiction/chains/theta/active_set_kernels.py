@@ -76,7 +76,7 @@ def substitute_and_correct(
     Verified by: tests/unit/chains/theta/test_active_set.py::test_parts_make_no_difference
     """
     modes = modes_of(m)
-    n, ride, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
+    n, belt_shift, far = p.n, p.theta * p.h * p.belt, abs(p.plate_speed * p.t_end)
     belt, plates, plate = p.belt, p.plates, p.plate_speed * (p.t_start + (step + p.theta) * p.h)
     grounded, left, most, size, last = True, 0, 1, 0.0, 0
     while last < n:
@@ -84,7 +84,7 @@ def substitute_and_correct(
         last = min(first + PART, n)
         while last < n and modes.trial[last - 1] != 0:
             last += 1
-        forward_substitution(n, f, m, pull, ride, belt, plates, plate, first, last)
+        forward_substitution(n, f, m, pull, belt_shift, belt, plates, plate, first, last)
         fits, count, part = backward_substitution(n, f, m, lists, pull, far, first, last)
         grounded = grounded and fits
         size += part
@@ -133,7 +133,7 @@ def forward_substitution(
     f: Floats,
     m: ModeArray,
     pull: float,
-    ride: float,
+    belt_shift: float,
     belt: float,
     plates: bool,
     plate: float,
@@ -146,13 +146,13 @@ def forward_substitution(
 
     Parameters
     ----------
-    ride : displacement of the belt in the fraction theta of a step
+    belt_shift : displacement of the belt in the fraction theta of a step
     plate : displacement of the plate, if there are `plates`
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
     if first == 0:
-        left = masses.stiffness[0] * (motion.x[0] + ride) + masses.damping[0] * belt
+        left = masses.stiffness[0] * (motion.x[0] + belt_shift) + masses.damping[0] * belt
     else:
         left = masses.stiffness[first] * (motion.x[first] - motion.x[first - 1])
     value = 0.0
@@ -160,10 +160,10 @@ def forward_substitution(
         if i + 1 < n:
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
-            right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * belt
+            right = -masses.stiffness[n] * (motion.x[i] + belt_shift) - masses.damping[n] * belt
         force = (right - left) + masses.load_vector[i] * pull
         if plates:
-            force += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
+            force += masses.plate_stiffness[i] * (plate - motion.x[i] - belt_shift)
         force += masses.inertia[i] * motion.slip_rate[i]
         trial.force[i] = force
         value = (force - modes.trial[i] * trial.resistance[i]) + system.lower[i] * value

@@ -135,19 +135,19 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
     """Write `force`: all forces but inertia and friction, with velocities equal to the belt's."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
     n = p.n
-    ride = p.theta * p.h * p.belt
-    left = masses.stiffness[0] * (motion.x[0] + ride) + masses.damping[0] * p.belt
+    belt_shift = p.theta * p.h * p.belt
+    left = masses.stiffness[0] * (motion.x[0] + belt_shift) + masses.damping[0] * p.belt
     for i in range(n):
         if i + 1 < n:
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
-            right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * p.belt
+            right = -masses.stiffness[n] * (motion.x[i] + belt_shift) - masses.damping[n] * p.belt
         trial.force[i] = (right - left) + masses.load_vector[i] * pull
         left = right
     if p.plates:
         plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
         for i in range(n):
-            trial.force[i] += masses.plate_stiffness[i] * (plate - motion.x[i] - ride)
+            trial.force[i] += masses.plate_stiffness[i] * (plate - motion.x[i] - belt_shift)
 
 
 @kernel

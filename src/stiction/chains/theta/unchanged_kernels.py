@@ -51,7 +51,7 @@ def steps_with_unchanged_modes(
 
     Verified by: tests/unit/chains/theta/test_active_set.py::test_unchanged_modes_make_no_difference
     """
-    n, ride = p.n, p.theta * p.h * p.belt
+    n, belt_shift = p.n, p.theta * p.h * p.belt
     ends = segments[now.piece + 1].time if now.piece + 1 < len(segments) else np.inf
     pull = load = now.load
     made = 0
@@ -63,7 +63,7 @@ def steps_with_unchanged_modes(
             load = load_at(segments, sines, p.load_address, t, now.piece)
             pull = p.theta * load + (1.0 - p.theta) * now.load
         plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
-        forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
+        forward_substitution(n, f, m, pull, belt_shift, p.belt, p.plates, plate, 0, n)
         if not modes_persist(n, f, m, p.theta, p.jump):
             break
         now.load = load
