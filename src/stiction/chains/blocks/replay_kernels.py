@@ -100,6 +100,7 @@ def replay(
     unit = rate if rate != 0.0 else 1.0
     speed, place = _sizes(p, states, unit, k)
     count = 0
+    # intervals that are short enough for the Chebyshev series
     for j in range(rows - 1):
         if (time[j + 1] - time[j]) * reach <= _LONGEST:
             k.steps[count] = j
@@ -122,6 +123,7 @@ def replay(
     )
     spans, segment, end = k.time[:total], k.segment[:total], k.end[:total]
     start, goal, modes = k.start[:total], k.goal[:total], k.mode[:total]
+    # end states by Chebyshev polynomials, then the inclusion, then events
     gather(p.segment_time, states, compared, k.steps[:count], spans, segment, start, modes, goal)
     linear_ends(p, reach, spans, segment, start, modes, end, k.work, k.weight)
     worst = _end_difference(end, goal, place, speed)
@@ -208,6 +210,7 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
     """Return the scales of velocity and displacement; write bounds and scales of forces."""
     n, rows = p.mass.size, states.time.size
     speed = place = 0.0
+    # scales as in `compare._set_scales`
     for s in range(rows):
         for i in range(n):
             speed, place = max(speed, abs(states.v[s, i])), max(place, abs(states.x[s, i]))
@@ -216,6 +219,7 @@ def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[floa
         speed = 1.0
     place += speed / rate
     late, load = 0.0, 0.0
+    # largest load of linear parts and sines
     for e in range(2):
         t = states.time[0] if e == 0 else states.time[rows - 1]
         late = max(late, abs(t))

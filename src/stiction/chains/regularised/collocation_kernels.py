@@ -220,6 +220,7 @@ def collocate(
     for k in range(1, _MOST_ROUNDS + 1):
         for r in range(1, STAGES + 1):
             rates(m, sides, min(t + NODES[r] * h, last), w.values, r, w.slopes, w.answer)
+        # residual of the collocation equations, ordered by unknowns, then stages
         for c in range(size):
             for r in range(1, STAGES + 1):
                 total = 0.0
@@ -253,6 +254,7 @@ def _estimate(m: Model, sides: Matrix, w: Step, t: float, h: float, last: float)
     """Write the slopes of a converged step, and its error estimate."""
     for r in range(STAGES + 1):
         rates(m, sides, min(t + NODES[r] * h, last), w.values, r, w.slopes, w.answer)
+    # embedded formula of lower order
     for c in range(w.error.size):
         w.error[c] = 0.0
         for r in range(STAGES + 1):
