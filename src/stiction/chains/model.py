@@ -298,7 +298,7 @@ class Chain(Declared):
         return (10.0 + 0.25 * fastest * duration + 4.0 * n) * (2.5e-3 + 2e-5 * n)
 
     def critical_force(self) -> Floats | None:
-        """Return the load [N] at which each mass slips if it rises slowly from rest.
+        """Return the load [N] of the onset of slip of each mass, if it rises slowly.
 
         F_i = mu_s sum_{j >= i} N_j plus the force in link i at the start; it does not depend
         on the stiffness. At this load all static bounds are reached: with constant friction it

@@ -188,7 +188,7 @@ class _BackwardMotion:
                 "reach.chain",
                 got,
                 "friction on at least one mass, and everything else at rest",
-                "otherwise the chain cannot come to rest there in finite time.",
+                "otherwise the chain cannot reach this equilibrium in finite time.",
                 "give a law with mu > 0, and plate_speed = 0.",
             )
 

@@ -100,7 +100,6 @@ def replay(
     unit = rate if rate != 0.0 else 1.0
     speed, place = _sizes(p, states, unit, k)
     count = 0
-    # intervals that are short enough for the Chebyshev series
     for j in range(rows - 1):
         if (time[j + 1] - time[j]) * reach <= _LONGEST:
             k.steps[count] = j
@@ -123,7 +122,6 @@ def replay(
     )
     spans, segment, end = k.time[:total], k.segment[:total], k.end[:total]
     start, goal, modes = k.start[:total], k.goal[:total], k.mode[:total]
-    # end states by Chebyshev polynomials, then the inclusion, then events
     gather(p.segment_time, states, compared, k.steps[:count], spans, segment, start, modes, goal)
     linear_ends(p, reach, spans, segment, start, modes, end, k.work, k.weight)
     worst = _end_difference(end, goal, place, speed)
