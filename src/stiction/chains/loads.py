@@ -209,7 +209,7 @@ class PiecewiseLinear(Load):
             raise ModelError(
                 "PiecewiseLinear.time",
                 time.tolist() if time.size < 9 else f"{time.size} times",
-                "times [s] that rise strictly",
+                "times [s] that increase strictly",
                 "a load has one value at each time.",
                 "sort the points; for a jump use two times that differ a little.",
             )
