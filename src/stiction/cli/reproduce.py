@@ -19,7 +19,7 @@ from stiction.core.provenance import provenance
 from stiction.core.run import Run
 from stiction.errors import ModelError
 from stiction.io.staging import claimed
-from stiction.papers.items import watched
+from stiction.papers.items import progress_to
 from stiction.papers.judged import Made, judged, report
 from stiction.papers.making import PAPERS, items_of, key_of, solved, write_item
 from stiction.papers.tables import plain, screen
@@ -96,7 +96,7 @@ def _paper(wanted: Wanted) -> tuple[int, dict[str, Any]]:
     result: dict[str, Any] = {"paper": wanted.paper, "items": []}
     made, begin = [], time.perf_counter()
     say = partial(_say, silent=wanted.quiet or wanted.json)
-    with ExitStack() as held, watched(partial(Bar, shown=not wanted.quiet)):
+    with ExitStack() as held, progress_to(partial(Bar, shown=not wanted.quiet)):
         over = wanted.overwrite
         claims = {k: held.enter_context(claimed(root / k, overwrite=over)) for k in keys}
         for key in keys:
