@@ -24,7 +24,7 @@ class Scenario:
     system : what moves
     method : how it is solved
     t_end, t_start : [s]
-    save : times [s] at which the state is kept, or how many; None for the default
+    save : times [s] at which the state is saved, or their number; None for the default
     title : one line that says what is to be seen
     paper, figure : where it was published
     note : what a reader must know, for example that the paper's numbers are lost
