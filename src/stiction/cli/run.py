@@ -42,7 +42,7 @@ _SMALL = (
 
 @dataclass(frozen=True)
 class Job:
-    """What `stiction run` was asked for.
+    """The arguments of `stiction run`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def run_job(job: Job) -> int:
 
     Verified by: tests/scenarios/test_run.py::test_exit_codes
     """
-    # whatever is wrong is refused here, before anything is solved or written
+    # every argument is checked here, before anything is solved or written
     if not job.quiet or job.json:
         check_stream()
     check_looks(job.format, job.dpi)

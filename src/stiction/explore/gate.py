@@ -70,8 +70,8 @@ class Gate:
             return "other pages may not ask this server"
         if site not in ("", "none", "same-origin"):
             return "other pages may not ask this server"
-        found = _TOKEN.match(path)
-        if found is None or not hmac.compare_digest(found[1], self.token):
+        match = _TOKEN.match(path)
+        if match is None or not hmac.compare_digest(match[1], self.token):
             return "the address lacks the token that `stiction explore` printed"
         return ""
 

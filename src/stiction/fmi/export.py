@@ -80,7 +80,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         from stiction.fmi.unit import SCENARIO
 
-        # two units in one process must not share a module
+        # two units in one process must not use the same module
         script = Path(folder) / f"{name.lower()}_{digest}.py"
         title = (made.title or "A chain under friction").replace("\\", "/").replace('"', "'")
         script.write_text(_SCRIPT.format(name=name, title=title.rstrip(".")), encoding="utf-8")

@@ -479,7 +479,7 @@ def without_memory(law: Friction, where: str, why: str, try_: str) -> None:
         names = ", ".join(s.name for s in law.states)
         raise ModelError(
             where,
-            f"{type(law).__name__}, which has the states {names}",
+            f"{type(law).__name__}, which has internal state ({names})",
             "a law without memory",
             why,
             try_,

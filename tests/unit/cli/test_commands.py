@@ -504,9 +504,9 @@ def test_folders_that_are_not_there_are_guessed(monkeypatch, tmp_path):
         ("here/slob", "did you mean 'here/slop'"),
     ):
         with pytest.raises(StoreError, match="no such folder") as caught:
-            saved.found(given)
+            saved.existing_folder(given)
         assert hint in str(caught.value)
-    assert saved.found("here/slop") == "here/slop"
+    assert saved.existing_folder("here/slop") == "here/slop"
     assert saved._folders(tmp_path) == [str(tmp_path / "here"), str(tmp_path / "out")]
     assert saved._folders(tmp_path / "none") == []
 

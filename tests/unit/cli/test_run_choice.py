@@ -155,12 +155,12 @@ def ended(monkeypatch, tmp_path):
     def run_of(job, outcome, doubts=()):
         seen = SimpleNamespace(put=[], json=[], draw=None)
 
-        def keep(run, claim, folder, checkpoint, *, scenario, draw):
+        def save_run(run, claim, folder, checkpoint, *, scenario, draw):
             seen.draw, seen.text = draw, scenario
             return outcome
 
         monkeypatch.setattr(cli_run, "_chosen", lambda *_: outcome)
-        monkeypatch.setattr(cli_run, "keep", keep)
+        monkeypatch.setattr(cli_run, "save_run", save_run)
         monkeypatch.setattr(cli_run, "doubts", lambda run: list(doubts))
         monkeypatch.setattr(cli_run, "screen", lambda run: "SCREEN")
         monkeypatch.setattr(cli_run, "put", seen.put.append)

@@ -111,7 +111,7 @@ def test_a_failed_run_lands_beside_a_good_one(run, make_run, here):
     for _ in range(2):
         kept = put(failed, here / "run", overwrite=True)
         assert kept == SavedRun(here / "run.failed", here / "run")
-        assert "run.failed\nkept " in str(kept)
+        assert "run.failed\nunchanged " in str(kept)
         assert "run is unchanged" in kept.partial_text
         assert names(here) == ["run", "run.failed"]
     assert load(here / "run").status.ok

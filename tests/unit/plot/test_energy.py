@@ -20,7 +20,7 @@ def curve(ax, label):
     return next(line for line in ax.get_lines() if line.get_label() == label)
 
 
-def test_shares_add_up_to_what_was_put_in(baseline):
+def test_terms_add_up_to_the_energy_put_in(baseline):
     ledger = baseline.energy
     panel = figures_of(baseline).energy().axes[1]
     at = baseline.time[::100]
