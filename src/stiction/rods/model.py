@@ -16,7 +16,7 @@ from stiction.rods.contact.model import ContactSearch, RollingContact
 from stiction.rods.contact.partners import CylinderPartner, RodPartner
 from stiction.rods.rod import GRAVITY, CosseratRod
 from stiction.rods.section import CircularSection
-from stiction.rods.state.size import OF_A_CONTACT, numbers_kept
+from stiction.rods.state.size import NUMBERS_PER_CONTACT, saved_numbers
 
 __all__ = ["RodSystem", "Rods"]
 
@@ -59,7 +59,7 @@ class RodSystem(Declared, abc.ABC):
         slots = sum(rod.elements + 1 for rod in rods.rods)
         most = len(rods.contacts) if rods.search is None else rods.search.most
         partners = len(rods.partners)
-        return OF_A_CONTACT * most + numbers_kept(slots, 2 * len(rods.rods), partners)
+        return NUMBERS_PER_CONTACT * most + saved_numbers(slots, 2 * len(rods.rods), partners)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

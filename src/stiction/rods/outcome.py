@@ -16,7 +16,7 @@ from stiction.rods.contact.overlap import MOST, body_name
 from stiction.rods.contact.state import wave_speed
 from stiction.rods.leapfrog import impact_kernels as ik
 from stiction.rods.state import extremes_kernels as xk
-from stiction.rods.state.slides import lost_by_slides
+from stiction.rods.supports.sliding_ends import check_sliding_ends
 
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
@@ -208,7 +208,7 @@ def _checks(rods: Rods, history: RodHistory, energy: Ledger) -> list[Check]:
     slow, limit = history.rolling, 1e-12 * speed
     found.append(Check("rolls_without_slip", bool(slow <= limit), slow, limit, None, note))
     if any(rod.slides for rod in rods.rods):
-        found.append(lost_by_slides(history))
+        found.append(check_sliding_ends(history))
     mu = _coefficients(rods, contact["s1"].shape[1])
     if np.isfinite(mu).any():
         found.append(_bounded(mu, history))

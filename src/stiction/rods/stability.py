@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.rods.assembly import end_lengths, end_shares
+from stiction.rods.assembly import end_lengths, tributary_lengths
 from stiction.rods.rod import Clamped, CosseratRod, Driven, Free, RodEnd, Turned
 
 __all__ = ["fastest_frequency", "step_limit"]
@@ -92,7 +92,7 @@ def _at_ends(rod: CosseratRod, scale: Floats, bend: float) -> float:
     bend : of a joint
     """
     n = rod.elements
-    shares, lengths, ends = end_shares(rod), end_lengths(rod), (rod.left, rod.right)
+    shares, lengths, ends = tributary_lengths(rod), end_lengths(rod), (rod.left, rod.right)
     if n <= 2 * _PIECE:
         return _fastest_of_piece(shares, lengths, ends, scale, bend)
     found = []

@@ -16,7 +16,7 @@ from stiction.rods import (
     Turned,
 )
 from stiction.rods.contact.curve.kernels import axis_point
-from stiction.rods.state.slides import end_weights
+from stiction.rods.supports.sliding_ends import end_weights
 
 SECTION = CircularSection(0.02, 1e7, density=1000.0)
 STILL = ((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 0.0))
