@@ -110,7 +110,7 @@ class _Solver:
             probe[i] = 0.0
             if sides.size > 1 or i not in found:
                 path.place(t, x, probe)
-            here = found[i] if sides.size == 1 and i in found else path.landing(i)
+            here = found[i] if sides.size == 1 and i in found else path.continuations_at(i)
             gap = path.at_two_fold(i)
             if gap and self.system.mode is None:
                 path.place(t, x, probe)
@@ -188,7 +188,7 @@ class _Solver:
             return self._lost("two_fold", self._slides_on())
         elif code == r.LINE_HIT:
             return self._lost("codim2_line", 0)
-        elif code == r.PILED_UP:
+        elif code == r.EVENTS_ACCUMULATE:
             self._extrapolate()
             if self._spirals_to_rest():
                 return None

@@ -39,7 +39,7 @@ _ENDS = {
     r.LINE_HIT: "codim2_line",
     r.SPLIT: "fold",
     r.UNDECIDED: "undecided",
-    r.PILED_UP: "accumulation",
+    r.EVENTS_ACCUMULATE: "accumulation",
 }
 
 

@@ -75,7 +75,7 @@ def _solve(m: Matrix, pivots: Integers, b: Vector) -> None:
 @kernel
 def _jacobian(w: Workspace, jac: Matrix) -> None:
     """Fill jac[n, n] with the derivatives of the rates by the state, by differences."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     for c in range(n + 1 + now.q):
         a[TRIAL, c] = a[Y, c]
@@ -92,7 +92,7 @@ def _jacobian(w: Workspace, jac: Matrix) -> None:
 @kernel(allocates=True)
 def _newton(w: Workspace, h: float, jac: Matrix, size: Vector, z: Vector) -> bool:
     """Fill z[3 n] with what the stages add to the state, rows STAGE + 1 .. 3 with their rates."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     big, pivots = np.empty((3 * n, 3 * n)), np.empty(3 * n, dtype=np.int64)
     for s in range(3):
@@ -143,7 +143,7 @@ def stiff_step(w: Workspace, h: float) -> float:
 
     Verified by: tests/unit/switching/test_stiff.py::test_order_and_stiffness
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     width, jac, size = n + 1 + now.q, np.empty((n, n)), np.empty(n)
     for c in range(n):

@@ -77,7 +77,7 @@ def counted(path, f):
     return sorted((way.kind, way.signs) for way in directions_of(path.directions(0, 1)))
 
 
-def test_ways_are_those_of_exact_arithmetic():
+def test_exit_directions_in_exact_arithmetic():
     path = Trajectory(flow(corner_field, 15), Tolerance(1e-12), np.empty(0))
     many = 0
     for f in random_fields(300, 1):

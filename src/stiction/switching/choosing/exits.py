@@ -125,8 +125,8 @@ class EscapingWedge:
                     at[j] += sign * a * 0.0078125 * self.scale[j]
                     normal = self.system.gradient(at)[self.surface]
                     for b, side in enumerate((1.0, -1.0)):
-                        lie = float(normal @ self.system.field(at, self._signs(side)))
-                        out[b, j] += sign * weight * lie / 0.0078125
+                        lie_derivative = float(normal @ self.system.field(at, self._signs(side)))
+                        out[b, j] += sign * weight * lie_derivative / 0.0078125
         return out[0], out[1]
 
     def _signs(self, side: float) -> Floats:

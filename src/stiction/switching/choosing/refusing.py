@@ -23,7 +23,7 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
     """Refuse a switching function whose gradient is zero where it switches."""
     scale = np.asarray(system.compiled.scale)
     here = np.abs(system.gradient(x)) @ scale
-    # as `flow.events.has_no_normal` judges
+    # the criterion of `flow.events.gradient_vanishes`
     moves = ASIDE * np.diag(np.maximum(scale, np.abs(x - system.start_state())))
     near = [np.abs(system.gradient(x + move)) @ scale for move in (*moves, *-moves)]
     for i in np.flatnonzero(here < FLAT * np.max(near, axis=0)):

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.switching.flow.surfaces import Landing
+from stiction.switching.flow.surfaces import Continuations
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 def start_sides(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Landing]]:
+) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Continuations]]:
     """Return the signs at the start and on which surfaces it is, or refuse what is no start.
 
     On an intersection also the exit directions, as bits; the signs of both surfaces are then left
@@ -25,7 +25,7 @@ def start_sides(
     last put on the last one.
     """
     name = f"{type(system).__name__}.x0"
-    here = path.survey(x)
+    here = path.evaluate_state(x)
     h = here.h
     for callback in system.compiled.keep:
         if hasattr(callback, "check"):
@@ -50,7 +50,7 @@ def start_sides(
                 "take another h with the same zeros, for example its square root.",
             )
     pair, directions = [i for i, near in enumerate(here.near.tolist()) if near], 0
-    found: dict[int, Landing] = {}
+    found: dict[int, Continuations] = {}
     if len(pair) == 2 and not any(flat[i] for i in pair):
         path.place(t, x, np.where(here.near, 0.0, sides))
         directions = path.directions(*pair)
@@ -71,12 +71,12 @@ def start_sides(
 
 def _side_on_surface(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
-) -> tuple[float, Landing]:
+) -> tuple[float, Continuations]:
     """Return the sign with which a start on surface i goes on, and the directions there are."""
     probe = sides.copy()
     probe[i] = 0.0
     path.place(t, x, probe)
-    here = path.landing(i)
+    here = path.continuations_at(i)
     wanted = None if system.mode is None or i > 0 else MODES[system.mode]
     if wanted is not None:
         allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]

@@ -12,18 +12,18 @@ from stiction.numerics.callback import call_at, row_at
 from stiction.numerics.jit import kernel
 from stiction.switching.ensembles.state import End, Ends, Grid, Limits
 from stiction.switching.flow.events import NEXT_TO_TWO_FOLD
-from stiction.switching.flow.intersections.directions import count, directions_here
+from stiction.switching.flow.intersections.directions import count, exit_directions
 from stiction.switching.flow.intersections.transitions import signs_of
-from stiction.switching.flow.placing import ON_SURFACE, fold_gap, put, reach_of
-from stiction.switching.flow.rare_events import carry_on
-from stiction.switching.flow.rates import normals, slide_data, sliding_surface
+from stiction.switching.flow.placement import ON_SURFACE, fold_gap, place_state, scale_of_h
+from stiction.switching.flow.rare_events import advance_through_rare_events
+from stiction.switching.flow.rates import lie_derivatives, normals, sliding_surface
 from stiction.switching.flow.records import (
     DONE,
+    EVENTS_ACCUMULATE,
     EVENTS_FULL,
     LEAVE,
     NOT_FINITE,
     PAUSED,
-    PILED_UP,
     SEVERAL_DIRECTIONS,
     TWO_FOLD_HIT,
     UNDECIDED,
@@ -41,7 +41,7 @@ from stiction.switching.flow.state import (
     Workspace,
     Y,
 )
-from stiction.switching.flow.surfaces import begin_mode, curvature, landing, surfaces_at
+from stiction.switching.flow.surfaces import begin_mode, continuations_at, curvature, surfaces_at
 
 __all__ = ["NO_SIDE", "NO_START", "STOPPED_AT", "follow", "note_end", "one", "place"]
 
@@ -60,12 +60,12 @@ _AT_TWO_FOLD, _PILED_AT_TWO_FOLD = 1e-10, 1e-5
 @kernel
 def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
     """Replace each sign that is NaN by the one the field forces; return a code, DONE if all are."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     m = now.m
     normals(w, Y, GRAD)
     surfaces_at(w, Y, EXTRA)
     for i in range(m):
-        reach = reach_of(w, i, GRAD)
+        reach = scale_of_h(w, i, GRAD)
         value = a[EXTRA, i]
         functions[i].near = 0
         if a[SIDES, i] != a[SIDES, i]:
@@ -85,7 +85,7 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
         begin_mode(w)
         if fold_gap(w, i) <= _AT_TWO_FOLD:
             return TWO_FOLD_HIT
-        here = landing(w, i)
+        here = continuations_at(w, i)
         if here.escaping:
             return NO_SIDE
         a[SIDES, i] = 0.0 if here.along else 1.0 if here.plus else -1.0
@@ -95,14 +95,14 @@ def _choose_sides(w: Workspace, functions: EventFunctions) -> int:
 @kernel
 def _choose_direction(w: Workspace, functions: EventFunctions) -> int:
     """Set the signs of a start where two surfaces meet, if only one way leads on from it."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     i, j, many = -1, -1, 0
     for k in range(now.m):
         if functions[k].near != 0:
             i, j, many = j, k, many + 1
     if many != 2:
         return DONE
-    directions = directions_here(w, i, j, -1)
+    directions = exit_directions(w, i, j, -1)
     if count(directions) > 1:
         return SEVERAL_DIRECTIONS
     if directions != 0:
@@ -124,7 +124,7 @@ def place(
 
     Verified by: tests/unit/switching/ensembles/test_study.py::test_same_as_single_runs
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n = now.n
     now.steps = now.rejected = now.events = now.saves = now.shrinks = now.at_once = 0
     now.branch = now.reported_open = 0
@@ -140,7 +140,7 @@ def place(
         a[SIDES, i] = sides[i]
     code = _choose_sides(w, functions)
     if code == DONE:
-        put(w, functions, t)
+        place_state(w, functions, t)
         if way > 0.0 and _hops_unseen(w, functions):
             return UNDECIDED
     return code
@@ -149,7 +149,7 @@ def place(
 @kernel
 def _hops_unseen(w: Workspace, functions: EventFunctions) -> bool:
     """Return whether a start on a surface hops so near to a two-fold that nobody sees it land."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     found = False
     for i in range(now.m):
         side = a[SIDES, i]
@@ -180,7 +180,7 @@ def one(
     stop : (kinds,) 1 for the kinds of events that end it
     counts, first : (kinds,) how many events of each kind, and the time of the first
     """
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     n, t_end, events = now.n, limits[0].t_end, 0
     for c in range(first.size):
         first[c], counts[c] = math.nan, 0
@@ -189,7 +189,7 @@ def one(
         if room <= 0:
             return PAUSED
         end = min(t_end, leave_at) if leave_at < math.inf else t_end
-        code = carry_on(w, functions, table, records, end, room)
+        code = advance_through_rare_events(w, functions, table, records, end, room)
         ended = -1
         for row in range(now.events):
             kind = records.events[row].kind
@@ -200,7 +200,7 @@ def one(
             if ended < 0 and stop[kind] != 0:
                 ended = STOPPED_AT + kind
         now.events = 0
-        if code == PILED_UP and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
+        if code == EVENTS_ACCUMULATE and fold_gap(w, 0) <= _PILED_AT_TWO_FOLD:
             return TWO_FOLD_HIT
         if ended >= 0 and code in (DONE, PAUSED, EVENTS_FULL):
             return ended
@@ -213,7 +213,7 @@ def one(
                 events += 1
                 if counts[LEAVE] == 1:
                     first[LEAVE] = a[Y, n]
-                put(w, functions, a[Y, n])
+                place_state(w, functions, a[Y, n])
             continue
         if code != EVENTS_FULL:
             return code
@@ -222,11 +222,11 @@ def one(
 @kernel
 def _speed(w: Workspace) -> float:
     """Return how fast the state moves where it ended, in units of its scale."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     i = sliding_surface(w, SIDES)
     share = 1.0
     if i >= 0:
-        up, down = slide_data(w, SIDES, i, Y)
+        up, down = lie_derivatives(w, SIDES, i, Y)
         share = down / (down - up) if down != up else 0.5
     else:
         for j in range(now.m):
@@ -249,7 +249,7 @@ def _tally(w: Workspace, records: Records, axes: Integers, cell: Matrix, cells: 
     The states were kept at the middles of equal intervals; the last one bears what is left,
     so that all weights add up to the time that passed.
     """
-    now, a, saved = w.progress[0], w.rows, records.saved
+    now, a, saved = w.progress[0], w.vectors, records.saved
     rows, left, outside = now.saves, a[Y, now.n], 0.0
     step = 2.0 * saved[0, 0]
     for row in range(max(rows, 1)):
@@ -276,7 +276,7 @@ def note_end(
     ends: Table[End],
 ) -> None:
     """Fill the results of start b."""
-    now, a = w.progress[0], w.rows
+    now, a = w.progress[0], w.vectors
     for c in range(now.n):
         state[b, c] = a[Y, c]
     for i in range(now.m):

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from stiction.numerics.arrays import Matrix, Table, Vector
 from stiction.numerics.jit import kernel
 from stiction.switching.flow.inspection import Inspection, inspect_states, period_of
-from stiction.switching.flow.placing import put, survey
-from stiction.switching.flow.rare_events import carry_on
+from stiction.switching.flow.placement import evaluate_state, place_state
+from stiction.switching.flow.rare_events import advance_through_rare_events
 from stiction.switching.flow.records import DONE
 from stiction.switching.flow.state import (
     EXTRA,
@@ -40,7 +40,7 @@ class Fresh(NamedTuple):
 
     progress: Table[Progress]
     functions: Table[EventFunction]
-    rows: Floats
+    vectors: Floats
     scale: Floats
     plane: Floats
     cycle: Floats
@@ -87,7 +87,7 @@ def follow_members(
 
     Verified by: tests/unit/switching/ensembles/test_members.py::test_the_same_as_single_runs
     """
-    now, a, saved = w.progress[0], w.rows, records.saved
+    now, a, saved = w.progress[0], w.vectors, records.saved
     n, m, q = now.n, now.m, now.q
     for b in range(x.shape[0]):
         w.progress[0] = fresh.progress[0]
@@ -95,15 +95,15 @@ def follow_members(
             functions[i] = fresh.functions[i]
         for i in range(a.shape[0]):
             for j in range(a.shape[1]):
-                a[i, j] = fresh.rows[i, j]
+                a[i, j] = fresh.vectors[i, j]
         for i in range(p.size):
             p[i] = params[b, i]
         for i in range(n):
             a[Y, i] = x[b, i]
         if not _starts(w, functions):
             continue
-        put(w, functions, saved[0, 0])
-        code = carry_on(w, functions, table, records, saved[1, 0], most)
+        place_state(w, functions, saved[0, 0])
+        code = advance_through_rare_events(w, functions, table, records, saved[1, 0], most)
         if code != DONE or now.saves < 2 or a[Y, n] < saved[1, 0]:
             continue
         found.done[b] = 1
@@ -140,8 +140,8 @@ def follow_members(
 @kernel
 def _starts(w: Workspace, functions: EventFunctions) -> bool:
     """Set the signs of a start that is off all surfaces; return whether it is."""
-    now, a = w.progress[0], w.rows
-    if not survey(w, functions):
+    now, a = w.progress[0], w.vectors
+    if not evaluate_state(w, functions):
         return False
     for i in range(now.m):
         if functions[i].near != 0:

@@ -107,7 +107,7 @@ class _Crew:
         self.fresh = Fresh(
             flow.work.progress.copy(),
             flow.functions.copy(),
-            flow.rows.copy(),
+            flow.vectors.copy(),
             *c.sizes_and_normals,
             CYCLE * scale,
         )

@@ -177,10 +177,10 @@ class _Hopper:
         y = np.concatenate([offset, [0.0], np.zeros(self.q)])
         nodes, landings = [self._node(t, y)], []
         for _ in range(_MOST):
-            lie, side = self.rate(y)[n], self.signs[i]
-            if not lie * side > 0.0:
+            lie_derivative, side = self.rate(y)[n], self.signs[i]
+            if not lie_derivative * side > 0.0:
                 return None
-            steps = self._hop(y, lie)
+            steps = self._hop(y, lie_derivative)
             if not steps:
                 return None
             for dt in steps:
@@ -210,13 +210,13 @@ class _Hopper:
             gap = max(gap, abs(float(normal @ field)) / size)
         return gap > _BEYOND * NEXT_TO_TWO_FOLD
 
-    def _hop(self, y: Floats, lie: float) -> list[float]:
+    def _hop(self, y: Floats, lie_derivative: float) -> list[float]:
         """Return the steps that lead back to h = 0, found by Newton's method."""
         n = self.n
         bend = self.bends[float(self.signs[self.surface])]
-        if not bend * lie < 0.0:
+        if not bend * lie_derivative < 0.0:
             return []
-        total = -2.0 * lie / bend
+        total = -2.0 * lie_derivative / bend
         for _ in range(8):
             end = y
             for _ in range(_STEPS):

@@ -48,7 +48,7 @@ def at(system, x, sides=None):
         sides = np.sign(system.surfaces_at(x))
     path = Trajectory(system, Tolerance(1e-8), np.array([0.0, 1.0]))
     path.place(0.0, np.asarray(x, dtype=float), np.asarray(sides))
-    return path.flow.work, path.flow.rows
+    return path.flow.work, path.flow.vectors
 
 
 def random_planes(seed):
@@ -116,7 +116,7 @@ def test_rates_of_each_surface_are_gradient_times_field(seed):
     rates.normals(work, Y, GRAD)
     a[PLUS, :3] = field
     expected = gradients_of_bowls(x) @ field
-    found = [rates.lie(work, i, PLUS) for i in (0, 1)]
+    found = [rates.lie_derivative(work, i, PLUS) for i in (0, 1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
