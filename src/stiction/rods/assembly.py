@@ -212,8 +212,8 @@ def _shape(partner: RodPartner) -> int:
 
 def _spacings(bodies: list[Floats]) -> list[float]:
     """Return how far the points of partners stand apart; 1 for those of a sphere."""
-    apart = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
-    return [ds if ds > 0.0 else 1.0 for ds in apart]
+    lengths = [float(np.linalg.norm(points[1] - points[0])) for points in bodies]
+    return [ds if ds > 0.0 else 1.0 for ds in lengths]
 
 
 def _place_partner(flat: Flat, partner: RodPartner, points: Floats, start: int) -> list[Drive]:
@@ -299,8 +299,8 @@ def _quaternion(matrix: Floats) -> Floats:
     skew = matrix - matrix.T
     sums = matrix + matrix.T
     if k == 0:
-        rest = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (4.0 * big)
-        return np.array([big, *rest])
+        vector = np.array([skew[2, 1], skew[0, 2], skew[1, 0]]) / (4.0 * big)
+        return np.array([big, *vector])
     a, b, c = (k - 1, k % 3, (k + 1) % 3)
     q = np.empty(4)
     q[0] = skew[c, b] / (4.0 * big)
@@ -328,7 +328,7 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
     n, section = rod.elements, rod.section
     ds = rod.rest_length / n
     elements, nodes = slice(start, start + n), slice(start, start + n + 1)
-    shares = tributary_lengths(rod)
+    weights = tributary_lengths(rod)
     rows, drags = flat.material, flat.drags
     rows.length[elements], rows.inverse_length[elements] = ds, 1.0 / ds
     rows.shear[elements], rows.axial[elements] = section.shear_stiffness, section.axial_stiffness
@@ -356,11 +356,11 @@ def _stiffen(flat: Flat, rod: CosseratRod, start: int) -> None:
         turns = np.outer(rod.natural_curvature, ds * end_distances(rod)[there])
         rows.angle[:, start + there] = turns
     # they add up to the length: the whole rod weighs what it should
-    rows.mass[nodes] = section.line_density * ds * shares
+    rows.mass[nodes] = section.line_density * ds * weights
     rows.inertia[elements] = section.line_inertia * ds
     rows.free[nodes] = 1.0 / rows.mass[nodes]
     rows.turns[elements] = 1.0 / rows.inertia[elements]
-    drags.node[nodes] = rod.drag * ds * shares
+    drags.node[nodes] = rod.drag * ds * weights
     drags.element[elements] = rod.rotational_drag * ds
     drags.retardation[elements] = rod.internal_damping
     if supports_section(rod.right):
@@ -394,17 +394,17 @@ def end_distances(rod: CosseratRod) -> Floats:
 
 def tributary_lengths(rod: CosseratRod) -> Floats:
     """Return (n + 1,) lengths of rod that the nodes carry, in elements."""
-    shares = np.ones(rod.elements + 1)
-    shares[[0, -1]] = 0.5
+    lengths = np.ones(rod.elements + 1)
+    lengths[[0, -1]] = 0.5
     if rod.end_correction is not None:
-        for weights in (shares, shares[::-1]):
+        for weights in (lengths, lengths[::-1]):
             weights[: END_WEIGHTS.size] += rod.end_correction * _OF_MOMENT_ONE
-        return shares
-    ends = ((rod.left, rod.right, shares), (rod.right, rod.left, shares[::-1]))
+        return lengths
+    ends = ((rod.left, rod.right, lengths), (rod.right, rod.left, lengths[::-1]))
     for end, other, weights in ends:
         if isinstance(end, Free) and (supports_section(other) or isinstance(other, Pinned)):
             weights[: END_WEIGHTS.size] += END_WEIGHTS
-    return shares
+    return lengths
 
 
 def clamp_frame(inner: Floats, other: Floats) -> Floats:
@@ -433,12 +433,12 @@ def _hold(
         return _turn(flat, end, node, start - 1 if at_start else start + n, history)
     if not isinstance(end, Clamped | Driven):
         return []
-    held = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
+    fixed = [(node, flat.r[:, node]), (inner, flat.r[:, inner]), (element, flat.q[:, element])]
     _fix_node(flat, node)
     if end.hold == "section":
         # the frame of the clamp, which nothing turns
         frame = start - 1 if at_start else start + n
-        held = [held[0], (frame, flat.q[:, frame])]
+        fixed = [fixed[0], (frame, flat.q[:, frame])]
     else:
         _fix_node(flat, inner)
         flat.material.turns[element] = 0.0
@@ -446,7 +446,7 @@ def _hold(
     if isinstance(end, Clamped):
         return []
     rows = []
-    for slot, first in held:
+    for slot, first in fixed:
         # the time at which it starts is that of the run
         drive = Drive.table()[0]
         drive.slot, drive.is_frame, drive.rise = slot, int(first.size == 4), end.rise
@@ -493,8 +493,8 @@ def _load(
         history[1].extend(load.factors)
         end = len(history[0])
         if isinstance(load, LineForce):
-            share = ds * tributary_lengths(rod)
-            targets = [(k, 0.0, share[k] * np.asarray(load.force)) for k in range(n + 1)]
+            node_lengths = ds * tributary_lengths(rod)
+            targets = [(k, 0.0, node_lengths[k] * np.asarray(load.force)) for k in range(n + 1)]
         elif isinstance(load, PointForce):
             targets = [(round(load.at * n), 0.0, np.asarray(load.force))]
         elif isinstance(load, PointMoment):

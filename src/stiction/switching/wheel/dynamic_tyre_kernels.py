@@ -124,10 +124,10 @@ def drive(p: Table[Tyre], h: float, g: float) -> float:
     if angle < tyre.onset_angle:
         return math.copysign(abs(g) * math.tan(angle * tyre.string_angle / tyre.onset_angle), h)
     # the complement of the slip angle, so that g = 0 is a limit without division by zero
-    angle = math.atan2(abs(g), abs(h))
-    if angle < 1e-7:
+    complement = math.atan2(abs(g), abs(h))
+    if complement < 1e-7:
         return h / past
-    return math.copysign(abs(g) / math.tan(past * angle), h)
+    return math.copysign(abs(g) / math.tan(past * complement), h)
 
 
 @kernel
