@@ -289,7 +289,7 @@ class RodNet(RodSystem):
     contact_curve : the contact curve, "spline" or "fitted"; see `Rods`
 
     Source: several contacts, formulas sheet of the rods paper, section 4.
-    Verified by: tests/unit/rods/test_presets.py::test_a_net_touches_at_every_crossing
+    Verified by: tests/unit/rods/test_presets.py::test_a_net_has_a_contact_at_every_crossing
     """
 
     rows: Annotated[int, _LINES] = 3

@@ -257,7 +257,7 @@ def test_momenta_and_energy_are_kept_through_contact():
     assert run.energy.imbalance_rel < 1e-6
 
 
-def test_a_free_rod_falls_as_one_piece():
+def test_a_free_rod_falls_rigidly():
     line = Straight((0.0, 0.0, 0.0), (0.3, 0.4, 0.0))
     section = CircularSection(0.01, 1e6)
     given = {"left": Free(), "right": Free(), "elements": 8, "end_correction": NAMED}

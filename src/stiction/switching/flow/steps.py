@@ -258,7 +258,7 @@ def first_event(w: Workspace, functions: EventFunctions, table: Matrix, h: float
     have a root. A known zero at the start, of multiplicity `order`, is divided out, so that it is
     not located again.
 
-    Verified by: tests/unit/switching/test_margins.py::test_no_touch_hides_between_samples
+    Verified by: tests/unit/switching/test_margins.py::test_no_grazing_is_missed_between_samples
     """
     now, a = w.progress[0], w.vectors
     m, best, which, grazed, at, first = now.m, NONE, -1, -1, NONE, NONE

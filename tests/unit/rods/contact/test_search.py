@@ -236,7 +236,7 @@ def test_a_net_has_one_place_per_crossing():
     assert np.abs(rows[:, 5] - 1.0).max() < 1e-14
 
 
-def test_parallel_rods_touch_along_a_line():
+def test_parallel_rods_have_a_line_contact():
     x = np.linspace(0.0, 1.0, 31)
     one = np.stack([x, 0.0 * x, 0.0 * x], axis=1)
     two = one[::-1] + np.array([0.2, 0.0, 0.04])

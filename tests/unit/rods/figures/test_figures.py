@@ -387,7 +387,7 @@ def test_default_set_is_written(slipping, tmp_path, no_pyvista):
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)
 
 
-def test_rods_that_cannot_touch(run, no_pyvista):
+def test_rods_without_a_possible_contact(run, no_pyvista):
     names = ("position", "rod_of_node", "radius_of_node")
     alone = dataclasses.replace(run, variables={name: run.variables[name] for name in names})
     figures = figures_of(alone)

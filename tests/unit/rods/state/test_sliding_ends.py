@@ -48,7 +48,7 @@ def dragged(beside, mu=0.5, slides=True, at_start=False):
 
 
 @pytest.mark.parametrize("at_start", [False, True])
-def test_the_part_that_is_lost_is_told(at_start):
+def test_the_ignored_force_is_reported(at_start):
     run = dragged(1.0, at_start=at_start)
     (told,) = [check for check in run.audit if check.check == "slides_feel_contacts"]
     k = int(np.argmin(np.abs(run.time - told.time)))

@@ -46,7 +46,7 @@ def test_threads(monkeypatch, parallel, mode, given, threads):
 
 
 @pytest.mark.parametrize(("count", "threads"), [(6, 6), (None, 1)])
-def test_threads_where_cores_are_not_told(monkeypatch, count, threads):
+def test_threads_where_cores_are_unknown(monkeypatch, count, threads):
     monkeypatch.setattr(blocks, "mode", lambda: "compiled")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: count)

@@ -88,7 +88,7 @@ def test_a_bent_surface_is_no_plane(which):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("i", [0, 1])
-def test_the_way_onto_a_surface_is_along_its_scaled_gradient(i, seed):
+def test_projection_is_along_the_scaled_gradient(i, seed):
     # least step in units of the scale: dx_j ~ S_j^2 dh/dx_j, and the surface is met to rounding
     random = np.random.default_rng(seed)
     system, x = bowls(), random.normal(size=3)

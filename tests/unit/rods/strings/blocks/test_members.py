@@ -94,7 +94,7 @@ def test_blocks_of_any_size_and_order(path):
 
 
 @needs_compiler
-def test_corners_more_room_and_several_calls(monkeypatch):
+def test_corners_larger_arrays_and_several_calls(monkeypatch):
     monkeypatch.setattr(members, "_BUDGET", 3_000_000)
     pluck = dataclasses.replace(FIXED, u0=Pluck(1.9, 0.3), v_t0=None, rolling_resistance=0.1)
     # steps are cut where the path bends, so that the first room does not do
@@ -112,7 +112,7 @@ def test_corners_more_room_and_several_calls(monkeypatch):
 
 
 @needs_compiler
-def test_no_second_march_and_no_fields():
+def test_no_second_path_and_no_fields():
     method = dataclasses.replace(LOOSE, check=False)
     names = [n for n in NAMES if n not in ("agrees_until", "audit.converged")]
     names = [n for n in names if n[:8] not in ("final.u", "final.v", "final.u_", "final.v_")]
