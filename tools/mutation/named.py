@@ -38,10 +38,10 @@ NAMED = (
     Named(
         "audit-names-swapped",
         "*/switching/*",
-        'Line("stays_on_surface", found["off"], near, distance, times[0]),\n'
-        '        Line("stays_on_its_side", found',
-        'Line("stays_on_its_side", found["off"], near, distance, times[0]),\n'
-        '        Line("stays_on_surface", found',
+        'Line("stays_on_surface", worst["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_its_side", worst',
+        'Line("stays_on_its_side", worst["off"], near, distance, times[0]),\n'
+        '        Line("stays_on_surface", worst',
     ),
     Named(
         "audit-names-of-wheel-energy-swapped",

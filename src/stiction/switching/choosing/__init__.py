@@ -1,1 +1,1 @@
-"""Where the model does not decide: the ways on, starts, what policies choose among, refusals."""
+"""Non-unique solutions: admissible continuations, exits, and choices of policies."""

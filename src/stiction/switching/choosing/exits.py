@@ -1,9 +1,8 @@
-"""Where a state that passed a two-fold can leave the escaping region, and after how long.
+"""Exits from the escaping region after a two-fold, and dwell times.
 
-Forward in time the way through an escaping region cannot be computed: it is unstable, and
-all orbits leave the two-fold along the same direction. Backward it can: every orbit of the
-region that comes from the two-fold runs into it. So an exit point p is chosen first, and
-the time of dwelling is found by going back from p to the two-fold.
+Forward integration in an escaping region is unstable, and all orbits leave the two-fold in the same
+direction. Backward in time the two-fold attracts all orbits that come from it. So an exit point p
+is chosen first, and the dwell time follows from backward integration from p to the two-fold.
 
 Source: formulas sheet of the paper on switching, section 5 (funnel).
 """
@@ -26,7 +25,7 @@ __all__ = ["EscapingWedge", "Exit", "dwell_time"]
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 3_000
-# how often an exit is moved until it comes from the two-fold itself
+# largest number of corrections of an exit until its orbit comes from the two-fold
 _SHIFTS = 8
 # order 8 central differences
 _WEIGHTS = np.array([4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0])
@@ -58,18 +57,18 @@ def dwell_time(
     save: Floats | None = None,
     sides: Floats | None = None,
 ) -> tuple[float, str, Trajectory]:
-    """Return how long the state slid in the escaping region before it was at `x`.
+    """Return the time of sliding in the escaping region before the state was at `x`.
 
     Parameters
     ----------
     x : (n,) a point of the escaping region
-    sides : (m,) signs, 0 on the surface it slides on; that is surface 1 when left out
-    save : falling times <= 0 at which the way back is kept, x being at time 0
+    sides : (m,) signs, 0 on the sliding surface; surface 1 when left out
+    save : decreasing times <= 0 at which the motion is saved, with x at time 0
 
     Returns
     -------
-    the time (> 0), where the orbit came from (`two_fold`, `codim2_line`, `fold` or `unknown`),
-    and the trajectory, which stands where it came from.
+    the time (> 0), the origin of the orbit (`two_fold`, `codim2_line`, `fold` or `unknown`),
+    and the trajectory, placed at the origin.
 
     Verified by: tests/unit/switching/test_exits.py::test_dwell_of_the_normal_form
     """
@@ -91,7 +90,7 @@ class EscapingWedge:
     ----------
     system : the flow
     x : (n,) the two-fold
-    sides : (m,) signs there, 0 on its surface; that is surface 1 when left out
+    sides : (m,) signs there, 0 on its surface; surface 1 when left out
     """
 
     def __init__(
@@ -108,9 +107,9 @@ class EscapingWedge:
         self.scale = np.asarray(system.compiled.scale)
         normal = system.gradient(self.x)[self.surface] * self.scale
         up, down = self._lie_gradients()
-        rows = np.array([normal, up, down])
-        # directions in the surface along which L+ rises alone and L- falls alone
-        inverse = np.linalg.pinv(rows)
+        normals = np.array([normal, up, down])
+        # directions in the surface along which only L+ increases and only L- decreases
+        inverse = np.linalg.pinv(normals)
         self._plus = inverse[:, 1] * float(np.linalg.norm(up))
         self._minus = -inverse[:, 2] * float(np.linalg.norm(down))
 
@@ -125,8 +124,8 @@ class EscapingWedge:
                     at[j] += sign * a * 0.0078125 * self.scale[j]
                     normal = self.system.gradient(at)[self.surface]
                     for b, side in enumerate((1.0, -1.0)):
-                        lie = float(normal @ self.system.field(at, self._signs(side)))
-                        out[b, j] += sign * weight * lie / 0.0078125
+                        lie_derivative = float(normal @ self.system.field(at, self._signs(side)))
+                        out[b, j] += sign * weight * lie_derivative / 0.0078125
         return out[0], out[1]
 
     def _signs(self, side: float) -> Floats:
@@ -137,7 +136,7 @@ class EscapingWedge:
     def point(self, angle: float, distance: float) -> Floats:
         """Return the point of the surface at `distance` along the ray of `angle`."""
         direction = math.sin(angle) * self._minus + math.cos(angle) * self._plus
-        # angle 0 is the fold of f-, where only L+ has grown
+        # angle 0 is the fold of f-, where L- = 0
         x = self.x + self.scale * direction * (distance / float(np.linalg.norm(direction)))
         return self._on_surface(x)
 
@@ -166,37 +165,37 @@ class EscapingWedge:
             dwell, origin, back = dwell_time(self.system, at, self.tolerance, sides=self.sides)
             if origin != "two_fold":
                 return None
-            off = self.x - back.x
-            if float(np.max(np.abs(off / self.scale))) <= 1e-4 * max(distance, 1e-4):
+            difference = self.x - back.x
+            if float(np.max(np.abs(difference / self.scale))) <= 1e-4 * max(distance, 1e-4):
                 return Exit(at, dwell, angle, distance)
-            # with more than three states two-folds form curves: aim at this one
-            shift = shift + off
+            # with more than three states two-folds form curves: correct towards this one
+            shift = shift + difference
         return None
 
     def exit_after(self, angle: float, dwell: float) -> Exit | None:
         """Return the exit on a ray that is reached after `dwell`; None if there is none.
 
-        Near the two-fold the time grows in proportion to the distance, so the secant method
-        inside a bracket needs a few steps only.
+        Near the two-fold the time is proportional to the distance: the secant method within a
+        bracket needs a few steps.
 
         Verified by: tests/unit/switching/test_exits.py::test_exit_after_a_time
         """
         low, high = (0.0, 0.0), (math.inf, math.inf)
         distance = 1e-3
-        found: Exit | None = None
+        point: Exit | None = None
         for _ in range(60):
-            found = self.exit_at(angle, distance)
-            if found is None:
+            point = self.exit_at(angle, distance)
+            if point is None:
                 high = (distance, math.inf)
                 guess = 0.5 * (low[0] + distance)
-            elif abs(found.dwell - dwell) <= 1e-12 * dwell:
-                return found
+            elif abs(point.dwell - dwell) <= 1e-12 * dwell:
+                return point
             else:
-                if found.dwell < dwell:
-                    low = (distance, found.dwell)
+                if point.dwell < dwell:
+                    low = (distance, point.dwell)
                 else:
-                    high = (distance, found.dwell)
-                guess = distance * dwell / found.dwell
+                    high = (distance, point.dwell)
+                guess = distance * dwell / point.dwell
                 if math.isfinite(high[1]):
                     guess = low[0] + (high[0] - low[0]) * (dwell - low[1]) / (high[1] - low[1])
             if not low[0] < guess < high[0]:
@@ -204,30 +203,30 @@ class EscapingWedge:
             if abs(guess - distance) <= 1e-14 * distance:
                 break
             distance = guess
-        return found if found is not None and abs(found.dwell - dwell) <= 1e-9 * dwell else None
+        return point if point is not None and abs(point.dwell - dwell) <= 1e-9 * dwell else None
 
     def longest(self, angle: float) -> Exit:
         """Return the farthest exit on a ray that still comes from the two-fold.
 
         Raises
         ------
-        ModelError : if not even the nearest point does: the two-fold lets nothing through.
+        ModelError : if no orbit of the ray comes from the two-fold.
         """
-        reach, found, beyond = 1e-3, self.exit_at(angle, 1e-3), math.inf
+        reach, point, beyond = 1e-3, self.exit_at(angle, 1e-3), math.inf
         for _ in range(40):
-            if found is not None:
+            if point is not None:
                 break
             reach *= 0.25
-            found = self.exit_at(angle, reach)
+            point = self.exit_at(angle, reach)
             if reach < 1e-9:
                 break
-        if found is None:
+        if point is None:
             raise ModelError(
                 "two_fold",
                 f"x = {self.x.tolist()}",
                 "a two-fold that orbits cross from sliding into escaping (case 1)",
                 "no orbit of its escaping region comes from it.",
-                "two_fold(system, guess) tells which case it is.",
+                "two_fold(system, guess) gives its case.",
             )
         for _ in range(60):
             trial = 2.0 * reach if math.isinf(beyond) else 0.5 * (reach + beyond)
@@ -237,5 +236,5 @@ class EscapingWedge:
             if tried is None:
                 beyond = trial
             else:
-                reach, found = trial, tried
-        return found
+                reach, point = trial, tried
+        return point

@@ -1,4 +1,4 @@
-"""What the loop over a flow needs beside itself: refuse a surface or a start, seed a policy."""
+"""Validation of surfaces and starts of a flow, and the seed of a policy."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Floats = npt.NDArray[np.float64]
 def check_normals(system: SwitchingSystem, x: Floats) -> None:
     """Refuse a switching function whose gradient is zero where it switches."""
     scale = np.asarray(system.compiled.scale)
-    here = np.abs(system.gradient(x)) @ scale
-    # as `flow.events.has_no_normal` judges
+    steepness = np.abs(system.gradient(x)) @ scale
+    # the criterion of `flow.events.gradient_vanishes`
     moves = ASIDE * np.diag(np.maximum(scale, np.abs(x - system.start_state())))
     near = [np.abs(system.gradient(x + move)) @ scale for move in (*moves, *-moves)]
-    for i in np.flatnonzero(here < FLAT * np.max(near, axis=0)):
+    for i in np.flatnonzero(steepness < FLAT * np.max(near, axis=0)):
         raise ModelError(
             f"{type(system).__name__}.h",
             f"a gradient of zero near x = {x.tolist()}, where h_{i + 1} = 0",
@@ -37,21 +37,21 @@ def check_normals(system: SwitchingSystem, x: Floats) -> None:
 
 
 def refuse_mode(system: SwitchingSystem, x: Floats, directions: Sequence[ExitDirection]) -> None:
-    """Refuse a start whose mode is none of the directions on from where two surfaces meet."""
+    """Refuse a start on an intersection whose mode is none of the exit directions."""
     raise ModelError(
         f"{type(system).__name__}.mode",
         f"{system.mode!r} at x0 = {x.tolist()}",
         "one of " + ", ".join(map(str, directions)),
-        "where two surfaces meet the field must let the state go that way.",
-        "leave the mode out to take what is forced.",
+        "on an intersection the mode must be an exit direction.",
+        "leave the mode out to take the only one.",
     )
 
 
 def seed(policy: Policy) -> list[int]:
-    """Return what the random numbers of a run start from."""
+    """Return the seed of the random numbers of a run."""
     parts = [policy]
     if isinstance(policy, ByKind):
         parts = [policy.two_fold, policy.codim2_line, policy.escaping_start, policy.fold]
-        # what has no numbers to draw leaves those of the others as they were
+        # a policy without random numbers does not change those of the others
         parts += [policy.intersection] if isinstance(policy.intersection, Sample) else []
     return [part.seed if isinstance(part, Sample) else 0 for part in parts]

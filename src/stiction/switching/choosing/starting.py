@@ -1,4 +1,4 @@
-"""The signs with which a run starts, or why a state is no start."""
+"""Initial signs of a run, or the reason why a state is not admissible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.errors import ModelError
-from stiction.switching.flow.surfaces import Landing
+from stiction.switching.flow.surfaces import Continuations
 from stiction.switching.flow.trajectory import Trajectory
 from stiction.switching.model import MODES, SwitchingSystem
 
@@ -17,29 +17,29 @@ Floats = npt.NDArray[np.float64]
 
 def start_sides(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats
-) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Landing]]:
-    """Return the signs at the start and on which surfaces it is, or refuse what is no start.
+) -> tuple[Floats, npt.NDArray[np.bool_], int, dict[int, Continuations]]:
+    """Return initial signs, surfaces of the start, exit directions and continuations.
 
-    On an intersection also the exit directions, as bits; the signs of both surfaces are then left
-    open. Last come the continuations of the surfaces that it is on, of which the trajectory was
-    last put on the last one.
+    Exit directions, as bits, exist on an intersection, where the signs of both surfaces are not
+    set. Continuations are those of each surface of the start; the trajectory is placed on the
+    last of these.
     """
     name = f"{type(system).__name__}.x0"
-    here = path.survey(x)
-    h = here.h
+    values = path.evaluate_state(x)
+    h = values.h
     for callback in system.compiled.keep:
         if hasattr(callback, "check"):
             callback.check()
-    if not here.finite:
+    if not values.finite:
         raise ModelError(
             name,
-            f"{x.tolist()}, where h = {h.tolist()} and x' = {here.field.tolist()}",
+            f"{x.tolist()}, where h = {h.tolist()} and x' = {values.field.tolist()}",
             "a start at which the field and h are finite",
             "the flow starts there.",
             "start inside the domain of the functions.",
         )
     sides = np.where(h > 0.0, 1.0, -1.0)
-    flat = [not (any(row) and all(g == g for g in row)) for row in here.gradient.tolist()]
+    flat = [not (any(row) and all(g == g for g in row)) for row in values.gradient.tolist()]
     for i in range(h.size):
         if flat[i] and abs(h[i]) <= 1e-12:
             raise ModelError(
@@ -49,15 +49,15 @@ def start_sides(
                 "without it the surface has no sides.",
                 "take another h with the same zeros, for example its square root.",
             )
-    pair, directions = [i for i, near in enumerate(here.near.tolist()) if near], 0
-    found: dict[int, Landing] = {}
-    if len(pair) == 2 and not any(flat[i] for i in pair):
-        path.place(t, x, np.where(here.near, 0.0, sides))
-        directions = path.directions(*pair)
+    surfaces, directions = [i for i, near in enumerate(values.near.tolist()) if near], 0
+    continuations: dict[int, Continuations] = {}
+    if len(surfaces) == 2 and not any(flat[i] for i in surfaces):
+        path.place(t, x, np.where(values.near, 0.0, sides))
+        directions = path.directions(*surfaces)
     for i in range(h.size):
-        if here.near[i] and not flat[i]:
+        if values.near[i] and not flat[i]:
             if not directions:
-                sides[i], found[i] = _side_on_surface(system, path, t, x, sides, i)
+                sides[i], continuations[i] = _side_on_surface(system, path, t, x, sides, i)
         elif system.mode is not None and i == 0 and MODES[system.mode] != sides[0]:
             raise ModelError(
                 f"{type(system).__name__}.mode",
@@ -66,31 +66,31 @@ def start_sides(
                 "off the surface the mode is the sign of h.",
                 "leave the mode out, or start on the surface.",
             )
-    return sides, here.near, directions, found
+    return sides, values.near, directions, continuations
 
 
 def _side_on_surface(
     system: SwitchingSystem, path: Trajectory, t: float, x: Floats, sides: Floats, i: int
-) -> tuple[float, Landing]:
-    """Return the sign with which a start on surface i goes on, and the directions there are."""
+) -> tuple[float, Continuations]:
+    """Return the sign of a start on surface i, and the admissible continuations."""
     probe = sides.copy()
     probe[i] = 0.0
     path.place(t, x, probe)
-    here = path.landing(i)
-    wanted = None if system.mode is None or i > 0 else MODES[system.mode]
-    if wanted is not None:
-        allowed = {1.0: here.plus, -1.0: here.minus, 0.0: here.along}[wanted]
+    options = path.continuations_at(i)
+    asked = None if system.mode is None or i > 0 else MODES[system.mode]
+    if asked is not None:
+        allowed = {1.0: options.plus, -1.0: options.minus, 0.0: options.along}[asked]
         if not allowed and not path.at_two_fold(i):
-            open_ = (("+", here.plus), ("-", here.minus), ("slide", here.along))
+            open_ = (("+", options.plus), ("-", options.minus), ("slide", options.along))
             directions = [name for name, may in open_ if may]
             raise ModelError(
                 f"{type(system).__name__}.mode",
                 f"{system.mode!r} at x0 = {x.tolist()}",
                 f"one of {', '.join(map(repr, directions))}",
-                "on the surface the field must let the state go that way.",
-                "leave the mode out to take what is forced.",
+                "on the surface the mode must be admissible.",
+                "leave the mode out to take the only one.",
             )
-        return wanted, here
-    if here.escaping or here.along:
-        return 0.0, here
-    return (1.0 if here.plus else -1.0), here
+        return asked, options
+    if options.escaping or options.along:
+        return 0.0, options
+    return (1.0 if options.plus else -1.0), options

@@ -20,11 +20,11 @@ CRUDE = st.Characteristics(step=1e-2, check=False)
 
 def made(rate, t_end=200.0, power=0.0):
     """Return the exponent of a distance exp(rate t) t^power."""
-    from stiction.rods.strings.chaos import _judged
+    from stiction.rods.strings.chaos import _exponent_from_blocks
 
     time = np.arange(2.0, t_end + 1.0, 2.0)
     logs = rate * time + power * np.log(time)
-    return _judged(time, np.diff(logs, prepend=0.0), "")
+    return _exponent_from_blocks(time, np.diff(logs, prepend=0.0), "")
 
 
 def test_verdicts_of_known_growth():

@@ -98,7 +98,7 @@ def test_returns_of_single_runs():
         assert found.time[i] == pytest.approx(t, abs=1e-4)
 
 
-def test_ways_that_the_sheet_tells():
+def test_exit_directions_of_the_formulas_sheet():
     slip = line_return(WHEEL, [0.168, 0.19, 0.25], LineWay.SLIP_MINUS)
     assert slip.end.tolist() == ["line", "two_fold", "two_fold"]
     assert slip.r[0] == pytest.approx(0.168 - 3e-4, abs=1e-5)

@@ -1,4 +1,4 @@
-"""Supports of rod ends: boundary conditions, prescribed motion, and reactions."""
+"""Supports of rod ends and their reactions, from the balance of momentum of supported nodes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from stiction.rods.assembly import Flat, holds_section, third_directors
+from stiction.rods.assembly import Flat, supports_section, third_directors
 from stiction.rods.driving_kernels import Drive
 from stiction.rods.model import Rods
 from stiction.rods.rod import Clamped, Driven, Pinned, Turned
 
-__all__ = ["PIN", "Hold", "holds_of", "reactions"]
+__all__ = ["PIN", "Support", "reactions", "supports_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,15 +22,15 @@ PIN, SECTION, ELEMENT = 1, 2, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Hold:
+class Support:
     """One supported end.
 
     Parameters
     ----------
     kind : PIN, SECTION or ELEMENT
     number : of its node among the nodes of all rods, from 1
-    node, nodes, frames : slots of the end node, of all nodes that are held, of frames that are held
-    frame : slot of the frame that is told
+    node, nodes, frames : slots of the end node, of all fixed nodes, of fixed frames
+    frame : slot of the frame that is saved
     """
 
     kind: int
@@ -41,9 +41,9 @@ class Hold:
     frame: int
 
 
-def holds_of(rods: Rods, flat: Flat) -> list[Hold]:
+def supports_of(rods: Rods, flat: Flat) -> list[Support]:
     """Return the supported ends, by rod, its start before its end."""
-    found, before = [], 0
+    supports, before = [], 0
     for b, rod in enumerate(rods.rods):
         first, n = int(flat.first[b]), rod.elements
         for end, node, inner, frame, outer, number in (
@@ -51,30 +51,30 @@ def holds_of(rods: Rods, flat: Flat) -> list[Hold]:
             (rod.right, first + n, first + n - 1, first + n - 1, first + n, before + n + 1),
         ):
             if isinstance(end, Pinned):
-                found.append(Hold(PIN, number, node, (node,), (), frame))
-            elif isinstance(end, Clamped | Driven | Turned) and holds_section(end):
-                found.append(Hold(SECTION, number, node, (node,), (outer,), outer))
+                supports.append(Support(PIN, number, node, (node,), (), frame))
+            elif isinstance(end, Clamped | Driven | Turned) and supports_section(end):
+                supports.append(Support(SECTION, number, node, (node,), (outer,), outer))
             elif isinstance(end, Clamped | Driven):
-                found.append(Hold(ELEMENT, number, node, (node, inner), (frame,), frame))
+                supports.append(Support(ELEMENT, number, node, (node, inner), (frame,), frame))
         before += n + 1
-    return found
+    return supports
 
 
 def reactions(
-    flat: Flat, holds: list[Hold], force: Floats, torque: Floats, now: float
+    flat: Flat, supports: list[Support], force: Floats, torque: Floats, now: float
 ) -> tuple[Floats, Floats]:
-    """Return (holds, 3) forces [N], and moments about the end nodes [N m], of holds on their rods.
+    """Return (supports, 3) forces [N], and moments about the end nodes [N m], of supports.
 
     Parameters
     ----------
     force, torque : (3, slots) everything else that acts on nodes and frames [N], [N m]
-    now : [s]; what a hold drives has the inertia of its share of the rod
+    now : [s]; nodes and frames with prescribed motion have inertia
     """
-    pull, turn = np.zeros((len(holds), 3)), np.zeros((len(holds), 3))
-    nodes = np.array([(k, slot) for k, hold in enumerate(holds) for slot in hold.nodes])
-    frames = [(k, slot) for k, hold in enumerate(holds) for slot in hold.frames]
+    pull, turn = np.zeros((len(supports), 3)), np.zeros((len(supports), 3))
+    nodes = np.array([(k, slot) for k, support in enumerate(supports) for slot in support.nodes])
+    frames = [(k, slot) for k, support in enumerate(supports) for slot in support.frames]
     owner, slots = nodes.T
-    ends = np.array([hold.node for hold in holds])[owner]
+    ends = np.array([support.node for support in supports])[owner]
     part, arm = -force[:, slots].T, (flat.r[:, slots] - flat.r[:, ends]).T
     part += _of_moving(flat, slots, arm, now)
     for drive in flat.driven[flat.driven["slides"] == 1]:
@@ -97,17 +97,19 @@ def reactions(
 
 
 def _of_moving(flat: Flat, slots: Ints, arm: Floats, now: float) -> Floats:
-    """Return (slots, 3) mass times acceleration of nodes that are driven; 0 of those that stay."""
-    found = np.zeros((len(slots), 3))
-    where = {int(slot): j for j, slot in enumerate(slots)}
+    """Return (slots, 3) mass times prescribed acceleration of nodes; 0 for fixed ones."""
+    inertia_force = np.zeros((len(slots), 3))
+    position = {int(slot): j for j, slot in enumerate(slots)}
     for drive in flat.driven:
-        j = where.get(drive.slot, -1)
+        j = position.get(drive.slot, -1)
         if drive.is_frame or drive.slides or j < 0:
             continue
-        (_, faster), (spin, rate) = _rates(drive, now)
-        faster = faster + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
-        found[j] = flat.material.mass[drive.slot] * faster
-    return found
+        (_, acceleration), (spin, rate) = _rates(drive, now)
+        acceleration = (
+            acceleration + np.cross(rate, arm[j]) + np.cross(spin, np.cross(spin, arm[j]))
+        )
+        inertia_force[j] = flat.material.mass[drive.slot] * acceleration
+    return inertia_force
 
 
 def _rates(drive: Drive, now: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:

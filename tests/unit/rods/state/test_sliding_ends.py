@@ -16,7 +16,7 @@ from stiction.rods import (
     Turned,
 )
 from stiction.rods.contact.curve.kernels import axis_point
-from stiction.rods.state.slides import end_weights
+from stiction.rods.supports.sliding_ends import end_weights
 
 SECTION = CircularSection(0.02, 1e7, density=1000.0)
 STILL = ((1.0, 0.0, 0.0), (0.0, 1.0), (0.0, 0.0))
@@ -48,7 +48,7 @@ def dragged(beside, mu=0.5, slides=True, at_start=False):
 
 
 @pytest.mark.parametrize("at_start", [False, True])
-def test_the_part_that_is_lost_is_told(at_start):
+def test_the_ignored_force_is_reported(at_start):
     run = dragged(1.0, at_start=at_start)
     (told,) = [check for check in run.audit if check.check == "slides_feel_contacts"]
     k = int(np.argmin(np.abs(run.time - told.time)))

@@ -1,7 +1,7 @@
 """Axial contact forces near a sliding end, which the model assigns to the clamp.
 
-Contacts act on a node that slides as on a clamp. Across the axis it is one; what they push along
-it would move the node, and does not. Source: docs/theory/rods, "Clamps that turn".
+Contacts act on a sliding node as on a clamp. Across the axis the node is fixed; the axial part of
+a contact force would move it but is ignored. Source: docs/theory/rods, "Clamps that turn".
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from stiction.core.audit import Check
 if TYPE_CHECKING:
     from stiction.rods.leapfrog.history import RodHistory
 
-__all__ = ["end_weights", "lost_by_slides"]
+__all__ = ["check_sliding_ends", "end_weights"]
 
 Floats = npt.NDArray[np.float64]
 
-# of a contact's force: less does not matter
+# fraction of a contact force that may be ignored
 _LIMIT = 1e-3
-_NOTE = "largest part of a contact's force, along the axis of an end that slides, which it ignores"
+_NOTE = "largest axial fraction of a contact force that a sliding end ignores"
 
 
 def end_weights(places: Floats, elements: int, curve: str) -> Floats:
-    """Return the weights of the last node of a rod in a contact at places from it [elements].
+    """Return the weights of the last node in a contact at distances `places` from it [elements].
 
-    Verified by: tests/unit/rods/state/test_slides.py::test_weights_are_those_of_the_curve
+    Verified by: tests/unit/rods/state/test_sliding_ends.py::test_weights_are_those_of_the_curve
     """
     node = np.eye(1, elements + 1)[0]
     if curve == "fitted":
@@ -39,7 +39,7 @@ def end_weights(places: Floats, elements: int, curve: str) -> Floats:
     return np.asarray(spline(np.clip(places, 0.0, elements)), dtype=np.float64)
 
 
-def lost_by_slides(history: RodHistory) -> Check:
+def check_sliding_ends(history: RodHistory) -> Check:
     """Return the audit check of axial contact forces near sliding ends."""
     c = int(np.argmax(history.extremes["ignored"]))
     worst = history.extremes[c]

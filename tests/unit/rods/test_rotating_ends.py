@@ -19,8 +19,8 @@ from stiction.rods import (
     Straight,
     Turned,
 )
-from stiction.rods.resting.ends import product, rotate
 from stiction.rods.statics import equilibrium, follow_path
+from stiction.rods.supports.rotating_ends import product, rotate
 
 SECTION = CircularSection(0.01, 1e6, 0.5, 1000.0)
 ALONG, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -133,10 +133,10 @@ def test_a_path_passes_through_the_rests():
 
 def test_refusals():
     loads = [(PointForce, (0.01, 0.0, 0.0), 0)]
-    with pytest.raises(st.ModelError, match="no end that keeps its place"):
+    with pytest.raises(st.ModelError, match="no end with a fixed node"):
         equilibrium(rod(ALONG, 1.0, slides=True, loads=loads, left=Free()))
     other = Turned(UP, (0.0, 1.0), (0.0, 1.0), slides=True)
-    with pytest.raises(st.ModelError, match=r"different axes|keeps its place"):
+    with pytest.raises(st.ModelError, match=r"different axes|fixed node"):
         equilibrium(rod(ALONG, 1.0, slides=True, left=other))
     with pytest.raises(st.ModelError, match="driven end"):
         equilibrium(rod(ALONG, 1.0, left=Driven(velocity=(1.0, 0.0, 0.0))))
