@@ -10,6 +10,7 @@ In global form M v = H r + f and u = H^T v + w, so that W = H^T M^-1 H and q = H
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 from dataclasses import dataclass
@@ -24,7 +25,14 @@ from stiction.numerics.checks import numbers
 from stiction.numerics.friction_problem import formats
 from stiction.numerics.friction_problem.blocks import Local, local_of
 from stiction.numerics.friction_problem.certificate import Certificate, certify, residual
+from stiction.numerics.friction_problem.existence import (
+    MOST_ENUMERATED,
+    Existence,
+    decide,
+    solutions_in_the_plane,
+)
 from stiction.numerics.friction_problem.solver import Work, solve_local
+from stiction.numerics.friction_problem.uniqueness import Uniqueness, admissible_forces, uniqueness
 
 __all__ = [
     "FrictionProblem",
@@ -112,7 +120,14 @@ class FrictionProblem:
                 break
             if found.error > share * tol * scale:
                 break
-        return FrictionSolution(self, r, tol, Work(sweeps, systems, work.method))
+        method = work.method
+        plane = local.q.shape[1] == 2 and self.n_contact <= MOST_ENUMERATED
+        if plane and residual(local, r) > tol:
+            for other in solutions_in_the_plane(local):
+                if residual(local, other) <= tol:
+                    r, method = other, "enumeration"
+                    break
+        return FrictionSolution(self, r, tol, Work(sweeps, systems, method))
 
     def certificate(self, r: Floats) -> Certificate:
         """Return what given forces amount to, whoever found them.
@@ -125,6 +140,17 @@ class FrictionProblem:
         """
         ordered = self._ordered("r", r)
         return certify(self.local, ordered, self.rank, self.asymmetry, self.least_eigenvalue)
+
+    def existence(self, solution: FrictionSolution | None = None) -> Existence:
+        """Return whether a solution is proven to exist, proven not to, or neither.
+
+        Parameters
+        ----------
+        solution : one that was found, if any: it is a proof where no criterion holds
+
+        Verified by: tests/unit/numerics/friction_problem/test_existence.py::test_closing_supports
+        """
+        return decide(self.local, None if solution is None else solution.ordered)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file: FCLIB's HDF5 where the name ends in .hdf5 or .h5, else Siconos' text."""
@@ -197,6 +223,36 @@ class FrictionSolution:
     def certificate(self) -> Certificate:
         """What the forces amount to."""
         return self.problem.certificate(self.r)
+
+    def uniqueness(self) -> Uniqueness:
+        """Return what is proven of the uniqueness of velocities and forces.
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_files
+        """
+        found = uniqueness(self.problem.local, self.ordered)
+        both = (found.velocities, found.forces)
+        return Uniqueness(
+            *(
+                dataclasses.replace(one, other=self._given_order(one.other))
+                if one.other.size
+                else one
+                for one in both
+            )
+        )
+
+    def normal_force_interval(self, contact: int) -> tuple[float, float]:
+        """Return bounds of the normal force among all that go with the velocities found [N].
+
+        Both are optima of a dual problem: the true interval lies inside. An upper bound is infinite
+        where the force may grow for ever, as between supports that press on each other.
+
+        Parameters
+        ----------
+        contact : its number, from 0
+
+        Verified by: tests/unit/numerics/friction_problem/test_uniqueness.py::test_intervals
+        """
+        return admissible_forces(self.problem.local, self.ordered).interval(contact)
 
     def __repr__(self) -> str:
         ended = "solved" if self.converged else "not decided, not converged"
