@@ -210,13 +210,31 @@ def _read_text(path: Path) -> Content:
 def _write_text(path: Path, content: Content) -> None:
     lines = [str(content.size), str(content.mu.size)]
     for matrix in content.matrices:
-        full = matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-        rows, columns = full.shape
-        lines += [str(_BLOCKS), str(rows), str(columns), "1", "1", "1", str(rows), str(columns)]
-        lines += ["2", "1", "0 1", "0", "0", _line(full.T.ravel())]
+        # one block a pair of contacts, as solvers of Siconos need it; M and H as one block each
+        shape = (content.size, content.size) if len(content.matrices) == 1 else matrix.shape
+        lines += _block_lines(sp.bsr_array(matrix, blocksize=shape)) if matrix.shape[1] else [
+            f"{_DENSE}", f"{matrix.shape[0]}", "0", f"{matrix.shape[0]}\t0"
+        ]  # fmt: skip
     groups = (*content.vectors, content.mu, content.rolling)
-    lines += [_line(vector) for vector in groups if vector.size or vector is content.mu]
+    lines += [_line(vector) for vector in groups if vector.size]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _block_lines(matrix: sp.bsr_array[Any]) -> list[str]:
+    matrix.sum_duplicates()
+    (rows, columns), (height, width) = matrix.shape, matrix.blocksize
+    count, start = len(matrix.data), matrix.indptr
+    n_rows, n_columns = rows // height, columns // width
+    ends = (np.arange(1, n_rows + 1) * height, np.arange(1, n_columns + 1) * width)
+    lists = (*ends, np.array([n_rows + 1, count]), start, matrix.indices)
+    head = [_BLOCKS, rows, columns, count, n_rows, n_columns]
+    lines = [str(number) for number in head]
+    for k, numbers in enumerate(lists):
+        # the lengths of the two lists that follow stand in a line each
+        lines += [str(one) for one in numbers] if k == 2 else ["\t".join(map(str, numbers))]
+    for k, block in enumerate(matrix.data):
+        lines += [str(k), *(f"{entry:.17e}" for entry in block.T.ravel())]
+    return lines
 
 
 def _line(values: Floats) -> str:

@@ -61,7 +61,7 @@ def maximise(
 
     limit = (None, None) if box is None else (-box, box)
     equations = (None, None) if equal is None else equal
-    nowhere = np.full(objective.size, np.nan)
+    x, value = np.full(objective.size, np.nan), np.nan
     for _ in range(_MOST_ROUNDS):
         found = linprog(
             -objective,
@@ -72,15 +72,15 @@ def maximise(
             bounds=limit,
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
         )
-        if found.status in (2, 3):
-            return Optimum("infeasible" if found.status == 2 else "unbounded", np.nan, nowhere)
-        if found.x is None or found.fun is None:
-            return Optimum("unfinished", np.nan, nowhere)
-        more, bounds = cuts(found.x)
+        if found.status in (2, 3) or found.x is None or found.fun is None:
+            status = {2: "infeasible", 3: "unbounded"}.get(int(found.status), "unfinished")
+            return Optimum(status, value, x)
+        x, value = found.x, -float(found.fun)
+        more, bounds = cuts(x)
         if not len(more):
-            return Optimum("optimal", -found.fun, found.x)
+            return Optimum("optimal", value, x)
         rows, most = np.concatenate([rows, more]), np.concatenate([most, bounds])
-    return Optimum("unfinished", -found.fun, found.x)
+    return Optimum("unfinished", value, x)
 
 
 def directions(size: int) -> Floats:
