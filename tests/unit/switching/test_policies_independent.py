@@ -28,7 +28,7 @@ def public(name):
 def private():
     """Return what has no public name: where a policy is asked, and its arguments."""
     choices = importlib.import_module("stiction.switching.choosing.choices")
-    return choices.Place, choices.starts, choices.Tolerance
+    return choices.LossPoint, choices.starts, choices.Tolerance
 
 
 def sampled(system, t_end, hazard, seed=5):
