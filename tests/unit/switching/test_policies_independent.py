@@ -27,7 +27,7 @@ def public(name):
 
 def private():
     """Return what has no public name: where a policy is asked, and its arguments."""
-    choices = importlib.import_module("stiction.switching.choosing.choices")
+    choices = importlib.import_module("stiction.switching.nonuniqueness.choices")
     return choices.LossPoint, choices.starts, choices.Tolerance
 
 
