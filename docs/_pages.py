@@ -26,7 +26,7 @@ TITLES = {
 ALSO = {
     "chains": ["stiction.chains.equilibria"],
     "switching": [
-        "stiction.switching.choosing.exits",
+        "stiction.switching.nonuniqueness.exits",
         "stiction.switching.two_folds.local_flow",
         "stiction.switching.wheel.line",
     ],

@@ -117,7 +117,7 @@ NAMED = (
     ),
     Named(
         "sampling-70-30-on-a-line",
-        "*/choosing/choices.py",
+        "*/nonuniqueness/choices.py",
         "    side = np.where(rng.random(policy.n) < 0.5, 1.0, -1.0)\n    return [",
         "    side = np.where(rng.random(policy.n) < 0.7, 1.0, -1.0)\n    return [",
     ),

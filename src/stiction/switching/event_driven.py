@@ -24,20 +24,25 @@ from stiction.core.run import Request, Run, Variable
 from stiction.errors import ModelError, SolveError, Status
 from stiction.numerics.arrays import Struct
 from stiction.numerics.callback import call_arrays
-from stiction.switching.choosing.choices import LossPoint, Start, starts, undecided_continuations
-from stiction.switching.choosing.exits import dwell_time
-from stiction.switching.choosing.intersections import (
+from stiction.switching.flow import records as r
+from stiction.switching.flow.state import Event
+from stiction.switching.flow.trajectory import Tolerance, Trajectory
+from stiction.switching.model import MODES, SwitchingSystem
+from stiction.switching.nonuniqueness.choices import (
+    LossPoint,
+    Start,
+    starts,
+    undecided_continuations,
+)
+from stiction.switching.nonuniqueness.exits import dwell_time
+from stiction.switching.nonuniqueness.initial_modes import start_sides
+from stiction.switching.nonuniqueness.intersections import (
     directions_of,
     equilibrium_at_intersection,
     leave,
     starts_at,
 )
-from stiction.switching.choosing.refusing import check_normals, refuse_mode, seed
-from stiction.switching.choosing.starting import start_sides
-from stiction.switching.flow import records as r
-from stiction.switching.flow.state import Event
-from stiction.switching.flow.trajectory import Tolerance, Trajectory
-from stiction.switching.model import MODES, SwitchingSystem
+from stiction.switching.nonuniqueness.validation import check_normals, refuse_mode, seed
 from stiction.switching.outcome import FlowHistory, build_run
 from stiction.switching.policies import ByKind, Leave, Sample, Stop
 

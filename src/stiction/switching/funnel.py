@@ -20,11 +20,11 @@ import numpy.typing as npt
 from stiction.core.method import SharedName
 from stiction.errors import ModelError
 from stiction.numerics.checks import Record, fits, number, numbers, whole
-from stiction.switching.choosing.exits import EscapingWedge, Exit, dwell_time
 from stiction.switching.flow import records as r
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven, event_driven
 from stiction.switching.model import SwitchingSystem
+from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit, dwell_time
 
 __all__ = ["Funnel", "futures"]
 

@@ -9,10 +9,10 @@ import pytest
 import stiction as st
 from stiction.errors import ModelError, Status
 from stiction.exact.corners import CORNERS, ways_out
-from stiction.switching.choosing.intersections import directions_of
 from stiction.switching.flow.intersections.bilinear import Bilinear, root
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.methods import EventDriven
+from stiction.switching.nonuniqueness.intersections import directions_of
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 

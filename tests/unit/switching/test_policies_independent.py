@@ -27,8 +27,8 @@ def public(name):
 
 def private():
     """Return what has no public name: where a policy is asked, and its arguments."""
-    choices = importlib.import_module("stiction.switching.choosing.choices")
-    return choices.Place, choices.starts, choices.Tolerance
+    choices = importlib.import_module("stiction.switching.nonuniqueness.choices")
+    return choices.LossPoint, choices.starts, choices.Tolerance
 
 
 def sampled(system, t_end, hazard, seed=5):

@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from stiction.errors import ModelError
-from stiction.switching.choosing.exits import dwell_time
 from stiction.switching.ensembles.study import ensemble
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.methods import EventDriven
+from stiction.switching.nonuniqueness.exits import dwell_time
 from stiction.switching.two_folds.finding import two_fold
 from stiction.switching.wheel.escapes import escaping_points, funnel_exits
 from stiction.switching.wheel.model import WheelOnTurntable

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.switching.choosing.intersections import ExitDirection
 from stiction.switching.flow.events import ASIDE, FLAT
 from stiction.switching.model import SwitchingSystem
+from stiction.switching.nonuniqueness.intersections import ExitDirection
 from stiction.switching.policies import ByKind, Sample
 
 __all__ = ["check_normals", "refuse_mode", "seed"]

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from stiction.core.method import Policy
 from stiction.errors import ModelError
-from stiction.switching.choosing.exits import EscapingWedge, Exit
 from stiction.switching.flow.trajectory import Tolerance
 from stiction.switching.model import LineExit, SwitchingSystem
+from stiction.switching.nonuniqueness.exits import EscapingWedge, Exit
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 __all__ = ["OFF_LINE", "LossPoint", "Start", "starts", "undecided_continuations"]

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.core.method import Policy
-from stiction.switching.choosing.choices import OFF_LINE, LossPoint, Start
 from stiction.switching.flow import records as r
 from stiction.switching.flow.intersections.directions import (
     ESCAPES,
@@ -23,6 +22,7 @@ from stiction.switching.flow.intersections.directions import (
 )
 from stiction.switching.flow.trajectory import Tolerance, Trajectory
 from stiction.switching.model import SwitchingSystem
+from stiction.switching.nonuniqueness.choices import OFF_LINE, LossPoint, Start
 from stiction.switching.policies import ByKind, Enumerate, Leave, Sample
 
 __all__ = ["ExitDirection", "directions_of", "equilibrium_at_intersection", "leave", "starts_at"]
