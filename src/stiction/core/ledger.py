@@ -117,7 +117,7 @@ class Ledger:
             return largest(np.concatenate(parts)), largest(self.imbalance)
         columns = [part.tolist() for part in parts]
         size = _largest([value for column in columns for value in column])
-        # a column of one row stands for a constant
+        # a column of one row is a constant
         full = [column * rows if len(column) == 1 else column for column in columns]
         first, off = 0.0, []
         for row, (k, s, a, work, heat, viscous, impact, scheme) in enumerate(

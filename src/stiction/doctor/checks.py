@@ -49,7 +49,7 @@ _REQUIREMENT = re.compile(r"^([\w.-]+)\s*(?:\[[\w,.-]*\])?\s*\(?([^;)]*)\)?\s*(?
 def examine() -> list[Finding]:
     """Check this machine and return the findings, part by part.
 
-    Nothing is written but temporary files, and nothing is asked of a network.
+    Only temporary files are written, and no network is used.
 
     Verified by: tests/unit/doctor/test_doctor.py::test_a_complete_installation
     """
@@ -115,7 +115,7 @@ def extensions() -> Iterator[Row]:
 
 
 def _requirements() -> Iterator[tuple[str, str, str]]:
-    """Yield what the package asks for: (name, bound such as ">=2.0", extra or "")."""
+    """Yield the requirements of the package: (name, bound such as ">=2.0", extra or "")."""
     for line in importlib.metadata.requires("stiction") or ():
         if match := _REQUIREMENT.match(line):
             marker = re.search(r"extra\s*==\s*['\"]([\w-]+)['\"]", match[3] or "")

@@ -42,9 +42,9 @@ class Estimate:
 
     Parameters
     ----------
-    seconds : of the processor; None where nothing like it was ever timed
+    seconds : processor time; None if no similar scenario was timed
     bytes : of saved states
-    measured : whether a run on this machine stands behind it
+    measured : whether it is scaled from a run on this machine
     """
 
     seconds: float | None

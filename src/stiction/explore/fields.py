@@ -26,7 +26,7 @@ _LARGEST = 1e300
 
 # fields with a logarithmic slider
 _BY_POWERS = re.compile(r"(^|_)(rtol|atol|tol|tolerance|step|dt|smoothing|part)$")
-# what begins at zero, and is none of the fields that say so
+# fields that are not negative though they declare no bound
 _ONE_SIDED = ("time", "t_start", "seed")
 _HEAD = re.compile(r"\[([\w.]+)\]\s*(?:#.*)?$")
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*=\s*([^#\"']+?)\s*#\s*(.+)$")
@@ -44,7 +44,7 @@ class Field:
     step : of the slider; of the power of ten where `powers`
     whole : whether it counts something
     powers : whether the slider moves the power of ten
-    words : what the file says behind it: unit and meaning, "" for nothing
+    words : comment behind it in the file: unit and meaning, "" for nothing
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Who may ask the server: whoever knows the token, on this machine, from its own page."""
+"""Access control of the server: a secret token, this machine only, its own pages only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """What is asked of every request, websockets included.
+    """The checks of every request, websockets included.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ Answer = Callable[[dict[str, Any]], None]
 
 
 class Worker:
-    """Does what it is asked, one after the other.
+    """Runs the jobs of the pages one after the other.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Worker:
         self.stopped: set[int] = set()
 
     def do(self, asked: Mapping[str, Any]) -> None:
-        """Do what is asked, and answer: what it was, or why it is refused."""
+        """Run a job and send its result, or the reason of a refusal."""
         number = int(asked["id"])
         try:
             if number in self.stopped:

@@ -39,7 +39,7 @@ __all__ = ["checked", "fit", "fitted"]
 
 Floats = npt.NDArray[np.float64]
 
-# singular values of the scaled Jacobian below this share of the largest count as zero
+# singular values of the scaled Jacobian below this fraction of the largest count as zero
 _NULL_DIRECTION = 1e-7
 # restarts of the profiles from a better minimum
 _MOST_RESTARTS = 20

@@ -50,7 +50,7 @@ def export_fmu(scenario: Scenario | str | Path, path: str | Path) -> Path:
     Notes
     -----
     The unit holds the scenario and calls this package: it runs where Python finds stiction, and
-    says so by `needsExecutionTool`.
+    declares this by `needsExecutionTool`.
 
     Source: Functional Mock-up Interface 3.0.1, sections 2 and 4.
     Verified by: tests/unit/fmi/test_unit.py::test_fmpy_agrees_with_a_run

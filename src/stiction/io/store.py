@@ -383,7 +383,7 @@ def _margin(margin: float) -> dict[str, float]:
 
 
 def _number_or_array(saved: object) -> Any:
-    """Return a final state, a number or an array; None stands for values that are not finite."""
+    """Return a final state, a number or an array; None means values that are not finite."""
     values = np.array(saved, dtype=np.float64)
     return values if values.ndim else float(values)
 

@@ -120,14 +120,14 @@ def law_value(address: int, v: float, row: int) -> float:
 def share_term(
     address: int, k: int, v: float, factor: float, x: Matrix, e: Matrix, i: int, row: int
 ) -> float:
-    """Return Taylor coefficient k of the share e of contact i.
+    """Return Taylor coefficient k of e(t), the term of contact i in `share`.
 
     Parameters
     ----------
     v : slip speed at the start [m/s]
     factor : the speed has coefficients factor (j + 1) x[j + 1, i + 1]
     x : (order + 1, n + 2) coefficients of the displacement, with a ghost at both ends
-    e : (n, order + 1) coefficients of the share, known below k
+    e : (n, order + 1) coefficients of e(t), known below k
     row : address of the contact's row
     """
     w = entry_at(x, 1, i + 1)

@@ -37,7 +37,7 @@ def simplified(side: float, h: float, g: float, kappa: float, mu: float) -> tupl
 
 @kernel
 def squeezed(
-    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, share: float
+    side: float, h: float, g: float, kappa: float, mu: float, psi0: float, fraction: float
 ) -> tuple[float, float]:
     """Return the result of `simplified` for given psi0 and factor 1 - 2 psi0 / pi.
 
@@ -46,7 +46,7 @@ def squeezed(
     Source: as for `simplified`.
     Verified by: tests/unit/laws/test_tyre.py::test_kernel_is_the_law
     """
-    psi = psi0 + share * math.atan2(side * h, abs(g))
+    psi = psi0 + fraction * math.atan2(side * h, abs(g))
     cot = 1.0 / math.tan(psi)
     force = mu * side * (4.0 / 3.0 - cot / (18.0 * kappa))
     return force, mu * side * math.copysign(cot / 6.0, g * cot)

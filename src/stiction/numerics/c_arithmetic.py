@@ -168,7 +168,7 @@ def _log(x: float, *base: float) -> Any:
 
 
 def _made() -> Any:
-    """Return what stands for the module `math`."""
+    """Return a replacement of the module `math`, with C arithmetic."""
     found = types.SimpleNamespace(**vars(math))
     same: tuple[str, ...] = (
         "sqrt",

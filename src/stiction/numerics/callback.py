@@ -361,7 +361,7 @@ class ArrayCallback(_UserFunction):
         return cast(Callable[..., None], scope["wrapper"])
 
 
-# what stands for parameters where there are none
+# parameters of a function without parameters
 _NOTHING = np.empty(0)
 
 

@@ -220,7 +220,7 @@ def test_doctor_prints_faults(monkeypatch, call, states, flag):
 @pytest.mark.parametrize("flag", ["", "--json", "--quiet"])
 def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
     seen = []
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: study)
     monkeypatch.setattr(
         "stiction.studies.command.plot_study", lambda *given: seen.append(given) or [Path("s")]
@@ -253,7 +253,7 @@ def test_plot_draws_what_is_saved(monkeypatch, call, study, flag):
 )
 def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
     seen = []
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: kind == "study")
     monkeypatch.setattr("stiction.fits.folder.fit_in", lambda folder: None)
     monkeypatch.setattr(
@@ -273,7 +273,7 @@ def test_show_takes_what_is_there(monkeypatch, call, kind, flag, told):
     ("flag", "told"), [("", "one\ntwo\n"), ("--quiet", "one\n"), ("--json", '"screen"')]
 )
 def test_show_prints_a_fit(monkeypatch, call, flag, told):
-    monkeypatch.setattr(saved, "found", lambda folder: folder)
+    monkeypatch.setattr(saved, "existing_folder", lambda folder: folder)
     monkeypatch.setattr("stiction.studies.store.is_study", lambda folder: False)
     monkeypatch.setattr("stiction.fits.folder.fit_in", lambda folder: {"screen": "one\ntwo"})
     answer = call("show", "f", *([flag] if flag else []))

@@ -56,8 +56,8 @@ def movie_of(run: Run, time: Floats) -> m.Movie:
         run,
         time,
         views,
-        "frames are states as they were computed, so time runs unevenly: most of it is "
-        "waiting; straight lines in the logarithm of the speed between them",
+        "frames are computed states, not equally spaced in time: most of the time is "
+        "waiting; the logarithm of the speed is interpolated linearly",
         readings=[
             *([m.Reading("time", "years", time / _YEAR)] if time[-1] > 2.0 * _YEAR else []),
             m.Reading("log₁₀ of the largest speed in m/s:", "", np.log10(np.maximum(speed, 1e-30))),

@@ -124,7 +124,7 @@ class Predictor:
                 raise ModelError("SpringDrive.mass", "0", needs, why, "weigh the slider.")
             if not massless and name in ("AgeingLaw", "SlipLaw"):
                 why = "rate and state is integrated without inertia, in balance with the spring."
-                try_ = "leave the mass out; impedance stands for radiated waves."
+                try_ = "leave the mass out; impedance models radiated waves."
                 raise ModelError("SpringDrive.mass", "a mass", "0", why, try_)
             if curve.time is None and not massless:
                 why = "a mass takes time."

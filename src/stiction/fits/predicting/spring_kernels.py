@@ -53,15 +53,15 @@ def _rates(
         if p[5] == 1.0:
             rate = -part * (w + z - math.log(p[2]))
         # d mu / d (ln V) over a: 1 for the logarithm, e / sqrt(1 + e^2) if regularised
-        share = 1.0
+        regularisation = 1.0
         if p[6] == 1.0:
             grown = p[3] + p[1] * (z + math.log(p[4] / p[2]))
             power = w - math.log(2.0 * p[4]) + grown / p[0]
             if power < 20.0:
                 e = math.exp(power)
-                share = e / math.sqrt(1.0 + e * e)
-        pull_rate = k * (drive - v) - n * p[1] * share * rate
-        return drive - v, pull_rate / (n * p[0] * share + r[3] * v), rate
+                regularisation = e / math.sqrt(1.0 + e * e)
+        pull_rate = k * (drive - v) - n * p[1] * regularisation * rate
+        return drive - v, pull_rate / (n * p[0] * regularisation + r[3] * v), rate
     if code == STRIBECK:
         return drive - w, (k * u - n * s * kinetic(p, max(s * w, 0.0))) / m, 0.0
     if m == 0.0:

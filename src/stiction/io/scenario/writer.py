@@ -25,7 +25,7 @@ def write_scenario(scenario: Scenario) -> str:
     """Return the TOML text that reads back as `scenario` and runs to the same numbers.
 
     Defaults are written too, so that a later version with other defaults changes nothing.
-    What holds a Python function cannot be written; the text then says so, and reading it
+    An object with a Python function cannot be written; a comment marks it, and reading it
     back is refused.
 
     Verified by: tests/unit/test_scenario.py::test_round_trip

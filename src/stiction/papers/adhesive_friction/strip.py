@@ -15,7 +15,7 @@ __all__ = ["figure_7", "figure_8", "gamma_at", "nucleation", "strip_curves", "st
 Floats = npt.NDArray[np.float64]
 
 T_MAX, W_ADH, LENGTH = 0.0617849, 0.0153324, 150.0
-# contact lost at which a front is said to run [L0]
+# loss of contact length from which a peeling front is counted [L0]
 _LOST = 1.0
 HOLDS, PARTLY, FAILS = "holds", "holds partly", "does not hold"
 
