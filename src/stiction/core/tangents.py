@@ -92,8 +92,8 @@ class Differentiable(Protocol):
     """A system that supplies its variational equation and saltation matrices."""
 
     @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of the n components of the state."""
+    def start_names(self) -> tuple[str, ...]:
+        """Names of the n components of a start; a clock of the flow is none of them."""
 
     def at_state(self, state: Floats) -> Differentiable:
         """Return the same system that starts at `state` (n,)."""
