@@ -10,14 +10,14 @@ chapter 7 (saltation matrices of stick and slip).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Differentiable", "EventTangent", "NotDifferentiable", "Tangents"]
+__all__ = ["Differentiable", "EventTangent", "NotDifferentiable", "QuantityTangent", "Tangents"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +58,23 @@ class NotDifferentiable:
 
 
 @dataclass(frozen=True)
+class QuantityTangent:
+    """A number at the end of a run beside its state, such as a contact force.
+
+    Parameters
+    ----------
+    name, unit : such as `friction_force[0]` and N
+    value : what it is
+    by : (m,) its derivatives by the directions
+    """
+
+    name: str
+    unit: str
+    value: float
+    by: Floats
+
+
+@dataclass(frozen=True)
 class Tangents:
     """The end of a run and its derivatives by m directions.
 
@@ -70,7 +87,10 @@ class Tangents:
         velocity is zero
     rate : (n,) time derivative of the state just before `end`
     events : located events in order
-    failures : places where the derivatives do not exist; the arrays hold NaN after the first
+    failures : places where the derivatives do not exist; the arrays hold NaN after the first, in
+        the directions that it concerns
+    quantities : other numbers at the end, with their derivatives
+    units : of components of the start, of directions and of `time`, by name; "" for none
     """
 
     directions: tuple[str, ...]
@@ -81,6 +101,8 @@ class Tangents:
     rate: Floats
     events: tuple[EventTangent, ...]
     failures: tuple[NotDifferentiable, ...] = ()
+    quantities: tuple[QuantityTangent, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:
