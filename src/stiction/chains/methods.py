@@ -19,6 +19,7 @@ from stiction.numerics.checks import BYTES_OF_EVENT
 if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
+    from stiction.core.tangents import Tangents
 
 __all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStepper"]
 
@@ -118,6 +119,12 @@ class EventDriven(Method):
         from stiction.chains.event_driven.run import solve_event_driven
 
         return solve_event_driven(system, self, request)
+
+    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        from stiction.chains.tangents.run import event_driven_tangents
+
+        return event_driven_tangents(system, self, t_span, to)
 
     def blocks(
         self,

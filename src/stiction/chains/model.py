@@ -15,7 +15,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from stiction.laws.friction import Friction, FrictionTable
 from stiction.numerics.checks import Numbers, shape_of, whole
 
 if TYPE_CHECKING:
-    from stiction.core.method import Method
+    from stiction.core.method import SharedName, Solver
     from stiction.core.tangents import Tangents
 
 __all__ = ["Chain"]
@@ -354,7 +354,7 @@ class Chain(Declared):
         return with_parameter(self, name, value)
 
     def tangents(
-        self, method: Method | None, t_span: tuple[float, float], to: Sequence[str]
+        self, method: Solver | SharedName | None, t_span: tuple[float, float], to: Sequence[str]
     ) -> Tangents:
         """Return the end of a run and its derivatives; see `stiction.core.tangents`.
 
@@ -364,9 +364,19 @@ class Chain(Declared):
         to : directions: `x0` for all 2 n components of the start, `x0[i]`, `v0[i]`, or numbers by
             their names
         """
-        from stiction.chains.tangents.methods import tangents
+        from stiction.core.method import method_for
 
-        return tangents(self, method, t_span, to)
+        chosen: Any = method_for(self, method)
+        if not hasattr(chosen, "tangents"):
+            raise ModelError(
+                "Chain.tangents.method",
+                repr(chosen),
+                "EventDriven() or ThetaStepper(...)",
+                "the others carry no derivatives.",
+                "leave the method out.",
+            )
+        found: Tangents = chosen.tangents(self, t_span, to)
+        return found
 
     # ---- checks
 

@@ -7,17 +7,19 @@ linear in the parameter. They are differenced here, to rounding; the motion neve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.model import Chain
 from stiction.chains.tangents.parameters import parameter, with_parameter
 from stiction.chains.tangents.series_kernels import FORWARD
-from stiction.chains.tangents.state import POINTS, Directions
+from stiction.chains.tangents.state import POINTS, SHAPE, Directions
 from stiction.errors import ModelError
 from stiction.laws.compiled import CompiledLaw
+
+if TYPE_CHECKING:
+    from stiction.chains.model import Chain
 
 __all__ = ["expanded", "laid_out"]
 
@@ -94,7 +96,8 @@ def laid_out(
         flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
         flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
         if name.startswith("law.") and not chain.law.constant:
-            flags[2, q], weights[q] = 1, weight
+            flags[2, q] = SHAPE if _changes_shape(chain, chains, law) else 1
+            weights[q] = weight
             for j, other in enumerate(chains):
                 if other is not None:
                     kept.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
@@ -107,9 +110,23 @@ def laid_out(
         law_row=rows,
         law_weight=weights,
         slope_address=law.slope,
-        slip_step=np.array(chain.friction.v_scale / 64.0),
+        slip_step=np.array(chain.friction.v_scale / 1024.0),
     )
     return directions, start, kept
+
+
+def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
+    """Return whether more than the two coefficients of a law changes; a law with series may not."""
+    if law.share == 0:
+        return True
+    shares = []
+    for one in [chain, *(c for c in chains if c is not None)]:
+        table = one.friction
+        drop = table.mu_static - table.mu_kinetic
+        speeds = np.multiply.outer(chain.friction.v_scale, [0.1, 0.7, 3.0])
+        share = table.mu(speeds) - table.mu_kinetic[:, None]
+        shares.append(share / np.where(drop > 0.0, drop, 1.0)[:, None])
+    return bool(np.ptp(shares, axis=0).max() > 1e-11)
 
 
 def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:

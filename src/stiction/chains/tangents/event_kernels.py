@@ -21,6 +21,7 @@ from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, spe
 from stiction.chains.tangents.series_kernels import load_derivative
 from stiction.chains.tangents.state import (
     BREAKPOINT,
+    END,
     FRICTIONLESS,
     GRAZING,
     POINTS,
@@ -33,7 +34,7 @@ from stiction.chains.tangents.state import (
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.jit import kernel
 
-__all__ = ["at_end", "at_start", "fail", "find_grazing", "find_undefined", "pass_events"]
+__all__ = ["at_end", "at_start", "check_end", "find_grazing", "find_undefined", "pass_events"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -48,7 +49,7 @@ _NEAR, _SOON = 1e-10, 1e-10
 
 
 @kernel
-def fail(g: Variation, log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
+def _fail(g: Variation, log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
     """Record a place without a derivative; all variations end there."""
     _note(log, t, kind, i, value, limit)
     g.last[2] = 1.0
@@ -173,7 +174,7 @@ def at_start(
         drive = drive_of(p, g.x_event, g.v_event, load, t, i)
         size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
         if abs(excess) <= _NEAR * size:
-            fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
+            _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
             return
         slow = p.mu_kinetic[i] * p.normal[i] if jumps(p, i) else bound
         for q in range(g.x.shape[0]):
@@ -210,7 +211,7 @@ def pass_events(
         gap = (t - g.last[0]) * p.rate
         if count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate:
             gap = 0.0 if count > 1 else gap
-            fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
+            _fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
         row = log.filled[0]
         log.time[row], log.mass[row], log.after[row], log.before[row] = t, i, mode[i], g.mode[i]
         for c in range(p.mass.size):
@@ -240,9 +241,9 @@ def _pass_one(
     at_start = t == p.start
     thrown = piece > 0 and t == p.piece_time[piece]
     if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
-        fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
+        _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
     if before != 0 and abs(excess) <= _NEAR * size:
-        fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
+        _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
     rate = 1.0
     if not (thrown or at_start):
         rate = _rate_of_event(p, d, g, s, log, t, load, before, after, i)
@@ -293,7 +294,7 @@ def _rate_of_event(
         error = _ROUNDING * speed_size(p, g.x_event, g.v_event, size, t, i)
     least = math.sqrt(2.0 * bend * error / _UNSURE)
     if not rate > least:
-        fail(g, log, t, GRAZING, i, rate, least)
+        _fail(g, log, t, GRAZING, i, rate, least)
     return rate
 
 
@@ -305,7 +306,7 @@ def find_grazing(
     last = tau + 1e-13 * max(1.0, tau)
     for i in range(p.mass.size):
         if s.touch[i] <= last and p.mu_static[i] * p.normal[i] > 0.0:
-            fail(g, log, t + s.touch[i] / p.rate, GRAZING, i, 0.0, _ROUNDING)
+            _fail(g, log, t + s.touch[i] / p.rate, GRAZING, i, 0.0, _ROUNDING)
 
 
 @kernel
@@ -318,6 +319,24 @@ def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, 
             if _bound_by(p, d, q, i) != 0.0 and not np.isnan(g.x[q, 0]):
                 _note(log, t, FRICTIONLESS, i, 0.0, 0.0)
                 _end(g, q)
+
+
+@kernel
+def check_end(p: Problem, g: Variation, log: Log, t: float, piece: int, mode: Ints) -> None:
+    """Record an event at the end of the run: there the state has a derivative to either side."""
+    load = load_at(p, t, piece)
+    for i in range(p.mass.size):
+        bound = p.mu_static[i] * p.normal[i]
+        if bound == 0.0:
+            continue
+        size = force_size(p, g.x_event, g.v_event, load, t, i)
+        if g.mode[i] == 0:
+            gap, limit = bound - abs(drive_of(p, g.x_event, g.v_event, load, t, i)), _NEAR * size
+        else:
+            gap = abs(g.v_event[i + 1] - p.belt)
+            limit = _NEAR * speed_size(p, g.x_event, g.v_event, size, t, i)
+        if mode[i] != g.mode[i] or gap <= limit:
+            _fail(g, log, t, END, i, gap, limit)
 
 
 @kernel

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from stiction.chains.loads import UserLoad
-from stiction.chains.model import Chain
 from stiction.core.fields import Finite, rules_of
 from stiction.errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    from stiction.chains.model import Chain
 
 __all__ = ["parameter", "unit_of", "with_parameter"]
 
@@ -39,8 +41,7 @@ def parameter(chain: Chain, name: str) -> float:
 
 def with_parameter(chain: Chain, name: str, value: float) -> Chain:
     """Return `chain` with another value of one number."""
-    changed: Any = _replaced(chain, chain, _parts(chain, name), float(value), name)
-    return changed if isinstance(changed, Chain) else chain
+    return cast("Chain", _replaced(chain, chain, _parts(chain, name), float(value), name))
 
 
 def unit_of(chain: Chain, name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven.run import Solver, refuse
-from stiction.chains.methods import EventDriven
 from stiction.chains.model import Chain
 from stiction.chains.tangents.directions import expanded, laid_out
 from stiction.chains.tangents.parameters import unit_of
@@ -27,6 +28,9 @@ from stiction.core.run import Request
 from stiction.core.tangents import EventTangent, NotDifferentiable, QuantityTangent, Tangents
 from stiction.errors import ModelError, SolveError
 from stiction.laws.compiled import CompiledLaw
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import EventDriven
 
 __all__ = ["event_driven_tangents"]
 
@@ -51,7 +55,7 @@ _KINDS = {
         "it starts at the speed of its surface under {value:.6g} N, which slip at {limit:.6g} N "
         "does not balance: a variation of its velocity has other effects to either side",
     ),
-    END: ("event at the end", "the end of the run is the instant of an event"),
+    END: ("event at the end", "its threshold is {value:.3g} away at the end, within {limit:.3g}"),
     FRICTIONLESS: (
         "mass at rest without friction",
         "friction would hold it, however small: the derivative has no value at zero friction",
@@ -100,8 +104,6 @@ class _Tangents:
         t_span: tuple[float, float],
         names: tuple[str, ...],
     ) -> None:
-        import dataclasses
-
         request = Request(*t_span, save=np.array(t_span))
         plain = dataclasses.replace(method, replay=False)
         self.chain, self.method, self.names, self.t_span = chain, method, names, t_span
@@ -235,6 +237,10 @@ def _variation(n: int, m: int, order: int, constant: bool) -> Variation:
         trial=np.zeros((law, terms)),
         series=np.zeros((terms, n + 2)),
         load_by=np.zeros(terms),
+        force=np.zeros(terms),
+        speed=np.zeros(terms),
+        force_by=np.zeros(terms),
+        speed_by=np.zeros(terms),
         moving=np.zeros(n, np.int64),
         # time of the last event, whether the start is passed, whether all variations ended
         last=np.array([-np.inf, 0.0, 0.0]),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.chains.event_driven.series_kernels import FIT, FIT_NODES, FIT_WEIGHTS
 from stiction.chains.event_driven.state import Problem, Scratch
-from stiction.chains.tangents.state import POINTS, Directions, Variation
+from stiction.chains.tangents.state import POINTS, SHAPE, Directions, Variation
 from stiction.laws.law_kernels import law_value, share_term
 from stiction.numerics.arrays import Vector
 from stiction.numerics.elementary import cos, sin
@@ -27,8 +27,9 @@ __all__ = ["FORWARD", "load_derivative", "prepare", "propagate", "slip_speed_of"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# forward difference of sixth order at 0, 1, ..., 6 steps
+# forward difference of sixth order at 0, 1, ..., 6 steps, and of fourth order at 0, ..., 4
 FORWARD = np.array([-49 / 20, 6.0, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
+_BY_SPEED = np.array([-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4])
 # the terms of order 30 fall below rounding within so many radians of the fastest vibration
 _FARTHEST = 4.0
 
@@ -78,16 +79,18 @@ def _expand_law(p: Problem, d: Directions, g: Variation, s: Scratch, sign: int, 
     for k in range(top):
         g.mu[i, k] = drop * s.mu[i, k]
     g.mu[i, 0] += p.mu_kinetic[i]
-    for j in range(POINTS):
+    for k in range(top):
+        g.slope[i, k] = drop * _BY_SPEED[0] / d.slip_step[i] * s.mu[i, k]
+    for j in range(1, _BY_SPEED.size):
         _share_series(p, g, sign, speed + j * d.slip_step[i], i, row)
         for k in range(top):
-            g.slope[i, k] += drop * FORWARD[j] / d.slip_step[i] * g.trial[i, k]
+            g.slope[i, k] += drop * _BY_SPEED[j] / d.slip_step[i] * g.trial[i, k]
     for q in range(g.x.shape[0]):
         if d.law[q] == 0:
             continue
         low, high = d.mu_kinetic[q, i], d.mu_static[q, i]
         for j in range(POINTS):
-            if d.law_weight[q, j] != 0.0:
+            if d.law[q] == SHAPE and d.law_weight[q, j] != 0.0:
                 _share_series(p, g, sign, speed, i, d.law_row[q, j] + i * p.law_step)
                 for k in range(top):
                     g.mu_by[q, i, k] += drop * d.law_weight[q, j] * g.trial[i, k]
@@ -307,18 +310,20 @@ def _heat_of(
         heat: float = (d.normal[q, i] * mu + p.normal[i] * mu_by) * (way - p.belt * span)
         heat += p.normal[i] * mu * (place - d.belt[q] * span)
         return sign * heat
+    # the friction force and its derivative, whose change of mu the series of the variation left
+    force, force_by = g.force, g.force_by
+    for k in range(top - 1):
+        force[k] = p.normal[i] * g.mu[i, k]
+        force_by[k] = p.normal[i] * g.trial[i, k] + d.normal[q, i] * g.mu[i, k]
+        g.speed[k], g.speed_by[k] = (k + 1) * x[k + 1, c], (k + 1) * y[k + 1, c]
+    g.speed[0] -= p.belt / p.rate
+    g.speed_by[0] -= d.belt[q] / p.rate
     total, power = 0.0, tau
+    speed, speed_by = g.speed, g.speed_by
     for k in range(top - 1):
         term = 0.0
         for j in range(k + 1):
-            w = (j + 1) * x[j + 1, c]
-            w_by = (j + 1) * y[j + 1, c]
-            if j == 0:
-                w -= p.belt / p.rate
-                w_by -= d.belt[q] / p.rate
-            term += g.mu[i, k - j] * (p.normal[i] * w_by + d.normal[q, i] * w)
-            # the derivatives of mu, which the series of the variation left there
-            term += p.normal[i] * g.trial[i, k - j] * w
+            term += force[k - j] * speed_by[j] + force_by[k - j] * speed[j]
         total += term * power / (k + 1)
         power *= tau
     return sign * total

@@ -15,6 +15,7 @@ __all__ = [
     "FRICTIONLESS",
     "GRAZING",
     "POINTS",
+    "SHAPE",
     "START",
     "THRESHOLDS",
     "Directions",
@@ -28,6 +29,8 @@ Ints = npt.NDArray[np.int64]
 
 # kinds of places without a derivative
 GRAZING, THRESHOLDS, BREAKPOINT, START, END, FRICTIONLESS = range(6)
+# a direction that changes the law beyond its two coefficients
+SHAPE = 2
 # points of a difference of sixth order
 POINTS = 7
 
@@ -51,7 +54,8 @@ class Directions(NamedTuple):
     """Derivatives of the numbers of a chain by m directions; names and units as in `Problem`.
 
     `mechanics`, `load` and `law` say whether a direction changes the numbers of masses and
-    contacts, those of the load, and the formulas of the law. Formulas are differenced:
+    contacts, those of the load, and a law that depends on the slip speed (SHAPE: more of it than
+    its coefficients at rest and in fast slip). Formulas are differenced:
     `law_row` (m, POINTS) are addresses of the first contact's row at each point, `law_weight`
     the weights of the points. `slip_step` (n,) is the step of the differences by slip speed.
     """
@@ -88,7 +92,8 @@ class Variation(NamedTuple):
     before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
     series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
     (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
-    derivatives by the directions; `series` and `load_by` are those of one direction. `moving`
+    derivatives by the directions; `series` and `load_by` are those of one direction, `force`,
+    `speed`, `force_by` and `speed_by` (order + 1,) those of one contact. `moving`
     lists the masses that do not stick. `last` holds time and mass of the last event.
     """
 
@@ -106,6 +111,10 @@ class Variation(NamedTuple):
     trial: Floats
     series: Floats
     load_by: Floats
+    force: Floats
+    speed: Floats
+    force_by: Floats
+    speed_by: Floats
     moving: Ints
     last: Floats
 

@@ -17,13 +17,13 @@ from stiction.chains.event_driven.step_kernels import (
 )
 from stiction.chains.tangents.event_kernels import (
     at_start,
-    fail,
+    check_end,
     find_grazing,
     find_undefined,
     pass_events,
 )
 from stiction.chains.tangents.series_kernels import prepare, propagate
-from stiction.chains.tangents.state import END, Directions, Log, Variation
+from stiction.chains.tangents.state import Directions, Log, Variation
 from stiction.numerics.jit import kernel
 
 __all__ = ["DONE", "EVENTS_FULL", "PAUSE", "advance_fitted_tangents", "advance_tangents"]
@@ -111,9 +111,7 @@ def _follow(
     """Carry the variations over the step that was made from time `t`."""
     now, mode = state.progress[0], state.shown
     if code == DONE:
-        for i in range(p.mass.size):
-            if mode[i] != g.mode[i] and p.mu_static[i] * p.normal[i] > 0.0:
-                fail(g, log, t, END, i, 0.0, 0.0)
+        check_end(p, g, log, t, now.piece, mode)
         return DONE
     made = now.steps > before
     if not made and code != ALL_STUCK:

@@ -152,14 +152,16 @@ def test_without_directions_the_order_of_events_is_there():
     chain, _ = random_chain(np.random.default_rng(5))
     found = chain.tangents(METHOD, SPAN, ())
     assert found.final_by.shape == (2 * chain.n_mass, 0)
-    assert found.order and values(found).size > 2 * chain.n_mass
+    assert found.order
+    assert values(found).size > 2 * chain.n_mass
 
 
 def test_the_whole_start():
     chain, _ = random_chain(np.random.default_rng(7))
     n = chain.n_mass
     found = chain.tangents(METHOD, SPAN, ["x0"])
-    assert found.directions[0] == "x0[0]" and found.directions[-1] == f"v0[{n - 1}]"
+    assert found.directions[0] == "x0[0]"
+    assert found.directions[-1] == f"v0[{n - 1}]"
     one = chain.tangents(METHOD, SPAN, [f"v0[{n - 1}]"])
     np.testing.assert_array_equal(found.final_by[:, -1], one.final_by[:, 0])
     again = chain.at_state(np.concatenate([chain.x_start, chain.v_start]))
@@ -171,7 +173,7 @@ def test_the_whole_start():
 
 def test_methods_and_laws_without_derivatives_are_refused():
     chain = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), v0=1.0)
-    with pytest.raises(st.ModelError, match="needs EventDriven"):
+    with pytest.raises(st.ModelError, match="carry no derivatives"):
         chain.tangents(st.Quasistatic(), SPAN, ["law.mu"])
     with pytest.raises(st.ModelError, match="end after the start"):
         chain.tangents(METHOD, (1.0, 1.0), ["law.mu"])
