@@ -195,6 +195,12 @@ class ThetaStepper(Method):
 
         return solve_exactly(system, self, request)
 
+    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        from stiction.chains.tangents.steps import theta_tangents
+
+        return theta_tangents(system, self, t_span, to)
+
     def blocks(
         self,
         system: Chain,

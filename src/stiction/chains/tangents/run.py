@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.event_driven.run import Solver, refuse
-from stiction.chains.model import Chain
 from stiction.chains.tangents.directions import expanded, laid_out
 from stiction.chains.tangents.parameters import unit_of
 from stiction.chains.tangents.state import (
@@ -31,8 +30,9 @@ from stiction.laws.compiled import CompiledLaw
 
 if TYPE_CHECKING:
     from stiction.chains.methods import EventDriven
+    from stiction.chains.model import Chain
 
-__all__ = ["event_driven_tangents"]
+__all__ = ["check_span", "event_driven_tangents", "label_of", "units_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -76,11 +76,7 @@ def event_driven_tangents(
     Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
     Verified by: tests/unit/chains/tangents/test_event_driven.py::test_random_chains
     """
-    t_start, t_end = float(t_span[0]), float(t_span[1])
-    if not (np.isfinite(t_start) and np.isfinite(t_end) and t_end > t_start):
-        why, try_ = "a run goes forward in time.", "for example (0.0, 8.0)."
-        needs = "finite times [s], the end after the start"
-        raise ModelError("Chain.tangents.t_span", repr(t_span), needs, why, try_)
+    t_start, t_end = check_span(t_span)
     if not chain.law.sticks:
         raise ModelError(
             "Chain.tangents",
@@ -92,6 +88,27 @@ def event_driven_tangents(
     refuse(chain, method, t_start)
     with np.errstate(all="ignore"):
         return _Tangents(chain, method, (t_start, t_end), expanded(chain, to)).run()
+
+
+def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
+    """Return start and end; raise ModelError unless time goes forward."""
+    t_start, t_end = float(t_span[0]), float(t_span[1])
+    if not (np.isfinite(t_start) and np.isfinite(t_end) and t_end > t_start):
+        why, try_ = "a run goes forward in time.", "for example (0.0, 8.0)."
+        needs = "finite times [s], the end after the start"
+        raise ModelError("Chain.tangents.t_span", repr(t_span), needs, why, try_)
+    return t_start, t_end
+
+
+def label_of(mode: int, mass: int) -> str:
+    """Return the label of an event: the mode that begins and the mass, numbered from 1."""
+    return f"{_MODES[int(mode)]} {int(mass) + 1}"
+
+
+def units_of(chain: Chain, names: Sequence[str]) -> dict[str, str]:
+    """Return units of time, of the directions and of the components of the start."""
+    units = {"time": "s"} | {name: unit_of(chain, name) for name in names}
+    return units | {x: "m" if x.startswith("x") else "m/s" for x in chain.start_names}
 
 
 class _Tangents:
@@ -167,7 +184,7 @@ class _Tangents:
         """Move events out of the kernel's buffer."""
         log = self.log
         for row in range(int(log.filled[0])):
-            label = f"{_MODES[int(log.after[row])]} {int(log.mass[row]) + 1}"
+            label = label_of(log.after[row], log.mass[row])
             state = np.concatenate([log.x[row], log.v[row]])
             self.events.append(
                 EventTangent(float(log.time[row]), label, state, log.time_by[row].copy())
@@ -197,17 +214,8 @@ class _Tangents:
             events=tuple(self.events),
             failures=tuple(self._failures()),
             quantities=tuple(quantities),
-            units=self._units(),
+            units=units_of(self.chain, self.names),
         )
-
-    def _units(self) -> dict[str, str]:
-        n = self.chain.n_mass
-        start = [(f"x[{i}]", "m") for i in range(n)] + [(f"v[{i}]", "m/s") for i in range(n)]
-        return {
-            "time": "s",
-            **dict(start),
-            **{name: unit_of(self.chain, name) for name in self.names},
-        }
 
     def _failures(self) -> list[NotDifferentiable]:
         found = []
