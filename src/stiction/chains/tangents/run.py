@@ -87,7 +87,7 @@ def event_driven_tangents(
         )
     refuse(chain, method, t_start)
     with np.errstate(all="ignore"):
-        return _Tangents(chain, method, (t_start, t_end), expanded(chain, to)).run()
+        return TangentRun(chain, method, (t_start, t_end), expanded(chain, to)).run()
 
 
 def check_span(t_span: tuple[float, float]) -> tuple[float, float]:
@@ -111,7 +111,7 @@ def units_of(chain: Chain, names: Sequence[str]) -> dict[str, str]:
     return units | {x: "m" if x.startswith("x") else "m/s" for x in chain.start_names}
 
 
-class _Tangents:
+class TangentRun:
     """One run: the buffers of steps and variations, the loop over kernel calls, the result."""
 
     def __init__(

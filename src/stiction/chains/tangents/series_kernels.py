@@ -265,10 +265,14 @@ def _friction_term(
     if p.constant:
         by: float = d.normal[q, i] * p.mu_kinetic[i] + p.normal[i] * d.mu_kinetic[q, i]
         return sign * by
-    total, y = 0.0, g.series
-    for j in range(k + 1):
-        total += g.slope[i, k - j] * (j + 1) * y[j + 1, c]
-    total = sign * (p.rate * total - g.slope[i, k] * d.belt[q])
+    # two sums do not wait for each other
+    even, odd, y, slope = 0.0, 0.0, g.series, g.slope
+    for j in range(0, k, 2):
+        even += slope[i, k - j] * (j + 1) * y[j + 1, c]
+        odd += slope[i, k - j - 1] * (j + 2) * y[j + 2, c]
+    if k % 2 == 0:
+        even += slope[i, 0] * (k + 1) * y[k + 1, c]
+    total = sign * (p.rate * (even + odd) - slope[i, k] * d.belt[q])
     g.trial[i, k] = total + g.mu_by[q, i, k]
     force: float = d.normal[q, i] * g.mu[i, k] + p.normal[i] * g.trial[i, k]
     return sign * force
@@ -321,10 +325,11 @@ def _heat_of(
     total, power = 0.0, tau
     speed, speed_by = g.speed, g.speed_by
     for k in range(top - 1):
-        term = 0.0
+        one, two = 0.0, 0.0
         for j in range(k + 1):
-            term += force[k - j] * speed_by[j] + force_by[k - j] * speed[j]
-        total += term * power / (k + 1)
+            one += force[k - j] * speed_by[j]
+            two += force_by[k - j] * speed[j]
+        total += (one + two) * power / (k + 1)
         power *= tau
     return sign * total
 

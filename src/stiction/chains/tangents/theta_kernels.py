@@ -38,7 +38,14 @@ from stiction.numerics.elementary import cos, sin
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import system_of
 
-__all__ = ["Variation", "advance_exact_tangents", "advance_weakening_tangents"]
+__all__ = [
+    "DONE",
+    "NOT_FINITE",
+    "PAUSE",
+    "Variation",
+    "advance_exact_tangents",
+    "advance_weakening_tangents",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -288,4 +295,5 @@ def _heat_by(
         row = p.law_start + i * p.law_step
         mu = law_value(p.mu_address, abs(w), row)
         by += normal[i] * law_value(p.slope_address, abs(w), row) * change
-    return by * abs(w) + normal[i] * mu * change
+    power_by: float = by * abs(w) + normal[i] * mu * change
+    return power_by

@@ -25,7 +25,8 @@ def test_random_chains(theta):
                 count += 1
                 worst = max(worst, np.abs(by[:, q] - difference[0]).max() / scale)
     assert count >= 40
-    assert worst < 1e-8
+    # steps are solved to 1e-13, which the differences of two runs magnify
+    assert worst < 2e-8
 
 
 def test_variations_leave_the_run_as_it_is():
