@@ -11,8 +11,8 @@ import numpy as np
 from record import Record, load, record_all
 
 import stiction as st
-from stiction.chains.blocks import motion_kernels
-from stiction.chains.blocks.motions import blocks_of
+from stiction.chains.blocks import event_driven_kernels
+from stiction.chains.blocks.event_driven import blocks_of
 from stiction.core.run import Request
 
 # the example of DESIGN.md
@@ -43,7 +43,7 @@ def in_kernels(count: int) -> float:
     """Return the processor time that the kernels of so many ramps take, on one core [s]."""
     request = Request(*SPAN, np.array(SPAN))
     solve = blocks_of(CHAIN, st.EventDriven(), request, [("law", "mu")], [])
-    values, real, spent = frictions(count), motion_kernels.solve_motions, [0.0]
+    values, real, spent = frictions(count), event_driven_kernels.solve_motions, [0.0]
     solve([values[:2]])
 
     def timed(*given: object) -> None:
@@ -51,11 +51,11 @@ def in_kernels(count: int) -> float:
         real(*given)
         spent[0] += time.process_time() - begin
 
-    motion_kernels.solve_motions = timed
+    event_driven_kernels.solve_motions = timed
     try:
         solve([values])
     finally:
-        motion_kernels.solve_motions = real
+        event_driven_kernels.solve_motions = real
     return spent[0]
 
 

@@ -6,18 +6,20 @@ at the quick ones elsewhere. Curves lie in results/solids as text, thinned out:
 
     python benchmarks/solids_claims.py run [NAME ...]           runs cases, the paper's sizes
     python benchmarks/solids_claims.py run --quick [NAME ...]   the same at the quick sizes
-    python benchmarks/solids_claims.py vary [NAME ...]          what the results hang on
-    python benchmarks/solids_claims.py late [NAME ...]          the cap, friction from the shear on
-    python benchmarks/solids_claims.py verdicts                 the tables, from what lies there
+    python benchmarks/solids_claims.py vary [NAME ...]          parameter studies
+    python benchmarks/solids_claims.py late [NAME ...]          the cap, friction with the shear
+    python benchmarks/solids_claims.py verdicts                 the tables, from these curves
 
-A NAME may end in *; without one all are run that do not lie there yet. The cap has the paper's
-900 x 47 elements.
+A NAME may end in *; without one all missing cases are run. The cap has the paper's 900 x 47
+elements. docs/theory/solids-verdicts.md includes the tables, results/solids/verdicts.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
+import io
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -69,7 +71,7 @@ def solver() -> object:
     return Pardiso(threads=1) if isinstance(found, Pardiso) else found
 
 
-# ---- what the results hang on, at the quick sizes
+# ---- parameter studies, at the quick sizes
 
 
 def _strip_variants() -> dict[str, StripPeeling]:
@@ -220,7 +222,7 @@ class Both(Study):
 
 
 def table(title: str, rows: list[Row]) -> None:
-    print(f"\n### {title}\n")
+    print(f"\n## {title}\n")
     print("| statement | paper | ours | verdict |")
     print("|---|---|---|---|")
     for row in rows:
@@ -228,6 +230,15 @@ def table(title: str, rows: list[Row]) -> None:
         short = ours if isinstance(row.ours, str) else f"{row.ours:.4g}"
         said = paper if isinstance(row.paper, str) else f"{row.paper:.4g}"
         print(f"| {what} | {said} | {short} | {row.verdict} |")
+
+
+def write_verdicts() -> None:
+    """Print the tables, and write the file that the page of the theory includes."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        verdicts()
+    print(text.getvalue())
+    (FOLDER / "verdicts.md").write_text(text.getvalue().lstrip("\n"), encoding="utf-8")
 
 
 def verdicts() -> None:
@@ -244,9 +255,10 @@ def verdicts() -> None:
         chosen = ("beta", "eta", "xi with", "contact length before", "vanish", "lower limit")
         rows = [*figure_13(begins), *figure_14(begins), *figure_s1(begins)]
         mine = [row for row in rows if any(word in row.what for word in chosen)]
-        table("Section 5 with friction from the shear on", mine)
+        table("Section 5 with friction from the start of shearing", mine)
     _tell_betas()
-    print("\nAt the quick size, not the paper's: " + (", ".join(sorted(study.quick)) or "none"))
+    if study.quick:
+        print("\nAt the quick size, not the paper's: " + ", ".join(sorted(study.quick)))
     _tell_variants()
 
 
@@ -256,12 +268,12 @@ _LATE = {"late": "paper", "late-quick": "quick"}
 
 def _tell_betas() -> None:
     """Tell what beta and the enhancement are for other choices of loads, and of friction."""
-    print("\n### Beta by the loads that are fitted, and what adhesion adds to xi\n")
+    print("\n## Beta by the loads of the fit, and the increase of xi by adhesion\n")
     heads = ("friction", "size", "F_n -0.28 to 2", "-0.28 to 0.5", "-0.2 to 1", "dry")
     print(f"| {' | '.join(heads)} | at 8.5, 15, 17 L0, in % |")
     print("|---|---|---|---|---|---|---|")
     known = {"paper": ("from the start", "paper"), "quick": ("from the start", "quick")}
-    shear = {k: ("from the shear on", known[v][1]) for k, v in _LATE.items()}
+    shear = {k: ("from the start of shearing", known[v][1]) for k, v in _LATE.items()}
     for folder, told in {**known, **shear}.items():
         study = Study(full=False, folder=FOLDER / folder)
         kept = {f: Fit(c) for f, c in loads(study, "cap-").items()}
@@ -334,7 +346,7 @@ def _tell_variants() -> None:
         if (FOLDER / size / f"{name}.csv").exists():
             rows[word] = numbers(read_curves(FOLDER / size, name))
         words = list(next(iter(rows.values())))
-        print(f"\n### What the {start[:-1]} hangs on, quick size\n")
+        print(f"\n## Parameters of the {start[:-1]}, quick size\n")
         print(f"| case | {' | '.join(words)} |")
         print("|" + "---|" * (len(words) + 1))
         for name, values in rows.items():
@@ -348,7 +360,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="quick sizes")
     given = parser.parse_intermixed_args()
     if given.what == "verdicts":
-        verdicts()
+        write_verdicts()
     elif given.what == "vary":
         run_all(variants(), FOLDER / "variants", given.names)
     elif given.what == "late":

@@ -270,8 +270,8 @@ def solid(arch: Arch, end: float, floor: float | None = None, cells=(80, 2)) -> 
 
 
 METHODS = {
-    "load steps": lambda n: so.Quasistatic(steps=n, max_cuts=10),
-    "branch": lambda n: so.Quasistatic(steps=n, max_cuts=10, on_bifurcation=so.FollowBranch()),
+    "load steps": lambda n: so.Quasistatic(steps=n, max_halvings=10),
+    "branch": lambda n: so.Quasistatic(steps=n, max_halvings=10, on_bifurcation=so.FollowBranch()),
     "continuation": lambda n: st.Continuation(steps=n, max_steps=2 * n),
     "path and branch": lambda n: st.Continuation(
         steps=n, max_steps=2 * n, on_bifurcation=so.FollowBranch()

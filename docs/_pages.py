@@ -24,7 +24,7 @@ TITLES = {
 }
 # modules whose names users meet without asking for them by name
 ALSO = {
-    "chains": ["stiction.chains.rest"],
+    "chains": ["stiction.chains.equilibria"],
     "switching": [
         "stiction.switching.choosing.exits",
         "stiction.switching.two_folds.local_flow",

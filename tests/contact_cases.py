@@ -190,7 +190,7 @@ def jkr(tabor, per_zone, depth=40.0, zero_load=False, steps=12):
         attraction=Program(turned_on, root**2),
         readings=Readings(displacement=0, start=0.5),
     )
-    method = st.solids.Quasistatic(steps=round(12 * times[-1]), max_cuts=6)
+    method = st.solids.Quasistatic(steps=round(12 * times[-1]), max_halvings=6)
     run = st.solve(solid, method, (0.0, times[-1]), throw=False)
     rows = run.data["time"].to_numpy() >= 0.5 - 1e-12
     a_c, p_c = exact.jkr_pull_off(RADIUS, 1.0, work)

@@ -78,6 +78,7 @@ STEPS, TOLERANCES = ("step", "part"), ("rtol", "tolerance", "newton_tolerance", 
 RENAMED = {
     "contact_presses": "normal_force_compressive",
     "forces_above_floor": "residual_above_roundoff",
+    "half_passes_balance": "two_half_pass_balance",
     "passes_reciprocal": "action_reaction_balance",
     "scheme_takes_little": "numerical_dissipation_small",
 }

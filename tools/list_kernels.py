@@ -52,11 +52,11 @@ import numpy as np
 from stiction.chains.theta.event_kernels import joined
 from stiction.chains.theta.state import Events
 joined([Events(np.zeros((20_000, 5)), np.zeros((20_000, 3), np.int32), 0)], 1.0, 1)
-from stiction.chains.blocks import motions, steps
+from stiction.chains.blocks import event_driven, theta
 from stiction.core.run import Request
 chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, load=st.Ramp(1.0), law=st.Coulomb(0.25))
 request = Request(0.0, 2.0, np.array([0.0, 2.0]))
-for blocks, method in ((motions, st.chains.EventDriven()), (steps, st.ThetaStepper(0.01))):
+for blocks, method in ((event_driven, st.chains.EventDriven()), (theta, st.ThetaStepper(0.01))):
     blocks.blocks_of(chain, method, request, [("law", "mu")], [])([np.array([0.1, 0.2])])
 """,
     "faults": """

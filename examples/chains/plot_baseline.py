@@ -1,19 +1,19 @@
 r"""
-Three masses that come to rest in finite time
-=============================================
+Three masses that stop in finite time
+=====================================
 
-**Physics.** Three masses on a rail, joined by springs, are pulled by a constant force. They
-swing, and every swing loses energy to dry friction until all of them stick for good. Unlike
-viscous damping, friction does this in finite time.
+**Physics.** A constant force pulls three masses on a rail, connected by springs. They oscillate,
+and dry friction dissipates energy until all of them stick for good. Unlike viscous damping,
+friction does this in finite time.
 
-Source: Axioms 14(4) 299, Table 1 and Figs. 3 and 4. The numbers of Table 1 are lost in the text
-of the paper; the values here are our own.
+Source: Axioms 14(4) 299, Table 1 and Figs. 3 and 4. The numbers of Table 1 are missing in the
+available text of the paper; we chose these values.
 """
 
 # %%
 # The model
 # ---------
-# Mass 1 hangs on the wall and mass 3 carries the load.
+# Mass 1 is connected to the wall, and the load acts on mass 3.
 import numpy as np
 
 import stiction as st
@@ -24,37 +24,37 @@ MU, FORCE, SPRING = 0.05, 10.0, 20.0
 # %%
 # The law
 # -------
-# Coulomb friction with one coefficient, taken as a set: a mass at rest feels *any* force up to
-# :math:`\mu N`, whatever is needed to keep it there.
+# Set-valued Coulomb friction with one coefficient: the friction force on a mass in stick is *any*
+# force up to :math:`\mu N`, as required by equilibrium.
 law = st.Coulomb(mu=MU)
 chain = st.Chain(mass=[1.0, 1.0, 1.0], stiffness=SPRING, load=st.Constant(FORCE), law=law)
 
 # %%
 # Method and solve
 # ----------------
-# :class:`~stiction.methods.EventDriven` finds every change between stick and slip as
-# the root of a power series. There is no step to choose and no smoothing.
+# :class:`~stiction.methods.EventDriven` locates every change between stick and slip as the root of
+# a power series. There is no step size to choose and no smoothing.
 run = st.solve(chain, st.EventDriven(), t_span=(0.0, 10.0))
 print(run)
 
 # %%
 # Reading the result
 # ------------------
-# The grey bars show who sticks. From the stop on, all three do, and the state no longer changes.
+# The grey bars show which masses stick. From the stop on, all three stick, and the state is
+# constant.
 run.plot.motion()
 
 # %%
-# The phase planes end on a segment of the axis, not in a point: this is the continuum of rest
-# states.
+# The phase planes end on a segment of the axis, not at a point: equilibria form a continuum.
 run.plot.phase()
 
 # %%
-# The ledger: the load puts work in, friction turns it into heat, and nothing is left over.
+# The ledger: friction dissipates the work of the load, and nothing remains.
 run.plot.energy()
 
 # %%
-# Three checks that use nothing of the method. At rest no drive exceeds its bound. The heat is
-# the friction force times the path. Under a constant load the energies at rest follow from the
+# Three checks are independent of the method. In equilibrium no drive exceeds its bound. The heat
+# is the friction force times the path. Under a constant load the final energies follow from the
 # final displacements alone.
 stop = run.quantities["stop_time"].value
 x_end = run.final["x"]

@@ -2,12 +2,11 @@ r"""
 A block on a moving belt: the period of stick-slip
 ==================================================
 
-**Physics.** A belt carries a block along until the spring pulls harder than friction can hold.
-The block slips back, is caught again, and so on. With a static and a lower kinetic coefficient
-the period is known. Let :math:`D = (\mu_s - \mu_k) N / k` and :math:`\omega = \sqrt{k/m}`. The
-block sticks while the spring stretches from :math:`-D` to :math:`D` about the balance of kinetic
-friction, and then slips along a circle of the phase plane until its velocity is that of the belt
-again:
+**Physics.** A belt moves a block until the spring force exceeds static friction. The block slips
+back and sticks again. With a static and a lower kinetic coefficient the period is known. Let
+:math:`D = (\mu_s - \mu_k) N / k` and :math:`\omega = \sqrt{k/m}`. The block sticks while the
+spring elongates from :math:`-D` to :math:`D` about the equilibrium with kinetic friction. It then
+slips along a circle of the phase plane until its velocity is that of the belt again:
 
 .. math:: T = \frac{2 D}{V} + \frac{2}{\omega}\left(\pi - \arctan\frac{D\,\omega}{V}\right).
 
@@ -17,7 +16,7 @@ Source: textbook (friction-induced vibration); the belt is an extension of Axiom
 # %%
 # The model
 # ---------
-# The block starts at rest on the belt.
+# The block starts in stick on the belt.
 import numpy as np
 
 import stiction as st
@@ -27,8 +26,8 @@ STATIC, KINETIC, SPRING, BELT = 0.3, 0.15, 20.0, 0.1
 # %%
 # The law
 # -------
-# A jump at zero slip. Between the two coefficients both stick and slip would be admissible for a
-# block at rest; this law sticks as long as it can.
+# The coefficient jumps at zero slip. Between the two coefficients both stick and slip are
+# admissible; this law sticks as long as possible.
 law = st.StaticKinetic(mu_static=STATIC, mu_kinetic=KINETIC)
 block = st.Chain(mass=[1.0], stiffness=SPRING, law=law, belt_speed=BELT, v0=BELT)
 
@@ -65,15 +64,15 @@ print(f"{slips.size} slips; period {found.mean():.12f} s, closed form {period:.1
 assert np.abs(found - period).max() < 1e-10
 
 # %%
-# On average the belt's work is all turned into heat: over whole periods kinetic and elastic energy
-# return to the same values.
+# On average friction dissipates all work of the belt: over whole periods kinetic and elastic
+# energy return to the same values.
 heat = float(run.ledger["friction_heat"][-1] - run.ledger["friction_heat"][0])
 work = float(run.ledger["external_work"][-1] - run.ledger["external_work"][0])
 print(f"work of the belt {work:.6f} J, heat {heat:.6f} J, imbalance {run.energy.imbalance_rel:.1e}")
 assert run.energy.imbalance_rel < 1e-12
 
 # %%
-# Weakening friction, which is continuous, gives stick-slip as well, with a softer edge.
+# Continuous weakening friction gives stick-slip too, with a smoother transition.
 soft = st.ExponentialWeakening(mu_static=STATIC, mu_kinetic=KINETIC, v_scale=0.1)
 weak = st.Chain(mass=[1.0], stiffness=SPRING, law=soft, belt_speed=BELT, v0=BELT)
 st.solve(weak, st.EventDriven(), t_span=(0.0, 8.0)).plot.phase()

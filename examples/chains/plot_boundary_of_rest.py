@@ -1,21 +1,21 @@
 r"""
-At the edge of rest: one-sided stability, and the corner from which all move at once
-====================================================================================
+The boundary of the stick set: one-sided stability and the corner of simultaneous slip
+======================================================================================
 
-**Physics.** A rest state on the boundary of the stick set has a mass whose friction is used up.
-Push that mass into the set and it stays. Push it out and it comes back. The Axioms paper calls
-such a state "stable and attracting" from the outside. Stable it is. Attracting it is not, unless
-the dampers are strong: mass 3 swings about the *boundary point* and stops at its first turning
+**Physics.** In an equilibrium on the boundary of the stick set one mass has reached its friction
+bound. A mass displaced into the set stays there. The Axioms paper calls such a state "stable and
+attracting" from the outside. It is stable, but it attracts only with strong dampers. Otherwise a
+mass 3 displaced outwards oscillates about the *boundary point* and stops at its first turning
 point, inside the set,
 
 .. math:: \delta \;\to\; -\delta\, e^{-\pi\zeta/\sqrt{1-\zeta^2}}, \qquad
           \zeta = \frac{c}{2\sqrt{k m}},
 
-and with :math:`\zeta \ge 1` it creeps towards the boundary for ever.
+and with :math:`\zeta \ge 1` it creeps towards the boundary without reaching it.
 
-The paper also says that from the *right* ends of the three intervals any increase of the force
-moves all masses at once. With :math:`R = b f - K x` the right ends have :math:`R_i = -\mu N_i`,
-so an increase takes every mass *away* from its bound. It is the lower corner that does it.
+The paper also says that at the *right* ends of the three intervals any increase of the force moves
+all masses at once. With :math:`R = b f - K x` the right ends have :math:`R_i = -\mu N_i`, so an
+increase moves every mass *away* from its bound. The statement holds at the lower corner.
 
 Source: Axioms 14(4) 299, section 3 (stability) and section 5 (slip initiation).
 """
@@ -41,8 +41,8 @@ chain = st.Chain(mass=np.ones(3), stiffness=SPRING, load=st.Constant(FORCE), law
 # %%
 # Method and solve
 # ----------------
-# A boundary state: every spring carries :math:`f + \mu N`, so mass 3 is at its bound and the
-# other two carry no friction at all. Mass 3 is displaced by 1 mm both ways.
+# A boundary state: every spring carries :math:`f + \mu N`, so mass 3 is at its bound and the other
+# two carry no friction. Mass 3 is displaced by 1 mm in both directions.
 edge = np.cumsum(np.full(3, (FORCE + MU * G) / SPRING))
 shift, ends = 1e-3, {}
 for damping in (0.0, 1.0, 20.0):
@@ -68,7 +68,8 @@ ax.set(xlabel="time [s]", ylabel="mass 3 from the boundary [mm]", ylim=(-1.2, 1.
 ax.legend(loc="upper right")
 
 # %%
-# Checks: inside it stays; outside it ends where the closed form says.
+# Checks: displaced inwards the mass stays; displaced outwards it ends at the position of the
+# closed form.
 zeta = 1.0 / (2.0 * np.sqrt(SPRING * 1.0))
 overshoot = np.exp(-np.pi * zeta / np.sqrt(1.0 - zeta**2))
 assert all(np.allclose(ends[c, -shift], [0.0, 0.0, -shift], atol=1e-15) for c in (0.0, 1.0, 20.0))
@@ -92,8 +93,9 @@ for name, corner in (("lower", centre - half), ("upper", centre + half)):
     print("   slowly rising load, closed form:", slow - FORCE, "N")
 
 # %%
-# :meth:`StickSet.launch <stiction.chains.stick_set.StickSet.launch>` names the same corner, and
-# :meth:`StickSet.stability <stiction.chains.stick_set.StickSet.stability>` the answer to a push.
+# :meth:`StickSet.launch <stiction.chains.stick_set.StickSet.launch>` gives the same corner, and
+# :meth:`StickSet.stability <stiction.chains.stick_set.StickSet.stability>` the response to a
+# displacement.
 stick = st.StickSet(chain)
 print("launch corner for a rising load:", stick.launch().corner)
 print("pushed to the right, masses 1, 2, 3:", *stick.stability(edge).right, sep="; ")
@@ -101,8 +103,8 @@ assert stick.launch().corner == "lower"
 assert stick.stability(edge).right[2] == "slips back"
 
 # %%
-# From the lower corner all three masses start at once, at the first increase. From the upper one
-# nobody moves until the load has grown by :math:`2 \mu g m_3`, and mass 1 needs three times that.
+# From the lower corner all three masses slip at the first increase. From the upper one no mass
+# slips until the load has grown by :math:`2 \mu g m_3`, and mass 1 needs three times that.
 assert np.all(rise["lower"] == 0.0)
 assert abs(rise["upper"][2] - 2.0 * MU * G) < 1e-12
 assert np.allclose(rise["upper"], 2.0 * MU * G * np.array([3.0, 2.0, 1.0]), rtol=6e-3)

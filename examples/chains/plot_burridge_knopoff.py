@@ -1,11 +1,11 @@
 r"""
-A train of blocks behind a moving plate: slip events of all sizes
-=================================================================
+A line of blocks behind a moving plate: slip events of all sizes
+================================================================
 
-**Physics.** Burridge and Knopoff's model of a fault: blocks joined by springs rest on the ground
-and are pulled, each through a spring of its own, by a plate that moves slowly. Friction weakens
-with slip speed. Stress builds up, one block lets go, and drags none, some or all of the others
-along.
+**Physics.** Burridge and Knopoff's model of a fault consists of blocks on the ground, connected by
+springs. A slowly moving plate pulls each of them through its own spring. Friction weakens with
+slip speed. The load on a block grows until it slips, and its slip may trigger that of none, some
+or all of the others.
 
 Source: Burridge and Knopoff, Bull. Seism. Soc. Am. 57 (1967) 341.
 """
@@ -13,7 +13,7 @@ Source: Burridge and Knopoff, Bull. Seism. Soc. Am. 57 (1967) 341.
 # %%
 # The model
 # ---------
-# No wall: the train hangs on the plate alone. Unequal starts break the symmetry.
+# There is no wall; only the plate holds the blocks. Unequal initial positions break the symmetry.
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ import stiction as st
 # The law
 # -------
 # Exponential weakening from 0.1 to 0.05 over 0.1 m/s. The plate is slower than in the built-in
-# scenario, so that the events do not run into each other.
+# scenario, so that the events do not overlap.
 scenario = st.read_scenario("burridge-knopoff", plate_speed=0.005)
 train, method = scenario.system, scenario.method
 
@@ -38,7 +38,7 @@ run = st.solve(train, method, t_span=(0.0, 160.0), save=8001)
 # %%
 # Reading the result
 # ------------------
-# Grey is stick; every coloured patch is one slip event.
+# Grey is stick; every coloured area is one slip event.
 run.plot.onset()
 
 # %%
@@ -67,9 +67,10 @@ ax.hist(count, bins=np.arange(0.5, 11.0).tolist(), color="#0072B2")
 ax.set(xlabel="blocks in an event", ylabel="number of events")
 
 # %%
-# Second method: seen from the plate, the ground is a belt that runs backwards. The same train on a
-# belt must give the same events, although every number in the computation is another one. The
-# agreement cannot last: weakening friction pulls neighbouring motions apart exponentially.
+# Second method: in the frame of the plate the ground is a belt that moves backwards. The same
+# blocks on a belt must give the same events, although every number in the computation differs. The
+# agreement is limited in time, because weakening friction separates neighbouring motions
+# exponentially.
 speed = train.plate_speed
 belt = replace(train, plate_speed=0.0, belt_speed=-speed, v0=-speed)
 seen = st.solve(belt, method, t_span=(0.0, 50.0)).events

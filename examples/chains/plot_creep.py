@@ -3,22 +3,23 @@ Smoothed friction never sticks
 ==============================
 
 **Physics.** Many programs replace the set-valued sign by a smooth function, here
-:math:`\phi(v) = v/\sqrt{v^2 + \varepsilon^2}`. A block pulled by less than its friction should
-rest. Under smoothed friction it must creep, because only a moving block feels any friction:
+:math:`\phi(v) = v/\sqrt{v^2 + \varepsilon^2}`. A block under a force below its friction bound
+should stick. With smoothed friction it must creep, because friction vanishes at zero velocity:
 
 .. math:: \mu N \phi(v) = R \quad\Rightarrow\quad
           v = \frac{\varepsilon R}{\sqrt{(\mu N)^2 - R^2}} .
 
-The slower the process, the more this matters: over a long time the block creeps until the spring
-alone carries the load, as if there were no friction at all.
+This matters most in slow processes: over a long time the block creeps until the spring alone
+carries the load, as without friction.
 
-Source: Axioms 14(4) 299, sections 7 and 8. The paper's own smoothing function is lost in the text.
+Source: Axioms 14(4) 299, sections 7 and 8. The paper's own smoothing function is missing in the
+available text.
 """
 
 # %%
 # The model
 # ---------
-# One block on a soft spring, pulled by half of what friction can hold.
+# One block on a soft spring, under half of its friction bound.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -55,7 +56,7 @@ ax.set(xlabel="time [s]", ylabel="displacement [mm]")
 ax.legend()
 
 # %%
-# Checks: the creep is that of the formula, and exact friction holds the block still.
+# Checks: the creep agrees with the formula, and with exact friction the block sticks.
 for width, run in smooth.items():
     creep = width * PULL / np.sqrt((MU * 9.81) ** 2 - PULL**2)
     at = np.searchsorted(run.time, 1.0)

@@ -1,18 +1,18 @@
 r"""
-The detachment wave of 50 masses, and the rod behind it
-=======================================================
+The detachment wave of 50 masses, and the rod as its limit
+==========================================================
 
-**Physics.** A force :math:`f` is put on the free end of a long chain at once. A front runs into
-the chain and sets one mass after another in motion. A rod with dry friction
-(:math:`\rho u_{tt} - EA\,u_{xx} + \mu\rho g\,\operatorname{Sgn}(u_t) \ni 0`) is the limit of
-many masses. Its front runs exactly at the wave speed :math:`c = \sqrt{EA/\rho}` until it has
-covered :math:`2f/(\mu\rho g)`. Here that is 2.7 m, more than the length of 1 m: the front
-reaches the wall at :math:`L/c = 0.1` s.
+**Physics.** A force :math:`f` is applied at once to the free end of a long chain. A front runs
+into the chain and sets one mass after another in motion. A rod with dry friction
+(:math:`\rho u_{tt} - EA\,u_{xx} + \mu\rho g\,\operatorname{Sgn}(u_t) \ni 0`) is the limit of many
+masses. Its front moves exactly at the wave speed :math:`c = \sqrt{EA/\rho}` up to the distance
+:math:`2f/(\mu\rho g)`. Here this is 2.7 m, more than the length of 1 m, so the front reaches the
+wall at :math:`L/c = 0.1` s.
 
-In the chain, :math:`c` is :math:`\sqrt{k/m}` masses per second, but waves disperse: masses ahead
-of the front feel a pull, however small, from the first moment, and let go before the rod's front
-arrives. A dispersed front of width :math:`s^{1/3}` links after :math:`s` links puts this error at
-:math:`n^{-2/3}` in seconds.
+In the chain, :math:`c` is :math:`\sqrt{k/m}` masses per second, but waves disperse. A small force
+acts on masses ahead of the front from the first moment, and they slip before the rod's front
+arrives. A dispersed front has the width :math:`s^{1/3}` links after :math:`s` links, so this error
+is of order :math:`n^{-2/3}` in seconds.
 
 Source: Axioms 14(4) 299, section 10, which names n masses and rods as future work.
 """
@@ -20,7 +20,7 @@ Source: Axioms 14(4) 299, section 10, which names n masses and rods as future wo
 # %%
 # The model
 # ---------
-# The same rod cut into ever more masses: 1 kg, 1 m and 100 N/m in all.
+# The same rod divided into more and more masses: 1 kg, 1 m and 100 N/m in total.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -54,7 +54,7 @@ print(runs[50])
 # %%
 # Reading the result
 # ------------------
-# The front is the edge between grey (stuck) and colour. It is straight: the speed is constant.
+# The front is the boundary between grey (stick) and colour. It is straight: the speed is constant.
 runs[50].plot.onset()
 
 # %%
@@ -97,8 +97,8 @@ axes[1].minorticks_off()
 axes[1].legend()
 
 # %%
-# Checks: every mass moves, since 4 N is above 2.943 N; the error falls with n, at a rate that
-# comes close to two thirds; and the front comes ever closer to the wave speed.
+# Checks: every mass moves, because 4 N exceed 2.943 N; the error decreases with n, at a rate close
+# to two thirds; and the speed of the front approaches the wave speed.
 assert all(np.isfinite(onset[n]).all() for n in counts)
 assert np.all(np.diff(errors) < 0.0)
 assert np.all(np.diff(ratios) > 0.0)

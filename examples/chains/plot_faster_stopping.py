@@ -3,9 +3,9 @@ Do heavier masses or stiffer springs stop sooner?
 =================================================
 
 **Physics.** The Axioms paper observes that "the masses can attain the steady states sooner if the
-masses are heavier or the springs are stiffer". Scaling tells how far this can be true. With equal
-masses :math:`m` and springs :math:`k`, a start from zero, lengths in :math:`f/k` and times in
-:math:`\sqrt{m/k}`, one number is left, :math:`\mu m g / f`. Hence
+masses are heavier or the springs are stiffer". Scaling shows the limits of this statement. With
+equal masses :math:`m` and springs :math:`k`, a start from zero, lengths in :math:`f/k` and times
+in :math:`\sqrt{m/k}`, one number remains, :math:`\mu m g / f`. Hence
 
 .. math:: t_\text{stop} = \sqrt{m/k}\;\Theta\!\left(\mu m g / f\right).
 
@@ -68,8 +68,8 @@ for ax, ticks in ((axes[0], [0.25, 0.5, 1.0, 2.0, 4.0]), (axes[1], [5.0, 10.0, 2
     ax.minorticks_off()
 
 # %%
-# The numbers, and the verdict: true for springs; true for masses on the whole, but not from one
-# mass to a slightly heavier one.
+# The numbers show that the statement is true for springs. For masses it is true on average, but
+# not from one mass to a slightly heavier one.
 slope = np.polyfit(np.log(masses), np.log(by_mass), 1)[0]
 later = np.mean(np.diff(by_mass) > 0.0)
 worst = np.max(by_mass[1:] / np.minimum.accumulate(by_mass)[:-1])
@@ -84,9 +84,9 @@ assert worst > 1.05
 assert later > 0.0
 
 # %%
-# One block has a closed form: it starts at rest with the spring unstretched, and every half swing
-# of length :math:`\pi\sqrt{m/k}` shortens the amplitude by :math:`2\mu m g/k`, until a turning
-# point falls inside the stick set.
+# One block has a closed form: it starts from zero velocity with an unstretched spring, and every
+# half oscillation of length :math:`\pi\sqrt{m/k}` reduces the amplitude by :math:`2\mu m g/k`,
+# until a turning point is inside the stick set.
 for m in (0.5, 1.0, 2.0):
     chain = st.Chain(mass=[m], stiffness=20.0, load=st.Constant(10.0), law=law)
     found = st.solve(chain, t_span=(0.0, 200.0), save=2).quantities["stop_time"].value

@@ -1,14 +1,14 @@
 r"""
-Slow loading back and forth: the hysteresis loop
-================================================
+Hysteresis loop under slow cyclic loading
+=========================================
 
-**Physics.** When the load moves slowly, inertia drops out and the chain always stands at the edge
-of slip. The force in spring :math:`i` is then a *play* of the load with half width :math:`F_i`:
-it stays until the load pushes it from a distance :math:`F_i`,
+**Physics.** Under a slowly varying load inertia is negligible and the chain is always at the
+threshold of slip. The force in spring :math:`i` is then the *play operator* of the load with half
+width :math:`F_i`: it is constant until the distance of the load reaches :math:`F_i`,
 
 .. math:: T_i = \operatorname{Play}_{F_i}[f], \qquad F_i = \mu g\,(m_i + \dots + m_n).
 
-Going around a loop, the load does work that friction turns into heat: the area of the loop.
+The work of the load over one loop equals the friction heat, the area of the loop.
 
 Source: Axioms 14(4) 299, Problem 2. The play operator is derived on the theory page.
 """
@@ -16,7 +16,8 @@ Source: Axioms 14(4) 299, Problem 2. The play operator is derived on the theory 
 # %%
 # The model
 # ---------
-# Up to 10 N, down to -10 N, and round once more; the second round is periodic.
+# The load goes up to 10 N, down to -10 N, and repeats this cycle once; the second cycle is
+# periodic.
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -56,7 +57,7 @@ axes[1].set(xlabel="load [N]", ylabel="force in the spring [N]")
 axes[0].legend(fontsize="small")
 
 # %%
-# Check 1: every spring force is the play of the load, through all reversals.
+# Check 1: every spring force is the play operator of the load, through all reversals.
 critical = exact.critical_force(np.ones(3), 0.25)
 tension = 20.0 * np.diff(x, axis=1, prepend=0.0)
 turning = np.interp(run.time, TIME, FORCE)
@@ -66,9 +67,9 @@ assert off < 1e-12
 assert run.audit.ok
 
 # %%
-# Check 2: the area of the loop is the heat of friction in one round. For a play of half width
-# :math:`F` and swings :math:`\pm A` the loop of force against elongation is a parallelogram of area
-# :math:`4 F (A - F) / k`.
+# Check 2: the area of the loop is the friction heat of one cycle. For a play operator of half
+# width :math:`F` and amplitude :math:`\pm A` the loop of force against elongation is a
+# parallelogram of area :math:`4 F (A - F) / k`.
 heat = run.ledger["friction_heat"].to_numpy()
 one_round = heat[-1] - heat[np.searchsorted(run.time, 1000.0)]
 area = np.sum(4.0 * critical * np.maximum(0.0, 10.0 - critical) / 20.0)
@@ -76,8 +77,8 @@ print(f"heat of one round {one_round:.12f} J, area of the loop {area:.12f} J")
 assert abs(one_round - area) < 1e-10
 
 # %%
-# Check 3, a second method: the full dynamics, with dampers, ends each stroke on the same curve, but
-# for the lag of the dampers: each moving spring trails by :math:`c\,\dot f / k^2`.
+# Check 3, a second method: the full dynamics with dampers ends each stroke on the same curve,
+# except for the lag of the dampers: each moving spring lags by :math:`c\,\dot f / k^2`.
 damped = replace(chain, damping=5.0)
 late = st.solve(damped, st.EventDriven(), t_span=(0.0, 1800.0), save=TIME)
 drift = np.abs(late.data["x"].to_numpy() - x[np.searchsorted(run.time, TIME)]).max()

@@ -1,14 +1,15 @@
 r"""
-How many Newton iterations does smoothed friction cost?
-=======================================================
+Newton iterations of smoothed friction
+======================================
 
-**Physics.** The narrower the smoothing :math:`\varepsilon`, the closer smoothed friction comes to
-the real one, and the harder Newton's method has to work: within :math:`\varepsilon` of zero speed
-the residual turns a corner. Plain Newton jumps back and forth across this corner and can cycle
-for ever. The Axioms paper reports six to seven iterations per step on average, fewer for wider
-smoothing. What it does not report is whether all steps converged.
+**Physics.** A narrow smoothing :math:`\varepsilon` approximates real friction well but makes
+Newton's method difficult: the slope of the residual changes within :math:`\varepsilon` of zero
+speed. Plain Newton iteration jumps across this range and can cycle without end. The Axioms paper
+reports six to seven iterations per step on average, fewer for wider smoothing. It does not report
+whether all steps converged.
 
-Source: Axioms 14(4) 299, sections 7, 8 and 9.1; its smoothing parameter is lost in the text.
+Source: Axioms 14(4) 299, sections 7, 8 and 9.1; its smoothing parameter is missing in the
+available text.
 """
 
 # %%
@@ -68,9 +69,10 @@ for (step, search), values in table.items():
         print(f"  smoothing {width:5.0e} m/s: {mean:6.2f} iterations, {100 * failed:5.1f} % failed")
 
 # %%
-# Plain Newton fails in a large share of the steps once the smoothing is narrow against the change
-# of speed in one step, and its audit says so; a line search mends all of them. An average of six
-# iterations goes with seven per cent of failed steps here; healthy runs need about two.
+# Plain Newton iteration fails in a large fraction of the steps if the smoothing is narrow relative
+# to the change of speed in one step, and its audit reports this; a line search makes all steps
+# converge. An average of six iterations occurs here with seven per cent of failed steps;
+# converging runs need about two.
 narrow = st.chains.RegularizedTheta(step=1e-2, theta=1.0, smoothing=1e-5, line_search=False)
 run = st.solve(chain, narrow, t_span=(0.0, 10.0), throw=False)
 print(*(check for check in run.audit if check.ok is False), sep="\n")

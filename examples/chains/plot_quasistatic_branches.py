@@ -2,16 +2,17 @@ r"""
 Two quasistatic motions from one start
 ======================================
 
-**Physics.** The Axioms paper leaves open whether the quasistatic problem has one solution, and asks
-whether a lack of uniqueness is linked to the continuum of steady states. Both can be answered.
+**Physics.** The Axioms paper leaves open whether the quasistatic problem has one solution, and
+whether a lack of uniqueness is linked to the continuum of steady states. This example answers both
+questions.
 
 With **constant** friction the solution is unique (theory page), although the steady states form a
 continuum. So the continuum is not the cause.
 
-With friction that **weakens** with speed uniqueness fails. One block, without inertia, balances
-:math:`w = f - k x = h(v) = c v + N \mu(v)` when it slips. If :math:`h` first falls and then rises,
-then for :math:`\min h < w \le \mu_s N` the block may rest *or* slip with the speed on the rising
-part. Slipping, it loses :math:`w`, and at :math:`w = \min h` it must stop.
+With friction that **weakens** with speed uniqueness fails. One slipping block, without inertia,
+balances :math:`w = f - k x = h(v) = c v + N \mu(v)`. If :math:`h` first decreases and then
+increases, then for :math:`\min h < w \le \mu_s N` the block may stick *or* slip with the speed on
+the rising part. In slip :math:`w` decreases, and at :math:`w = \min h` the block must stop.
 
 Source: Axioms 14(4) 299, Problem 2, sections 3, 4 and 10.
 """
@@ -45,9 +46,9 @@ ax.legend()
 # %%
 # Method and solve
 # ----------------
-# :func:`~stiction.chains.branching.branches` lists the admissible velocities in a state, certified
-# to be all. Following the fastest stable one gives the slipping motion, with time as the integral
-# of 1 / v over the path.
+# :func:`~stiction.chains.branching.branches` lists the admissible velocities of a state, with a
+# certificate of completeness. The fastest stable one gives the slipping motion; the integral of 1
+# / v over the path is the time.
 found = branches(chain, 0.25, [0.0])
 assert found.certified
 for branch in found.branches:
@@ -71,7 +72,7 @@ ax.set(xlabel="time [s]", ylabel="displacement [m]")
 ax.legend()
 
 # %%
-# Check against the closed form: speeds at the start, place and time of the stop.
+# Check against the closed form: speeds at the start, position and time of the stop.
 numbers = (law.mu_static, law.mu_kinetic, law.v_scale)
 roots = exact.weakening_roots(0.25, chain.damping, 1.0, *numbers)
 slide = exact.weakening_slide(0.25, chain.stiffness, chain.damping, 1.0, numbers)

@@ -1,10 +1,10 @@
 r"""
-Random friction: how much the critical load scatters
-====================================================
+Random friction: scatter of the critical load
+=============================================
 
-**Physics.** Real surfaces differ from place to place. Give each of n equal masses its own
-coefficient, uniform in :math:`\bar\mu \pm s`. The load that brings the slip wave to the wall is
-:math:`F_1 = g \sum \mu_i m_i`, a sum of independent numbers, so
+**Physics.** The friction of real surfaces varies with position. Let each of n equal masses have
+its own coefficient, uniform in :math:`\bar\mu \pm s`. The load at which the slip wave reaches the
+wall is :math:`F_1 = g \sum \mu_i m_i`, a sum of independent numbers, so
 
 .. math:: \operatorname{E} F_1 = n \bar\mu m g, \qquad
           \operatorname{sd} F_1 = \sqrt{n}\,\frac{s}{\sqrt{3}}\, m g .
@@ -40,7 +40,7 @@ print("seed 1:", np.round(chain(1).friction.mu_static, 4))
 # %%
 # Method and solve
 # ----------------
-# One wave in full, by the exact method; twenty more for the dynamic onset at mass 1; and the
+# One complete wave by the exact method, twenty more for the dynamic onset at mass 1, and the
 # closed form for two thousand surfaces.
 run = st.solve(chain(1), st.EventDriven(), t_span=(0.0, 60.0))
 seeds = range(1, 21)
@@ -53,7 +53,7 @@ closed = np.array([force[0] for force in slow if force is not None])
 # %%
 # Reading the result
 # ------------------
-# The front follows the closed-form line, which is no longer straight.
+# The front follows the closed-form line, which is not straight.
 run.plot.onset()
 
 # %%
@@ -68,8 +68,8 @@ ax.set_xlim(mean - 7.0 * sd, mean + 4.0 * sd)
 ax.legend(loc="upper left", fontsize="small")
 
 # %%
-# The checks: mean and scatter against the closed form (within three standard errors of 2000
-# draws), and every run against its own surface: with dampers and a slow load, inertia shifts the
+# The checks compare mean and scatter with the closed form (within three standard errors of 2000
+# draws), and every run with its own surface: with dampers and a slow load, inertia shifts the
 # onset by less than one per cent.
 print(f"mean {closed.mean():.3f} N, closed form {mean:.3f} N")
 print(f"sd   {closed.std(ddof=1):.3f} N, closed form {sd:.3f} N")

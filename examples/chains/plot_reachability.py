@@ -1,16 +1,16 @@
 r"""
-Which states of rest are reached?
-=================================
+Reachable equilibria
+====================
 
 **Physics.** The Axioms paper conjectures that every steady state is the limit of some motion that
-does not start there. For the dynamic problem this is true, and the motion even arrives in finite
-time. For each mass choose a direction :math:`\sigma_i` against the force that acts on it at the
-target; friction then brakes all masses,
+does not start there. For the dynamic problem this is true, and the motion arrives in finite time.
+For each mass choose a direction :math:`\sigma_i` against the force that acts on it at the target,
+so that friction decelerates all masses,
 
 .. math:: v_i(-s) = \sigma_i\,s\,\frac{\mu N_i - \sigma_i R_i}{m_i} + O(s^2),
 
-and the equation of motion run backwards from rest gives the start. Run forwards, all masses stop
-at one moment, in the wanted place, and stick.
+and integrate the equation of motion backwards from the target at zero velocity. Forwards, all
+masses stop at one time, at the target, and stick.
 
 Without inertia the answer is the opposite. If all :math:`|R_i| < \mu N_i`, then :math:`v^T R =
 v^T C v + \sum \mu N_i |v_i|` forces :math:`v = 0`: an interior state is reached only from itself.
@@ -57,7 +57,7 @@ print(
 # %%
 # Reading the result
 # ------------------
-# Phase planes towards the centre: all three masses arrive at one moment with velocity zero.
+# Phase planes towards the centre: all three masses arrive at one time with velocity zero.
 fig, axes = plt.subplots(1, 3, figsize=(7.0, 2.6), layout="constrained", sharey=True)
 for i, ax in enumerate(axes):
     for run, colour in zip(
@@ -81,13 +81,13 @@ assert worst_place < 1e-12
 assert worst_time < 1e-9
 
 # %%
-# Why inertia is needed, in the words of the result.
+# The message of the result explains why inertia is needed.
 print(plan.why_not_quasistatic)
 assert plan.interior
 
 # %%
-# And the second half by an experiment. Without inertia, with dampers, a start outside the set ends
-# on its boundary. Whatever the start, some mass is left with its friction used up.
+# A numerical experiment confirms the second half. Without inertia, with dampers, a start outside
+# the set ends on its boundary: for any start, some mass is at its friction bound.
 slow = replace(chain, damping=2.0)
 for start in (0.0 * centre, 1.3 * centre, centre + np.array([0.0, 0.2, -0.2])):
     run = st.solve(replace(slow, x0=start), st.Quasistatic(), t_span=(0.0, 40.0), save=2)

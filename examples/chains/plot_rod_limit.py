@@ -1,16 +1,16 @@
 r"""
-Thousands of masses are a rod
-=============================
+Thousands of masses converge to a rod
+=====================================
 
-**Physics.** Cut a rod with dry friction into ever more masses and pull its end with a sudden
-force. The rod has a closed form: behind the front at :math:`s = c t` all points move with *one*
-velocity, which friction lowers linearly,
+**Physics.** Divide a rod with dry friction into more and more masses and pull its end with a
+sudden force. The rod has a closed form: behind the front at :math:`s = c t` all points move with
+*one* velocity, which friction reduces linearly,
 
 .. math:: u_t = \frac{f c}{EA} - \frac{\mu g t}{2}, \qquad
           u = \frac{f}{EA}(ct - s) - \frac{\mu g}{4c^2}\left(c^2t^2 - s^2\right), \quad s < ct .
 
-How many masses does it take? The theta scheme with exact friction costs O(n) per step, whatever
-happens in the step, so thousands of masses are no trouble.
+How many masses are needed? The theta scheme with exact friction costs O(n) per step, for any
+number of events, so thousands of masses are feasible.
 
 Source: Axioms 14(4) 299, section 10, names the rod as future work; the solution is derived in
 :func:`stiction.exact.chains.rod_step`.
@@ -30,7 +30,7 @@ TIME, SPEED = 0.08, 10.0
 # %%
 # The law
 # -------
-# Coulomb friction, 0.3, on a rod of 1 kg, 1 m and 100 N/m in all, pulled by 4 N.
+# Coulomb friction, 0.3, on a rod of 1 kg, 1 m and 100 N/m in total, pulled by 4 N.
 
 
 def rod(s):
@@ -41,8 +41,8 @@ def rod(s):
 # %%
 # Method and solve
 # ----------------
-# Two steps per link and wave; theta = 0.6 takes out the vibration of single masses behind the
-# front, which the rod does not have.
+# Two steps per link and wave; theta = 0.6 damps the vibration of single masses behind the front,
+# which the rod does not have.
 counts = (62, 250, 1000, 4000)
 runs = {
     n: st.solve(
@@ -77,7 +77,7 @@ axes[1].loglog(counts, errors, "o-")
 axes[1].set(xlabel="number of masses", ylabel="largest error of u [m]")
 
 # %%
-# Checks: the displacement tends to that of the rod, and energy closes in every run.
+# Checks: the displacement converges to that of the rod, and energy closes in every run.
 order = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
 print(f"the error falls like n^-{order:.2f}")
 for run in runs.values():

@@ -1,6 +1,6 @@
 r"""
-The sign of the force changes nothing but the sign
-==================================================
+Symmetry under a change of sign of the force
+============================================
 
 **Physics.** Proposition 1 of the Axioms paper assumes :math:`f > 0`, and the text says that the
 case :math:`f < 0` "is not symmetric". The equations are odd: if :math:`x(t)` solves the problem
@@ -15,7 +15,7 @@ Source: Axioms 14(4) 299, section 3, Proposition 1.
 # %%
 # The model
 # ---------
-# Unequal masses and springs and a start that is not at zero, so that no accidental symmetry helps.
+# Unequal masses and springs and a start away from zero exclude an accidental symmetry.
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -42,7 +42,7 @@ chain = st.Chain(
 # %%
 # Method and solve
 # ----------------
-# The run, its mirror image, and the run in which only the force has changed its sign.
+# The run, its mirror image, and the run in which only the sign of the force changes.
 mirrored = replace(chain, load=st.Constant(-FORCE), x0=-X0, v0=-V0)
 only_force = replace(chain, load=st.Constant(-FORCE))
 runs = [st.solve(c, st.EventDriven(), t_span=(0.0, 15.0)) for c in (chain, mirrored, only_force)]
@@ -68,8 +68,8 @@ assert apart[1] > 0.1
 assert list(runs[0].events["time"]) == list(runs[1].events["time"])
 
 # %%
-# Every one of them ends inside the stick set of its own force, described by one formula for both
-# signs: :math:`|b f - K x|_i \le \mu_s N_i`.
+# Each of them ends inside the stick set of its own force, described by one formula for both signs:
+# :math:`|b f - K x|_i \le \mu_s N_i`.
 for run, force in zip(runs, (FORCE, -FORCE, -FORCE), strict=True):
     drive = force * np.array([0.0, 0.0, 1.0]) - chain.stiffness_matrix() @ run.final["x"]
     assert np.all(np.abs(drive) <= chain.stick_bound)

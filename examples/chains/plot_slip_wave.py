@@ -1,17 +1,17 @@
 r"""
-The slip wave: which load starts which mass
-===========================================
+The slip wave: onset loads of three masses
+==========================================
 
-**Physics.** A force that rises slowly pulls mass 3. It slips first, stretches its spring, then
-takes mass 2 along, then mass 1. If everything moved infinitely slowly, mass :math:`i` would
-let go at the critical force
+**Physics.** A slowly rising force pulls mass 3. It slips first, elongates its spring, and then
+starts mass 2 and mass 1. In the limit of an infinitely slow load, mass :math:`i` starts to slip at
+the critical force
 
 .. math:: F_i = \mu g\,(m_i + m_{i+1} + \dots + m_n),
 
-whatever the springs are. Inertia changes this: mass 3 overshoots and pulls mass 2 *earlier*.
+for any springs. Inertia changes this: mass 3 overshoots and pulls mass 2 *earlier*.
 
-Source: Axioms 14(4) 299, section 5, Fig. 5 and Table 2. The load rate and the numbers of
-Table 2 are lost in the text of the paper. The paper counts masses from the loaded end.
+Source: Axioms 14(4) 299, section 5, Fig. 5 and Table 2. The load rate and the numbers of Table 2
+are missing in the available text. The paper counts masses from the loaded end.
 """
 
 # %%
@@ -38,7 +38,7 @@ def onset(mass, rate=1.0, damping=0.0, **other):
 # %%
 # The law
 # -------
-# Coulomb friction. Only the coefficient at rest decides when a mass lets go.
+# Coulomb friction. Only the static coefficient determines the onset of slip.
 law = st.Coulomb(mu=0.25)
 
 # %%
@@ -59,14 +59,15 @@ for mass in ([1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [4.0, 2.0, 1.0]):
 # %%
 # Reading the result
 # ------------------
-# Colour is slip rate, circles are first slips, the line joins the critical forces.
+# Colour is slip rate, circles are onsets, and the line connects the critical forces.
 onset([1.0, 1.0, 1.0]).plot.onset()
 
 # %%
-# The difference between onset and critical force is inertia. It has either sign. Without dampers
-# the chain rings from one onset to the next, and the difference falls slowly with the rate of the
-# load. With dampers the ringing dies out; once it is gone before the next mass lets go, the chain
-# follows the load without acceleration and the onset is the critical force to the last digit.
+# Inertia causes the difference between onset and critical force, which has either sign. Without
+# dampers the chain vibrates between two onsets, and the difference decreases slowly with the rate
+# of the load. With dampers the vibration decays. Once it has decayed before the next onset, the
+# chain follows the load without acceleration, and the onset equals the critical force to the last
+# digit.
 rates = np.array([1.0, 0.3, 0.1, 0.03, 0.01])
 fig, ax = plt.subplots(figsize=(7.0, 3.2), layout="constrained")
 for damping, style in ((0.0, "o--"), (2.0, "s-")):
@@ -85,8 +86,8 @@ ax.set_ylim(1e-17, 1.0)
 print("damped, slowest load: largest |onset - critical| =", np.abs(gap[-1]).max(), "N")
 
 # %%
-# The check: mass 3 lets go exactly at its critical force, and with dampers and the slowest load
-# all three agree with the closed form.
+# The check: mass 3 slips exactly at its critical force, and with dampers and the slowest load all
+# three masses agree with the closed form.
 run = onset([1.0, 1.0, 1.0])
 assert np.allclose(run.quantities["critical_force"].value, exact.critical_force(np.ones(3), 0.25))
 assert abs(run.quantities["onset_force"].value[2] - 0.25 * 9.81) < 1e-12

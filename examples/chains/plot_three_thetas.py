@@ -1,20 +1,20 @@
 r"""
-Three values of theta, and the energy they lose or create
-=========================================================
+Three values of theta and their energy errors
+=============================================
 
 **Physics.** The Axioms paper solves the chain by the one-step :math:`\theta` scheme with smoothed
 friction and compares :math:`\theta = 0, \frac12, 1`. Its Proposition 2 and equation (35) balance
-the energy of the scheme. The exact identity has one term more,
+the energy of the scheme. The exact identity has one more term,
 
 .. math:: -\left(\theta - \tfrac12\right)
           \sum_l\left(|v_{l+1} - v_l|_M^2 + |x_{l+1} - x_l|_K^2\right),
 
-energy that the scheme itself takes out (:math:`\theta > \frac12`) or creates
+the energy that the scheme removes (:math:`\theta > \frac12`) or creates
 (:math:`\theta < \frac12`). So (35) is an equality for :math:`\theta = \frac12` alone. The ledger
-books this term as ``algorithmic``, and closes for every :math:`\theta`.
+lists this term as ``algorithmic`` and closes for every :math:`\theta`.
 
 Source: Axioms 14(4) 299, sections 7 and 9, Figs. 8 to 10. Step, smoothing and the uniform
-differences of (35) are lost in the text of the paper.
+differences of (35) are missing in the available text.
 """
 
 # %%
@@ -36,7 +36,7 @@ THETAS = (0.0, 0.5, 1.0)
 # %%
 # Method and solve
 # ----------------
-# The paper's scheme at three steps, and the exact motion beside it.
+# The paper's scheme with three step sizes for each theta, and the exact motion.
 steps = (4e-3, 2e-3, 1e-3)
 runs = {
     (theta, step): st.solve(
@@ -58,8 +58,8 @@ names = [f"theta = {theta:g}" for theta in (0.5, 0.0, 1.0)]
 compare([runs[theta, 1e-3] for theta in (0.5, 0.0, 1.0)], names)
 
 # %%
-# The uniform difference of the two sides of (35), and the imbalance of the ledger, which has the
-# missing term.
+# The uniform difference of the two sides of (35), and the imbalance of the ledger, which includes
+# the missing term.
 
 
 def gap(run):
@@ -84,8 +84,8 @@ ax.minorticks_off()
 ax.legend()
 
 # %%
-# Checks. The ledger closes for all three. (35) holds for one half only; for zero and one it is
-# off in proportion to the step, with opposite signs.
+# Checks. The ledger closes for all three. (35) holds for one half only; for zero and one its error
+# is proportional to the step, with opposite signs.
 for theta in THETAS:
     assert runs[theta, 1e-3].energy.imbalance_rel < 1e-12
 assert gap(runs[0.5, 1e-3]) < 1e-11
@@ -96,8 +96,8 @@ assert float(runs[0.0, 1e-3].ledger["algorithmic"][-1]) < 0.0
 assert float(runs[1.0, 1e-3].ledger["algorithmic"][-1]) > 0.0
 
 # %%
-# With friction taken exactly (:class:`~stiction.chains.theta.methods.ThetaStepper`) the same
-# identity holds, and the masses stop as they should.
+# With exact friction (:class:`~stiction.chains.theta.methods.ThetaStepper`) the same identity
+# holds, and the masses stop.
 for theta in (0.5, 0.6, 1.0):
     run = st.solve(chain, st.ThetaStepper(step=1e-3, theta=theta), t_span=(0.0, 10.0), save=501)
     error = float(np.abs(run.data["x"] - true.data["x"]).max())

@@ -9,11 +9,13 @@ With constant friction, and without a belt or with one,
 .. math:: \frac{d}{dt}\,\tfrac12\left(\dot\delta^T M \dot\delta + \delta^T K \delta\right)
    = -\dot\delta^T C \dot\delta - \sum_i \mu N_i\,(s_i - s_i')(v_i - v_i') \le 0,
 
-since the set-valued sign is monotone: :math:`(s - s')(v - v') \ge 0`. In this norm two motions
-**never** move apart. Constant friction is never chaotic, for any masses, springs, dampers and
-any load in time. Friction that weakens with speed is not monotone, and the proof fails.
+because the set-valued sign is monotone: :math:`(s - s')(v - v') \ge 0`. In this norm the distance
+of two motions **never** grows. Constant friction is never chaotic, for any masses, springs,
+dampers and any load in time. Friction that weakens with speed is not monotone, and the proof
+fails.
 
-Source: Axioms 14(4) 299, section 8, Figs. 6 and 7, whose parameters are lost in the text.
+Source: Axioms 14(4) 299, section 8, Figs. 6 and 7, whose parameters are missing in the available
+text.
 """
 
 # %%
@@ -47,9 +49,9 @@ shaken = replace(chain, load=st.chains.SumOf([st.Constant(10.0), st.chains.Sine(
 # %%
 # Method and solve
 # ----------------
-# Two exact runs side by side. Their difference is measured in the norm above, and after each
-# piece shrunk back to its first size. Nothing is linearised, so stick needs no special care: a
-# mass that is stuck in both keeps its difference, which neither grows nor shrinks.
+# Two exact runs are compared. The norm above measures their difference, which is rescaled to its
+# initial size after each interval. Nothing is linearised, so stick needs no special treatment: the
+# difference of a mass that sticks in both runs is constant.
 
 
 def growth(chain, t_end, size=1e-7, pieces=200):
@@ -96,9 +98,10 @@ ax.axhline(0.0, color="0.5", lw=0.8)
 ax.legend()
 
 # %%
-# The verdict. Constant friction: the largest rate of any piece is rounding (the difference of two
-# runs carries 1e-14 over a distance of 1e-7), as the proof demands. The motion of Figs. 6 and 7
-# is irregular, but not chaotic. Weakening friction on a belt: a positive rate that lasts.
+# The result for constant friction: the largest rate of any interval is of the size of rounding
+# (the difference of two runs has an error of 1e-14 over a distance of 1e-7), as the proof
+# requires. The motion of Figs. 6 and 7 is irregular, but not chaotic. Weakening friction on a belt
+# gives a persistent positive rate.
 for name in list(rates)[:2]:
     assert rates[name].max() < 1e-6
     assert rates[name].mean() < -0.01

@@ -1,13 +1,13 @@
 r"""
-A friction damper from an open data set: which law, and how sure
-================================================================
+Fit and compare laws of a friction damper with backlash
+=======================================================
 
-**Physics.** A band is wound around a drum; 22 lb at its slack end become a friction force of some
-5 kN. The drum is driven to and fro, force and displacement are measured. Three laws are fitted to
-the first loops, and compared. None of them has the play of the band, which shows as a step near
-zero force after each reversal: the data ask for a law with presliding, and the audit says that
-what is left is no noise. Intervals that allow for it are about twice as wide as those
-that do not.
+**Physics.** A band is wound around a drum; a load of 22 lb at its slack end becomes a friction
+force of about 5 kN. The drum oscillates, and force and displacement are measured. Three laws are
+fitted to the first loops and compared. None of them contains the backlash of the band, which
+appears as a step near zero force after each reversal. The data favour a law with presliding, and
+the audit reports that the residuals are not noise. Intervals that allow for this are about twice
+as wide as those that do not.
 
 Source: D. Coble, P. Huggins, L. Cao, J. Ricles, A. Downey, *Dataset friction damper with backlash*
 (2022), github.com/ARTS-Laboratory/Dataset-Friction-Damper-with-Backlash, test 0.5Hz20lbtension,
@@ -62,8 +62,8 @@ MEASURED = """
 # %%
 # The model
 # ---------
-# The slip is imposed, and the force has an offset. Units stand in the header. What presses the
-# band is not known: with a normal force of 1 kN, coefficients are forces in kN.
+# The slip is imposed, and the force has an offset. The header gives the units. The force on the
+# band is unknown: with a normal force of 1 kN, coefficients are forces in kN.
 rows = [row.split() for row in MEASURED.split(";")]
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "damper.csv")
@@ -75,7 +75,7 @@ rig = ImposedSlip(drift=0.0)
 # %%
 # The law
 # -------
-# Friction without and with presliding, rate-independent all of them.
+# Friction without and with presliding, all rate-independent.
 laws = (st.Coulomb, Dahl, BoucWen)
 
 # %%
@@ -88,14 +88,14 @@ print(table[["parameters", "noise", "aic", "left_out"]].to_string())
 # %%
 # Reading the result
 # ------------------
-# The law that data ask for, beside them.
+# The best law and the data.
 best = next(f for f in fits if type(f.law).__name__ == table.index[0])
 print(best)
 best.plot.data()
 
 # %%
-# What is left is alike from row to row: it is the play of the band, and no noise. Blocks of
-# residuals drawn again keep that.
+# Successive residuals are correlated: they come from the backlash of the band and are not noise.
+# Resampled blocks of residuals preserve this.
 best.plot.residuals()
 
 # %%

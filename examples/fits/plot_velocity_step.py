@@ -1,12 +1,12 @@
 r"""
-Rate and state from a published velocity step, and the stiffness of the rig beside it
-=====================================================================================
+Fit a rate-and-state law and the rig stiffness to a published velocity step
+===========================================================================
 
-**Physics.** Basalt gouge slides at 20 MPa; at one moment the speed of the loading ram rises from 3
-to 10 micrometres a second. Friction jumps up, since it takes more to slide faster (a), and falls
-again as contacts are renewed (b, over the length of slip L). The ram pushes through the elastic
-rig, which rounds the jump: its stiffness must be found with the law, or a and L are wrong.
-Friction drifts a little, too, and that is a number of the fit as well.
+**Physics.** Basalt gouge slides at 20 MPa. At one time the speed of the loading ram increases from
+3 to 10 micrometres a second. Friction jumps up by the direct effect (a) and decreases again by the
+evolution effect (b, over the slip length L). The ram acts through the elastic rig, which smooths
+the jump: its stiffness must be fitted with the law, or a and L are wrong. The fit also includes a
+small drift of friction.
 
 Source: P. Giacomel, D. R. Faulkner, V. Lambert, M. J. Allen, *Geosphere* 2024,
 doi:10.1130/GES02739.1, the step `velstep4_BRAVA_expb819_basalt` of the repository that comes with
@@ -46,9 +46,9 @@ MEASURED = """
 # %%
 # The model
 # ---------
-# The ram moves evenly before and after the step, at speeds that straight lines through its
-# measured displacement give. Friction is a force over the normal force: the stiffness found is one
-# over it as well, in 1/m. The noise of a mean falls with the rows it is made of.
+# The ram has a constant speed before and after the step, from straight lines through its measured
+# displacement. Friction is a force over the normal force, and so is the fitted stiffness, in 1/m.
+# The noise of a mean decreases with the number of its samples.
 rows = np.array([row.split() for row in MEASURED.split(";")], dtype=float)
 time, friction, count = 1e-3 * rows[:, 0], 1e-5 * rows[:, 1], rows[:, 2]
 ram = np.where(time < 0.0, 3.021e-6 * time, 10.033e-6 * time)
@@ -75,20 +75,21 @@ print(found)
 found.plot.data()
 
 # %%
-# The peak is 1.6 % of friction, and its parameters are known to some percent. The audit says that
-# what is left is more than the noise of single rows, and alike from one to the next: the machine
-# hums, so that true errors are larger than the intervals say.
+# The peak is 1.6 % of friction, and its parameters are determined to some percent. The audit
+# reports that the residuals exceed the noise of single samples and are correlated, because the
+# machine vibrates. True errors are therefore larger than the intervals.
 found.plot.residuals()
 
 # %%
-# Errors of a and b go together: their difference, which decides on stability, is known better.
+# Errors of a and b are correlated: their difference, which determines stability, has a smaller
+# error.
 a, b = found["a"], found["b"]
 together = found.correlation[0, 1] * a.error * b.error
 error = np.sqrt(a.error**2 + b.error**2 - 2.0 * together)
 print(f"b - a = {b.value - a.value:.5f}, standard error {error:.5f}")
 
 # %%
-# Had the rig been taken for rigid, the direct effect would be too small, and the length too large.
+# For a rigid rig the direct effect would be too small, and the length too large.
 rigid = st.fit(basalt, law, ImposedSlip(offset=0.0))
 for name in ("a", "b", "length"):
     print(f"{name}: {found[name].value:.3g} with the rig, {rigid[name].value:.3g} without")

@@ -1,16 +1,16 @@
 r"""
-First steps with a flow that switches: a block on a belt
-========================================================
+A first Filippov flow: a block on a belt
+========================================
 
 **Physics.** A spring holds a block on a moving belt. Friction weakens in proportion to slip, so
-rest on the belt is not lasting and the block falls into a cycle of stick and slip. With mass and
-stiffness scaled to 1,
+the equilibrium on the belt is unstable and the block converges to a stick-slip cycle. With mass
+and stiffness scaled to 1,
 
 .. math:: \ddot x + x = -(\mu_0 - \alpha\,|\dot x - v_b|)\operatorname{sgn}(\dot x - v_b).
 
 The right side jumps where :math:`h = \dot x - v_b = 0`. Stick is a motion *on* that surface. It
 lasts while :math:`|x| \le \mu_0`, and slip begins at :math:`x = \mu_0`. In slip the equation is
-linear, so the period is known up to one root of one function. Neither :math:`\mu_0` nor :math:`v_b`
+linear, so the period follows from one root of one function. Neither :math:`\mu_0` nor :math:`v_b`
 enters it.
 
 Source: textbook (friction-induced vibration); closed form in ``stiction.exact.switching``.
@@ -39,8 +39,9 @@ own = st.PiecewiseSmooth(
 # %%
 # The law
 # -------
-# Friction is part of the field: each side has its own sign, and on the surface the sign may take
-# any value between -1 and 1. Here it is what holds the block, so it can be read off as a result.
+# Friction is part of the field: each side has its own sign, and on the surface the sign may have
+# any value between -1 and 1. In stick it is determined by equilibrium, so it is a result of the
+# run.
 print("the field on both sides of stick at x = 0.5:")
 print(block.field(np.array([0.5, BELT]), 1.0), block.field(np.array([0.5, BELT]), -1.0))
 
@@ -56,8 +57,8 @@ print(run.events[["time", "from", "to", "kind", "x", "v", "multiplier_after"]])
 # %%
 # Reading the result
 # ------------------
-# The cycle in the phase plane, and the share of friction in use. While the block sticks, the share
-# is the force of the spring; slip begins where it reaches 1.
+# The cycle in the phase plane, and the multiplier (friction over its bound). In stick the friction
+# force equals the force of the spring; slip begins where the multiplier reaches 1.
 stuck = np.asarray(run.data["mode"])[:, 0] == 0
 x, v = np.asarray(run.data["x"]), np.asarray(run.data["v"])
 fig, axes = plt.subplots(1, 2, figsize=(7.0, 2.8), layout="constrained")
@@ -68,7 +69,8 @@ axes[1].plot(run.data["time"], -np.asarray(run.data["multiplier"])[:, 0], color=
 axes[1].set(xlabel="time [1]", ylabel="share of friction used [1]")
 
 # %%
-# The check against the closed form, for the period and for the place where the block sticks again.
+# The check against the closed form, for the period and for the position where the block sticks
+# again.
 exact = belt_cycle(MU0, ALPHA, BELT)
 slips = run.events.query("kind == 'leave'")
 period = np.diff(slips["time"])[-1]
@@ -81,7 +83,7 @@ assert np.abs(landing - exact.x_stick).max() < 1e-12
 assert np.abs(slips["x"] - MU0).max() < 1e-12
 
 # %%
-# Plain functions give the same events, and the future was unique all along.
+# Plain functions give the same events, and the solution was unique.
 assert np.abs(mine.events["time"] - run.events["time"]).max() < 1e-12
 assert run.determinism.status == "deterministic"
 print(f"energy closes to {run.energy.imbalance_rel:.1e}")

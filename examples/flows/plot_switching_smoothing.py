@@ -1,14 +1,13 @@
 r"""
-What smoothing hides
-====================
+Errors of a smoothed sign after a two-fold
+==========================================
 
-**Physics.** A common way around a switch is to replace :math:`\operatorname{sgn} h` by
-:math:`\tanh(h/\varepsilon)`: the field is smooth, the future unique, any solver will do. While the
-flow crosses or slides this is right in the limit, with an error in proportion to
-:math:`\varepsilon`. Behind a two-fold it is not. For each width there is one answer, it looks like
-any other, and as the width shrinks it does not settle: the orbit winds out of the two-fold, and
-makes a turn more each time the width falls by a fixed factor. The limit is a set, and the smooth
-answers wander in it.
+**Physics.** A common method replaces :math:`\operatorname{sgn} h` by :math:`\tanh(h/\varepsilon)`:
+the field is smooth, the solution unique, and any solver can be used. While the flow crosses or
+slides the result converges, with an error proportional to :math:`\varepsilon`. After a two-fold it
+does not. Each width gives one result that looks reliable, but the results do not converge: the
+orbit winds out of the two-fold, with one more turn each time the width decreases by a fixed
+factor. The limit is a set, and the smooth solutions vary within it.
 
 Source: the local model of Szalai, Jeffrey, Phys. Rev. E 90, 022914 (2014), (30), with numbers of
 ours.
@@ -17,7 +16,7 @@ ours.
 # %%
 # The model
 # ---------
-# Sliding from here runs into the two-fold at t = 1.1375.
+# Sliding from this start reaches the two-fold at t = 1.1375.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -32,7 +31,7 @@ system = st.switching.NormalForm(J1=J1, J2=J2, x0=[0.0, 0.3, 0.1], mode="slide")
 # %%
 # The law
 # -------
-# The field of both sides, mixed by a smooth sign. No solver of ours: a stiff one of SciPy.
+# The fields of both sides, combined by a smooth sign. The solver is a stiff one of SciPy.
 
 
 def smooth(_t, x, width):
@@ -44,14 +43,14 @@ def smooth(_t, x, width):
 # %%
 # Method and solve
 # ----------------
-# The set-valued answer: a run that stops at the two-fold, and the futures behind it.
+# The set-valued result: a run that stops at the two-fold, and the solutions after it.
 run = st.solve(system, st.EventDriven(rtol=1e-12), t_span=(0.0, END))
 arrival = sliding_arrival(J1, J2, (0.1, 0.3))
 funnel = futures(system, [0.0, 0.0, 0.0], END - arrival, angles=12, distances=12)
 print(run.reason)
 
 # %%
-# The smooth answers, for widths over three decades.
+# The smooth results, for widths over three decades.
 widths = 10.0 ** -np.arange(2.0, 5.1, 0.25)
 before, after = np.linspace(0.05, 0.9, 50), np.linspace(arrival, END, 4001)
 rows_early, rows_late = [], []
@@ -68,8 +67,8 @@ early, late = np.array(rows_early), np.array(rows_late)
 # %%
 # Reading the result
 # ------------------
-# Left: the distance from the surface behind the two-fold, for three widths. Right: the state at the
-# end against the width, and the range of the set-valued answer (band).
+# Left: the distance from the surface after the two-fold, for three widths. Right: the final state
+# against the width, and the range of the set-valued result (band).
 low, high, _ = funnel.bounds(END - arrival)
 fig, axes = plt.subplots(1, 2, figsize=(7.0, 3.0), layout="constrained")
 for i, colour in zip((0, 6, 12), ("#0072B2", "#D55E00", "#009E73"), strict=True):
@@ -82,7 +81,7 @@ for ax in axes:
     ax.legend(fontsize="x-small")
 
 # %%
-# Before the two-fold smoothing is fine: the error falls in proportion to the width.
+# Before the two-fold the error is proportional to the width.
 s = np.linspace(0.0, 12.0, 4001)
 points, times = sliding_orbit(s, J1, J2, (0.1, 0.3))
 z, y = (np.interp(before, times, column) for column in points.T)
@@ -92,8 +91,8 @@ print(f"error before: {errors[0]:.1e} to {errors[8]:.1e}, order {order:.2f}")
 assert 0.8 < order < 1.2
 
 # %%
-# Behind it nothing converges. Neighbouring widths differ by a factor of 1.8, and their answers by
-# as much as the set is wide; the number of crossings grows with the logarithm of 1 / width.
+# After it nothing converges. Neighbouring widths differ by a factor of 1.8, and their results by
+# the width of the set; the number of crossings grows with the logarithm of 1 / width.
 jumps = np.abs(np.diff(late[:, 1, -1]))
 crossings = (np.diff(np.sign(late[:, 0]), axis=1) != 0).sum(axis=1)
 print("y at the end:", np.round(late[:, 1, -1], 3))
@@ -103,7 +102,7 @@ assert jumps[-4:].max() > 0.2 * (high[1] - low[1])
 assert crossings[-1] >= crossings[0] + 3
 
 # %%
-# Each single answer looks certain. What the model says is: anywhere in the set.
+# Each single result looks certain, but the model admits the whole set.
 assert run.determinism.status == "lost"
 assert late[:, 1, -1].min() > low[1] - 0.02
 assert late[:, 1, -1].max() < high[1] + 0.02

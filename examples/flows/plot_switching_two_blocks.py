@@ -1,15 +1,15 @@
 r"""
-Your own flow, with two surfaces: two blocks on a belt
-======================================================
+A flow with two discontinuity surfaces: two blocks on a belt
+============================================================
 
-**Physics.** Two blocks between walls, coupled by a spring, ride on one belt. Each has its own dry
+**Physics.** Two blocks between walls, coupled by a spring, are on one belt. Each has its own dry
 friction, so each has its own switching function, the slip :math:`h_i = v_i - v_b`:
 
 .. math:: m \dot v_i = -k x_i \pm k_c (x_2 - x_1) - F_i(|h_i|)\operatorname{sgn} h_i, \qquad
           F_i(u) = K_i + (S_i - K_i)\,e^{-u/v_s}.
 
-They stick alone or together. Where both stick, the state slides along the *intersection* of the two
-surfaces and both friction forces are unknown.
+They stick separately or together. If both stick, the state slides along the *intersection* of the
+two surfaces and both friction forces are unknown.
 
 Source: Newton's law; the same blocks as a :class:`~stiction.chains.model.Chain` are the second
 method.
@@ -18,8 +18,9 @@ method.
 # %%
 # The model
 # ---------
-# One function for the field, with the state and one sign per surface, and one function per surface.
-# Numba compiles them; functions it cannot compile run as they are, and the audit says at what cost.
+# One function for the field, with the state and one sign per surface, and one function per
+# surface. Numba compiles them; functions that it cannot compile run as Python, and the audit
+# reports the cost.
 import math
 
 import matplotlib.pyplot as plt
@@ -48,8 +49,8 @@ def field(x, s):
 # %%
 # The law
 # -------
-# Inside `field`, :math:`s_i h_i` stands for :math:`|h_i|`: each side of a surface has a field that
-# goes on smoothly beyond it, as Filippov's theory asks. `abs` would put a kink where none belongs.
+# Inside `field`, :math:`s_i h_i` stands for :math:`|h_i|`: the field of each side continues
+# smoothly beyond the surface, as Filippov's theory requires. `abs` would introduce a kink.
 blocks = st.PiecewiseSmooth(
     h=[lambda x: x[2] - BELT, lambda x: x[3] - BELT],
     f=field,
@@ -83,7 +84,7 @@ print(run.events[["time", "contact", "from", "to", "kind"]].head(8))
 # %%
 # Reading the result
 # ------------------
-# The velocities, and where each block sticks (thick).
+# The velocities, and the intervals in which each block sticks (thick).
 time, sliding = np.asarray(run.data["time"]), np.asarray(run.data["mode"]) == 0
 fig, ax = plt.subplots(figsize=(7.0, 2.6), layout="constrained")
 for i, colour in enumerate(("#0072B2", "#D55E00")):
@@ -106,7 +107,7 @@ assert same < 1e-8
 assert 0.0 < both < 1.0
 
 # %%
-# Everything was compiled, no multiplier passed its bound, and the future was unique.
+# Everything was compiled, no multiplier exceeded its bound, and the solution was unique.
 for check in run.audit.checks:
     print(f"{check.check}: {check.value:.3g}, limit {check.limit}")
 assert run.audit.ok

@@ -1,11 +1,11 @@
 r"""
-Find a two-fold and say what it does
-====================================
+Find and classify a two-fold
+============================
 
 **Physics.** On a switching surface :math:`h = 0` the flow of each side can be tangent to it: a
 fold, :math:`L_\pm = \nabla h \cdot f_\pm = 0`. In three dimensions both folds are curves on the
-surface, and where they cross, :math:`L_+ = L_- = 0`, Filippov's sliding field is undefined. Four
-numbers decide what happens there,
+surface. Where they cross, :math:`L_+ = L_- = 0`, Filippov's sliding field is undefined. Four
+numbers determine the local flow,
 
 .. math:: K_{ab} = \nabla(L_a) \cdot f_b, \qquad a, b \in \{+, -\}.
 
@@ -34,7 +34,7 @@ local = st.switching.NormalForm(J1=-1.2, J2=-1.5, x0=[0.0, 0.3, 0.1], mode="slid
 # %%
 # The law
 # -------
-# In the local model both sides are parabolic: each orbit leaves the surface and falls back on it.
+# In the local model both sides are parabolic: each orbit leaves the surface and returns to it.
 print("f+ at the two-fold:", local.field(np.zeros(3), 1.0))
 print("f- at the two-fold:", local.field(np.zeros(3), -1.0))
 
@@ -91,7 +91,8 @@ assert fold.case == 1
 assert not fold.deterministic
 
 # %%
-# The local model arrives when the closed form says, and its own two-fold is found with its own J.
+# The arrival time of the local model agrees with the closed form, and the search finds its
+# two-fold with the given J.
 arrival = run.events["time"].to_numpy()[-1]
 expected = exact.sliding_arrival(-1.2, -1.5, (0.1, 0.3))
 print(f"arrival {arrival:.15f}, closed form {expected:.15f}")
@@ -102,8 +103,8 @@ assert again.J2 is not None
 assert np.allclose([again.J1, again.J2], [-1.2, -1.5], atol=1e-12)
 
 # %%
-# Which wheels have such a point? Case 1 in the plane of (r*, omega*), from closed forms: Fig. 4(a),
-# with the conditions of panel (g) that stiffness and trail be positive.
+# The wheels with such a point: case 1 in the plane of (r*, omega*), from closed forms: Fig. 4(a),
+# with the conditions of panel (g) that stiffness and trail are positive.
 r, omega = np.linspace(0.005, 0.5, 300), np.linspace(-2.0, -0.5, 300)
 flags = wheel.fig4_flags(r, omega)
 fig, ax = plt.subplots(figsize=(3.4, 2.6), layout="constrained")

@@ -1,23 +1,24 @@
 r"""
-A wheel on a turntable: the future ends, and a rule goes on
-===========================================================
+A wheel on a turntable: loss of determinism and exit rules
+==========================================================
 
 **Physics.** A slider in a slit of a disk holds a wheel that rolls and slips on a turntable below.
-Friction switches with the lateral velocity :math:`h`. While the wheel sticks, :math:`h = 0`, it
-can be carried in finite time into a two-fold, where stick ends without any rule for what comes
-next. The paper of Szalai and Jeffrey starts its runs again behind the point by hand. Here the run
-stops there, or follows a policy that you name, and the result says which.
+Friction switches with the lateral velocity :math:`h`. In stick, :math:`h = 0`, the wheel can reach
+a two-fold in finite time, where the solution stops being unique. The paper of Szalai and Jeffrey
+restarts its runs after this point by hand. Here the run stops there, or follows a policy that you
+select, and the result reports it.
 
-There is a second such place, which the paper does not mention: the line :math:`h = g = 0`, where
-the wheel neither slips nor rolls and friction has no direction.
+There is a second such set, which the paper does not mention: the line :math:`h = g = 0`, where the
+wheel neither slips nor rolls and friction has no direction.
 
-Source: Szalai, Jeffrey, Phys. Rev. E 90, 022914 (2014), Fig. 5; its starts are lost, ours are here.
+Source: Szalai, Jeffrey, Phys. Rev. E 90, 022914 (2014), Fig. 5; its initial states are missing in
+the available text, and we chose them.
 """
 
 # %%
 # The model
 # ---------
-# The paper's wheel: the stiffness and the trail that put a two-fold at r* and omega*.
+# The paper's wheel: stiffness and trail place a two-fold at r* and omega*.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -32,8 +33,8 @@ print("two-folds at r =", wheel.two_fold_state().r, "of case", wheel.two_fold_st
 # %%
 # The law
 # -------
-# The force grows with the slip angle from mu to 4 mu / 3 and the moment falls to zero, so the force
-# has a kink where the wheel stops rolling, and no limit where it stops rolling and slipping.
+# The force grows with the slip angle from mu to 4 mu / 3 and the moment decreases to zero. The
+# force has a kink where the wheel stops rolling, and no limit where it stops rolling and slipping.
 law = st.laws.SimplifiedTyre(kappa=wheel.kappa)
 angle = np.array([1e-9, np.pi / 4, np.pi / 2])
 print("force at slip angles 0, 45, 90 degrees:", law.force(np.sin(angle), np.cos(angle)))
@@ -41,12 +42,12 @@ print("force at slip angles 0, 45, 90 degrees:", law.force(np.sin(angle), np.cos
 # %%
 # Method and solve
 # ----------------
-# First without a choice: the run ends at the two-fold and says so.
+# First without a choice: the run ends at the two-fold.
 stopped = st.solve(wheel, st.EventDriven(rtol=1e-12), t_span=(0.0, 60.0))
 print(stopped)
 
 # %%
-# Then with choices at the two-fold, to either side after the same dwelling, and stop at the line.
+# Then with exits from the two-fold to either side after the same time, and a stop at the line.
 paths = {}
 for side in ("+", "-"):
     policy = st.switching.ByKind(
@@ -56,7 +57,7 @@ for side in ("+", "-"):
     print(f"to {side}: {paths[side].reason}")
 
 # %%
-# Last with two rules at the line: always slip to h < 0, and any way out, drawn at random.
+# Last with two rules at the line: always slip to h < 0, and any exit direction, drawn at random.
 rules = {"always -": st.switching.Leave("-"), "drawn": st.switching.Sample(hazard=1.0, seed=2)}
 runs = {}
 for name, rule in rules.items():
@@ -89,7 +90,8 @@ assert stopped.status is st.Status.STOPPED
 assert abs(stopped.final["r"] - 0.1859) < 1e-8
 
 # %%
-# Both runs left the surface at one point and one moment, and ended on the line at different places.
+# Both runs left the surface at the same point and time, and ended on the line at different
+# positions.
 left = [run.events.query("kind == 'leave'").iloc[0] for run in paths.values()]
 ends = [run.final["r"] for run in paths.values()]
 print(f"both leave at tau = {left[0]['time']:.6f}; they reach the line at r =", ends)
@@ -98,14 +100,13 @@ assert abs(left[0]["time"] - arrival - 2.0) < 1e-8
 assert abs(ends[0] - ends[1]) > 1e-5
 
 # %%
-# The ways into and out of the line at that place.
+# The directions into and out of the line at that position.
 for ray in wheel.line_rays(ends[0]):
     print(f"  {ray.label:12s} rho' = {ray.growth:+.4f}")
 
 # %%
-# Do trajectories "find their way back" to the two-fold? How, and how soon, is up to the rule:
-# slipping each time, the wheel creeps along the line for a long time; a drawn exit soon brings it
-# back.
+# The return of trajectories to the two-fold, and its time, depend on the rule. If the wheel slips
+# each time, it drifts along the line for a long time; a random exit soon brings it back.
 for name, run in runs.items():
     hits = run.events["kind"].value_counts()
     print(f"{name}: {hits['codim2_line']} times at the line, {hits['two_fold']} at the two-fold")

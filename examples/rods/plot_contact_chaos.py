@@ -1,16 +1,16 @@
 r"""
-Contact chaos, or not
-=====================
+Test for chaos in the contact of two strings
+============================================
 
-**Physics.** The waves on two rolling strings are linear; only the motion of their contact is not.
-The paper of Gay-Balmaz and Putkaradze finds chaos for all initial conditions it tried. Is it so?
-Chaos means that two motions which start almost alike part exponentially, until they are as far
-apart as the motion is large. A spectrum with many lines does not show that: a quasi-periodic
-motion has many lines too.
+**Physics.** The waves on two strings in rolling contact are linear; only the motion of their
+contact is nonlinear. The paper of Gay-Balmaz and Putkaradze finds chaos for all tested initial
+conditions. Chaos means that two motions with nearby starts separate exponentially, until their
+distance has the size of the motion. A spectrum with many lines is no proof, because a
+quasi-periodic motion has many lines too.
 
-Three pairs of strings are compared. In the first the contact starts at the same place of both, in
-the second at two places with a weak coupling of the contact to the velocity, in the third with a
-strong one.
+Three pairs of strings are compared. In the first pair the contact starts at the same position of
+both strings. In the second it starts at two positions, with weak coupling of the contact to the
+velocity, and in the third with strong coupling.
 
 Source: Gay-Balmaz and Putkaradze, "Dynamics of elastic rods in perfect friction contact", Phys.
 Rev. Lett. (2012), section on contact chaos and Fig. 2, with the corrections of the theory page.
@@ -38,14 +38,14 @@ cases = {"same place": same, "weak": weak, "strong": strong}
 # %%
 # The law
 # -------
-# Equal strings keep the distance of their contact points. Everything that can be complicated about
-# them comes from that distance.
+# For equal strings the distance of the contact points is constant. Any complicated motion depends
+# on this distance.
 print({name: round(strings.s2 - strings.s1, 3) for name, strings in cases.items()})
 
 # %%
 # Method and solve
 # ----------------
-# Each pair is solved twice, the second time with s2 moved by 1e-7.
+# Each pair is solved twice, the second time with s2 changed by 1e-7.
 END = 120.0
 TIMES = np.linspace(0.0, END, 1201)
 method = st.Characteristics(step=1e-3, check=False)
@@ -59,8 +59,8 @@ for name, grown in parted.items():
 # %%
 # Reading the result
 # ------------------
-# Left: how far the two motions of each pair have parted. Right: the spectrum of the coefficient of
-# sin x. The dotted line is that of a free string.
+# Left: the distance of the two motions of each pair. Right: the spectrum of the coefficient of sin
+# x. The dotted line is that of a free string.
 fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.4), layout="constrained")
 for name, grown in parted.items():
     axes[0].semilogy(grown.time, grown.distance / grown.distance[0], label=name)
@@ -74,23 +74,23 @@ axes[0].legend(fontsize="x-small")
 axes[1].legend(fontsize="x-small")
 
 # %%
-# At the same place: periodic, by the closed form. No chaos, whatever the coupling.
+# Equal positions: periodic, by the closed form. There is no chaos for any coupling.
 error = np.abs(runs["same place"].data["s1"] - symmetric_contact(TIMES, 2.0, 1.0)).max().item()
 print(f"same place: the contact follows its closed form to {error:.1e}")
 assert error < 1e-8
 
 # %%
-# Weak coupling: the motions part in proportion to time. That is what a quasi-periodic motion does,
-# whose frequencies depend on the start.
+# Weak coupling: the distance grows in proportion to time, as in a quasi-periodic motion whose
+# frequencies depend on the start.
 grown = parted["weak"]
 print(f"weak: distance ~ t^{grown.power:.2f}, a factor {grown.factor:.3g} until t = {END:g}")
 assert 0.5 < grown.power < 1.5
 assert grown.factor < 20.0
 
 # %%
-# Strong coupling: every forty units of time they part by another factor of four to five. That is
-# exponential growth, the mark of chaos, though a high power of t fits this span nearly as well.
-# Later the contact outruns the waves, and the model ends.
+# Strong coupling: the distance grows by a factor of four to five in every forty units of time.
+# This is exponential growth, an indication of chaos, although a high power of t fits this interval
+# nearly as well. Later the contact becomes faster than the waves, and the model breaks down.
 grown = parted["strong"]
 ratio = [np.interp(t, grown.time, grown.distance) / grown.distance[0] for t in (40.0, 80.0, 120.0)]
 print("strong: factors at t = 40, 80, 120:", [f"{value:.3g}" for value in ratio])
@@ -98,7 +98,7 @@ assert grown.rate > 0.02
 assert ratio[2] > 50.0 > parted["weak"].factor
 
 # %%
-# Both have spectra with many lines beside the free one: lines do not tell them apart.
+# Both have spectra with many lines next to the free one, so lines do not distinguish them.
 shares = {name: spectrum(run).share_of_line for name, run in runs.items()}
 print("share of the power in the free line:", {k: round(v, 2) for k, v in shares.items()})
 assert shares["weak"] < 0.9

@@ -1,14 +1,14 @@
 r"""
-Two elastic rods roll on each other
+Two elastic rods in rolling contact
 ===================================
 
-**Physics.** Two stretched rubber rods cross at 60 degrees and touch at one point. Rod 1 is thrown
-and spun. Where they touch, the surfaces have one velocity,
+**Physics.** Two stretched rubber rods cross at 60 degrees with one contact point. Rod 1 has an
+initial velocity and spin. At the contact both surfaces have the same velocity,
 
 .. math:: \dot r_1 + \tfrac12 w_1 \times D = \dot r_2 - \tfrac12 w_2 \times D, \qquad D = r_2 - r_1,
 
-so the contact does no work, and it moves along both rods as they roll. How exactly does a
-computation keep what the equations keep?
+so the contact does no work, and it moves along both rods as they roll. This example measures how
+exactly the scheme satisfies these properties.
 
 Source: Gay-Balmaz and Putkaradze 2012, Fig. 1 and equations (3)-(10), with the corrections on the
 theory page; the reference case was computed by a second program.
@@ -27,8 +27,8 @@ rods = st.CrossedRods()
 # %%
 # The law
 # -------
-# None: the rods roll under any force. The contact then also pulls where it must, which no dry
-# contact can do; the audit reports it.
+# There is no friction law: the rods roll under any force. The contact can then be tensile, which
+# no dry contact can be; the audit reports it.
 assert rods.friction is None
 
 # %%
@@ -69,7 +69,8 @@ print(f"largest slip {float(data.rolling_residual.max()):.1e} m/s, ", end="")
 print(f"largest gap {float(np.abs(data.gap).max()):.1e} m")
 
 # %%
-# Checks: the reference, order 2 in energy, no slip, no gap; and the audit names the pull.
+# Checks: the reference, order 2 in energy, no slip, no gap; and the audit reports the tensile
+# contact.
 assert abs(float(data.s1[100]) - 0.497643527) < 1e-6
 assert abs(float(data.s2[100]) - 0.499295303) < 1e-6
 assert 1.9 < order < 2.1

@@ -1,12 +1,12 @@
 r"""
-A column that buckles, an arch that snaps
-=========================================
+Buckling of a column and snap-through of an arch
+================================================
 
-**Physics.** A slender column under a dead load stands straight until Euler's load
-:math:`\pi^2 EI / (4 l^2)`, and bends into an elastica beyond it. The bend grows with the load: a
-column of this kind gives way softly. An arch under a force at its crown is the opposite: at a
-limit of the load it has no shape at rest nearby, and snaps. Between its limits the shapes at rest
-need less load the further they go; only a path by its own length can follow them.
+**Physics.** A slender column under a dead load is straight up to Euler's load
+:math:`\pi^2 EI / (4 l^2)`, and bends into an elastica beyond it. The bending grows continuously
+with the load. An arch under a force at its crown behaves differently: at a limit point there is no
+equilibrium nearby, and it snaps through. Between its limit points the load decreases along the
+path of equilibria, so only arclength continuation can follow it.
 
 Source: Euler 1744 for the elastica; DaDeppo and Schmidt 1975 for the deep arch, whose published
 load is 8.97 :math:`EI/R^2`.
@@ -55,15 +55,15 @@ arch = st.rods.CosseratRod(
 # %%
 # The law
 # -------
-# Strains cost energy with their square; the loads keep their direction. So a rest is a point where
-# the energy does not change, and it is stable where the energy has a minimum.
+# The energy is quadratic in the strains; the loads have constant directions. So an equilibrium is
+# a stationary point of the energy, and it is stable at a minimum.
 EULER = euler_load(1.0, 1.0)
 print(f"Euler's load: {EULER:.4f}")
 
 # %%
 # Method and solve
 # ----------------
-# The column is pushed to one side, and let go again: it stays there.
+# The column is pushed to one side and released: it stays there.
 over = np.array([1.05, 1.2, 1.5, 2.0, 2.5])
 rests = []
 for load in over * EULER:

@@ -1,14 +1,14 @@
 r"""
-First roll: two strings that roll on each other
-===============================================
+Two strings in rolling contact
+==============================
 
-**Physics.** Two stretched strings cross and touch at one point. The first is let go from the shape
-:math:`\sin x`, the second is at rest. Where they touch they roll without slip: their velocities
-there agree, and the place where they touch moves along both. A force does no work in this, so that
-energy is kept, but it passes from one string to the other.
+**Physics.** Two stretched strings cross with one contact point. The first is released from the
+shape :math:`\sin x`, the second is undeformed. At the contact they roll without slip: their
+velocities agree there, and the contact point moves along both. The contact force does no work, so
+energy is conserved, but it is transferred from one string to the other.
 
-No potential describes that force. It follows from the rolling condition alone, once it is said
-what the velocity at a point force is: the mean of its two sides.
+The contact force has no potential. It follows from the rolling condition alone, with the velocity
+at a point force defined as the mean of its one-sided values.
 
 Source: Gay-Balmaz and Putkaradze, "Dynamics of elastic rods in perfect friction contact", Phys.
 Rev. Lett. (2012), equations (16) to (19), as corrected on the theory page.
@@ -18,7 +18,7 @@ Rev. Lett. (2012), equations (16) to (19), as corrected on the theory page.
 # The model
 # ---------
 # Both strings have length :math:`2\pi`, fixed ends and wave speed 1; sin x is their second mode.
-# In the first pair the contact starts at the same place of both, in the second it does not.
+# In the first pair the contact starts at the same position of both, in the second it does not.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -39,8 +39,8 @@ print(f"F = {same.F}, contact moves at {same.G1} and {apart.G1} times the veloci
 # %%
 # Method and solve
 # ----------------
-# Waves are followed along their characteristics; there is no mesh. A second method, strands joined
-# by a bump of finite width, shares nothing with it.
+# The method integrates waves along their characteristics, without a mesh. A second method, strands
+# coupled by a bump of finite width, shares nothing with it.
 exact = st.Characteristics(step=1e-3, check=False)
 TIMES = np.linspace(0.0, 20.0, 401)
 run = st.solve(same, exact, (0.0, 20.0), save=TIMES)
@@ -51,7 +51,7 @@ print(run)
 # %%
 # Reading the result
 # ------------------
-# The motion of the first string, with the contact in red: the waves are broken where it runs.
+# The motion of the first string, with the contact in red, where the waves have a kink.
 fig, axes = plt.subplots(1, 3, figsize=(8.0, 3.0), layout="constrained")
 field = axes[0].pcolormesh(
     run.data["x"], TIMES, run.data["u"], cmap="RdBu", vmin=-1.0, vmax=1.0, rasterized=True
@@ -71,8 +71,8 @@ axes[2].set(xlabel="time [1]", ylabel="energy [1]")
 axes[2].legend(fontsize="x-small")
 
 # %%
-# If the contact starts at the same place of both strings, its path has a closed form: it is
-# periodic. The sum of the strings never feels the contact.
+# If the contact starts at the same position of both strings, its path has a closed form: it is
+# periodic. The sum of the strings does not depend on the contact.
 error = np.abs(run.data["s1"] - symmetric_contact(TIMES, 2.0, 1.0)).max().item()
 drift = np.abs(run.data["u1"] + run.data["v1"] - first_harmonics_sum(TIMES)).max().item()
 print(f"contact against its closed form: {error:.1e}; u1 + v1 against cos t: {drift:.1e}")
@@ -80,14 +80,15 @@ assert error < 1e-9
 assert drift < 1e-8
 
 # %%
-# Energy passes between the strings and none is lost.
+# Energy is transferred between the strings and none is lost.
 closed = run.energy.imbalance_rel, other.energy.imbalance_rel
 print(f"energy closes to {closed[0]:.1e} and {closed[1]:.1e} of its size")
 assert max(closed) < 1e-7
 assert run.data["energy_v"].max() > 0.3 * run.data["energy_u"][0]
 
 # %%
-# The bump lags behind the point contact by its width over the wave speed: an error of first order.
+# The bump has a delay of its width over the wave speed relative to the point contact: an error of
+# first order.
 far = np.abs(bump.data["s1"] - other.data["s1"]).max().item()
 print(f"a bump of width 0.03 moves the path by {far:.1e}")
 assert 1e-3 < far < 1e-2

@@ -1,11 +1,11 @@
 r"""
-A net of rods, and which of its crossings slip
-==============================================
+A net of rods with slipping crossings
+=====================================
 
-**Physics.** Rods woven over and under each other press at every crossing. Throw the net like
-a drum: all contacts are coupled, since a force at one crossing accelerates the rods at the next.
-Each rolls, slips or is open, and which it does depends on all others. Where does a net slip, and
-does it matter that a search has to find the contacts?
+**Physics.** Rods woven over and under each other press at every crossing. The net gets an initial
+velocity like a drum. All contacts are coupled, because a force at one crossing accelerates the
+rods at the next. The state of each, rolling, slipping or open, depends on all others. The example
+shows where a net slips, and compares declared contacts with those found by a search.
 
 Source: formulas sheet of the rods paper, section 4 (several contacts, beyond the paper).
 """
@@ -30,7 +30,7 @@ def net(mu, found=False):
 # %%
 # The law
 # -------
-# None rolls under any force; 0.3 is rubber on steel, 0.05 is greased.
+# Without a law contacts roll under any force; 0.3 is rubber on steel, 0.05 is greased.
 laws = (None, 0.3, 0.05)
 
 # %%
@@ -62,8 +62,8 @@ axes[2].set(xlabel="time [s]", ylabel="friction heat [mJ]")
 axes[2].legend(fontsize="small")
 
 # %%
-# Checks: rolling loses nothing, less friction loses more; contacts that are found move the net as
-# those do that were declared.
+# Checks: rolling dissipates nothing, less friction dissipates more; found contacts give the same
+# motion as declared ones.
 apart = np.abs(searched.data.position.values - runs[0.3].data.position.values).max()
 moved = np.ptp(runs[0.3].data.position.values[:, :, 2], axis=0).max()
 print(f"found or declared: positions differ by {apart:.1e} m, the net moves by {moved:.3f} m")

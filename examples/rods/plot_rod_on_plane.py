@@ -1,13 +1,14 @@
 r"""
-A rod on a plane: roll, slip, strike, lift
-==========================================
+A rod on a plane: rolling, slip, impact and lift-off
+====================================================
 
-**Physics.** A rod lies on a plane and touches it along its length. A rigid one is a cylinder of the
-textbook. Down a slope it rolls with :math:`\tfrac23 g\sin\beta` if
-:math:`\mu \ge \tfrac13\tan\beta`, and slips with :math:`g(\sin\beta - \mu\cos\beta)`
-otherwise. Thrown without spin it slips until :math:`t = v_0/(3\mu g)` and then rolls with
-:math:`\tfrac23 v_0`; the energy lost, :math:`m v_0^2/6`, does not depend on the friction. An
-elastic rod does all this in parts, and its parts may also leave the plane and strike it again.
+**Physics.** A rod lies on a plane with contact along its length. A rigid rod is the cylinder of
+textbooks. Down a slope it rolls with :math:`\tfrac23 g\sin\beta` if
+:math:`\mu \ge \tfrac13\tan\beta`, and slips with :math:`g(\sin\beta - \mu\cos\beta)` otherwise.
+Started without spin it slips until :math:`t = v_0/(3\mu g)` and then rolls with
+:math:`\tfrac23 v_0`; the energy loss, :math:`m v_0^2/6`, does not depend on the friction.
+Different parts of an elastic rod roll and slip at different times, and may also lift off the plane
+and impact again.
 
 Source: rigid cylinder in closed form; rods as in Gay-Balmaz and Putkaradze, "Dynamics of elastic
 rods in perfect friction contact", Phys. Rev. Lett. (2012), with contact laws beyond that paper.
@@ -16,7 +17,7 @@ rods in perfect friction contact", Phys. Rev. Lett. (2012), with contact laws be
 # %%
 # The model
 # ---------
-# A rubber rod of 4 cm thickness. Every node can touch the plane at the point below it.
+# A rubber rod of 4 cm thickness. Every node can have contact with the plane at the point below it.
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import ListedColormap
@@ -42,8 +43,8 @@ def rod(low, high, speed):
 # %%
 # The law
 # -------
-# Coulomb: the contact rolls while friction stays below mu times the normal force, else it slips;
-# it can only press. A part that strikes the plane does not bounce by itself (restitution 0).
+# Coulomb: the contact rolls while friction is below mu times the normal force, otherwise it slips;
+# it can only be compressive. A part that hits the plane does not bounce (restitution 0).
 SLOPE, SPEED, MU = 0.3, 0.8, 0.3
 downhill = [9.81 * np.sin(SLOPE), 0.0, -9.81 * np.cos(SLOPE)]
 bounds = np.linspace(0.0, 0.2, 9)
@@ -51,7 +52,8 @@ bounds = np.linspace(0.0, 0.2, 9)
 # %%
 # Method and solve
 # ----------------
-# Half kick, drift, half kick; a step ends where a node strikes. All nodes are solved together.
+# Half kick, drift, half kick; a step ends where a node hits the plane. All nodes are solved
+# together.
 method = PlaneLeapfrog(part=0.1)
 found = []
 for mu in bounds:
@@ -85,8 +87,8 @@ axes[2].pcolormesh(fallen.time, np.arange(1, 14), modes.T, cmap=colours, vmin=0,
 axes[2].set(xlabel="time [s]", ylabel="node")
 
 # %%
-# The rigid numbers come out to rounding, because a straight rod stays straight. The elastic rod has
-# no closed form; its energy is accounted for.
+# The results agree with the rigid ones to rounding, because a straight rod stays straight. The
+# elastic rod has no closed form; its energy is accounted for.
 exact = [incline_acceleration(SLOPE, mu) for mu in bounds]
 print(f"acceleration: {np.abs(np.array(found) - exact).max():.1e} m/s2 from the closed form")
 heat = thrown.energy.total_friction_heat[-1].item()

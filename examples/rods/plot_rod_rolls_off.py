@@ -2,13 +2,13 @@ r"""
 A rod that rolls off the end of another
 =======================================
 
-**Physics.** A rod lies across another one that is held at one end and slopes down towards its free
-end. It rolls down, and comes to where the lower rod ends: in a half sphere of its radius. The
-contact goes on over that half sphere, and opens when the rod falls off. What happens on the way is
-told by events: ``end`` when the contact comes to the half sphere, ``fall`` when it opens there.
+**Physics.** A rod lies across another one that is clamped at one end and slopes down towards its
+free end. It rolls down to the end of the lower rod, a half sphere of its radius. The contact
+continues over that half sphere, and opens when the rod falls off. Events record this: ``end`` when
+the contact reaches the half sphere, ``fall`` when it opens there.
 
-A rigid cylinder on a rigid one rolls with :math:`\tfrac23 g\sin\beta`, whatever the radii. A light
-and stiff rod does the same until the end is near.
+A rigid cylinder on a rigid one rolls with :math:`\tfrac23 g\sin\beta`, for any radii. A light and
+stiff rod does the same until it is near the end.
 
 Source: formulas for unequal radii derived in the theory of rods of this package; the equations of
 rolling are those of Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).
@@ -51,13 +51,14 @@ high = CosseratRod(
 # %%
 # The law
 # -------
-# Coulomb with a large coefficient: the rod rolls as long as it presses, and the contact can open.
+# Coulomb with a large coefficient: the rod rolls as long as the contact is compressive, and the
+# contact can open.
 touch = RollingContact(0.15, 0.2, friction=st.Coulomb(0.8))
 
 # %%
 # Method and solve
 # ----------------
-# The leapfrog, which finds nearest points of curves that end in half spheres.
+# The leapfrog, with closest-point projection on curves that end in half spheres.
 system = Rods([high], contacts=[touch], gravity=[0.0, 0.0, -9.81], partners=[low])
 run = st.solve(system, RollingLeapfrog(), (0.0, 0.5), save=501)
 print(run)
@@ -66,8 +67,8 @@ print(run.events.to_string(max_rows=12))
 # %%
 # Reading the result
 # ------------------
-# Left: how far along the cylinder the contact is, with the closed form. Right: the two bodies as
-# the rod falls.
+# Left: the position of the contact along the cylinder, with the closed form. Right: the two bodies
+# as the rod falls.
 rolled = 0.2 + 0.5 * (2.0 / 3.0) * 9.81 * np.sin(SLOPE) * run.time**2
 place = run.data["s2"].values
 kinds = list(run.event_log.kind)
@@ -83,8 +84,8 @@ ax.legend()
 run.plot.scene(time=when["fall"] + 0.02, tubes=False, view=(15.0, -70.0))
 
 # %%
-# It rolls as the closed form says up to the end, hands over to the half sphere without a blow, and
-# says when it falls.
+# It rolls as in the closed form up to the end, moves onto the half sphere without an impact, and
+# records the fall.
 rolls = run.time < 0.95 * when["end"]
 error = np.abs(place - rolled)[rolls].max()
 print(f"rolling: {error:.1e} m from the closed form over {LENGTH - 0.2:.1f} m")

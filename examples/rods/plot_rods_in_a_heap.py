@@ -1,13 +1,12 @@
 r"""
-Rods dropped in a heap
-======================
+Rods falling into a heap
+========================
 
-**Physics.** Four rubber rods are dropped one over the other onto a rigid floor. They strike, slip,
-roll and come to lie on each other. Nobody says beforehand who touches whom: contacts are found
-while the rods move, of side with side, of ends with sides, and of rods with the floor. Where each
-of them ends depends on every blow before, so the heap is one of many; what must hold for each is
-that no rod is inside another, that friction only takes energy, and that every joule is accounted
-for.
+**Physics.** Four rubber rods fall one over the other onto a rigid floor. They impact, slip, roll
+and come to lie on each other. A contact search finds contacts during the motion: of sides with
+sides, of ends with sides, and of rods with the floor. The final positions depend on every impact
+before, so the heap is one of many. In each heap no rod penetrates another, friction only
+dissipates, and the energy balance closes.
 
 Source: contact laws of the formulas on slip, opening and impact in the theory of rods of this
 package; rods as in Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).
@@ -17,8 +16,8 @@ package; rods as in Gay-Balmaz and Putkaradze, Phys. Rev. Lett. (2012).
 # The model
 # ---------
 # Rods of 11 cm in directions that differ by 35 degrees, a little above each other, and a floor.
-# Contacts with a floor stand at nodes: elements are a little longer than a radius, so that a rod
-# that is bent by a blow is nowhere deeper in the floor than a thousandth of its radius.
+# Contacts with the floor are at nodes. Elements are a little longer than a radius, so a rod bent
+# by an impact penetrates the floor by at most a thousandth of its radius.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -49,15 +48,16 @@ def rod(k):
 # %%
 # The law
 # -------
-# Coulomb's law at every contact; a blow takes what restitution 0 takes.
+# Coulomb's law at every contact; impacts have restitution 0.
 search = ContactSearch(friction=st.Coulomb(0.4), self_contact=False, most=64)
 
 # %%
 # Method and solve
 # ----------------
-# The leapfrog; contacts of one kick are solved together. Blows start the fastest waves of the
-# elements, whose energy a step of a quarter of the limit knows to a few per cent only; a thirtieth
-# closes the ledger to 1e-5, and damping in the rubber takes those waves out before the next blow.
+# The leapfrog; contacts of one kick are solved together. Impacts excite the fastest waves of the
+# elements. With a quarter of the step limit their energy has an error of a few per cent; a
+# thirtieth closes the ledger to 1e-5, and damping in the rubber removes those waves before the
+# next impact.
 system = Rods(
     [rod(k) for k in range(4)],
     search=search,
@@ -70,7 +70,7 @@ print(run)
 # %%
 # Reading the result
 # ------------------
-# Left: what becomes of the energy. Right: the heap at the end.
+# Left: the energies. Right: the final heap.
 fig, ax = plt.subplots(figsize=(4.5, 3.0), layout="constrained")
 energy = run.energy
 ax.plot(run.time, energy.external_work, label="work of weight")
@@ -83,9 +83,9 @@ ax.legend(fontsize=7)
 run.plot.scene(tubes=False, view=(35.0, -60.0))
 
 # %%
-# Contacts per body, from the saved state alone: those that press at the end. The audit holds in
-# every line: no overlap of any two bodies beyond a thousandth of a radius, the ledger closed, and
-# friction that only takes.
+# Contacts per body, from the saved state alone: those that are compressive at the end. All audit
+# checks hold: no overlap of two bodies beyond a thousandth of a radius, a closed ledger, and
+# friction that only dissipates.
 data = run.data
 last = data.isel(time=-1)
 pressing = last["contact_mode"].values > 0.0

@@ -2,14 +2,14 @@ r"""
 Rods that slip and open
 =======================
 
-**Physics.** The rods of the paper of Gay-Balmaz and Putkaradze roll under any force. Real
-surfaces roll only while the tangential force stays below :math:`\mu` times the normal one, and
-touch only while they press:
+**Physics.** The rods of the paper of Gay-Balmaz and Putkaradze roll under any force. Real surfaces
+roll only while the tangential force is below :math:`\mu` times the normal one, and have contact
+only under pressure:
 
 .. math:: 0 \le p_N \perp -\bar u_n \ge 0, \qquad -\bar u_T \in N_{\mu p_N}(\lambda_T) .
 
-How much friction does rolling need? Two answers: crossed rods with less and less of it, and a rod
-on a slope, where the answer is a formula: a solid cylinder rolls while :math:`\tan\beta \le 3\mu`.
+Two examples show the friction that rolling needs: crossed rods with decreasing friction, and a rod
+on a slope with a closed form: a solid cylinder rolls while :math:`\tan\beta \le 3\mu`.
 
 Source: formulas sheet of the rods paper, section 4; the cylinder is a textbook problem.
 """
@@ -72,7 +72,7 @@ axes[2].set(xlabel="mu", ylabel="acceleration [m/s2]")
 axes[2].legend(fontsize="small")
 
 # %%
-# Checks: friction never gives, the bound holds, and the rod on the slope accelerates like a
+# Checks: friction only dissipates, the bound holds, and the rod on the slope accelerates like a
 # cylinder. (It bends the rod below it, which makes the slope a little steeper.)
 for run in (*runs.values(), *slid):
     assert run.audit.ok

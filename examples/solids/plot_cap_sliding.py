@@ -3,9 +3,9 @@ A soft cap under shear: contact that shrinks before it slides
 =============================================================
 
 **Physics.** A rigid plate is pressed on a soft cap, or held by adhesion alone, and then moved
-sideways under a constant normal force. Sliding begins at both edges and eats its way inward, and
-the contact becomes shorter all the while, :math:`L \approx L_0 - \xi F_t^2`. When all of it
-slides the traction is the same everywhere and the force can only be :math:`F_t = \tau L`.
+sideways under a constant normal force. Sliding begins at both edges and propagates inward, while
+the contact becomes shorter, :math:`L \approx L_0 - \xi F_t^2`. In full sliding the traction is
+uniform and the force is :math:`F_t = \tau L`.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 5, eq. (37). The
 paper's mesh has 900 x 47 elements; this one is far coarser, and its xi is no reproduction.
@@ -26,8 +26,8 @@ loads = {"held by adhesion": 0.0, "pressed": 0.5}
 # %%
 # The law
 # -------
-# Model DI: the interface carries the same shear traction wherever surfaces are near, also where
-# they pull. Its value is that of the largest tension, mu = 1.
+# Model DI: the interface has the same shear strength wherever surfaces are near, also under
+# tension. Its value is that of the largest tension, mu = 1.
 friction = st.DI(mu=1.0)
 caps = {
     name: st.CapSliding(normal_force=load, model=friction, cells=(100, 5), u_end=2.6)
@@ -37,8 +37,8 @@ caps = {
 # %%
 # Method and solve
 # ----------------
-# In the program's first tenth the attraction grows, until 0.3 the normal force goes to its value,
-# and then the plate moves.
+# In the first tenth of the program the attraction grows, until 0.3 the normal force grows to its
+# value, and then the plate moves.
 save = np.concatenate([[0.0], np.linspace(0.3, 1.0, 36)])
 runs = {
     name: st.solve(cap, st.solids.Quasistatic(steps=40), save=save) for name, cap in caps.items()
@@ -48,9 +48,9 @@ print(runs["pressed"])
 # %%
 # Reading the result
 # ------------------
-# Left: contact against tangential force, with the line of full sliding. Right: shear on the cap
-# along its top at three moments. It counts per reference area: where all slides it is the same per
-# current area, and the top is stretched behind and squeezed in front.
+# Left: contact length against tangential force, with the line of full sliding. Right: shear on the
+# cap along its top at three times. It is per reference area: in full sliding it is uniform per
+# current area, and the top is stretched at the rear and compressed in front.
 fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.2), layout="constrained")
 for name, run in runs.items():
     sheared = run.data.isel(time=slice(1, None))
@@ -72,7 +72,7 @@ axes[1].set(xlabel="x [L0]", ylabel="shear traction [E]")
 axes[1].legend(loc="upper right")
 
 # %%
-# The end of every run lies on the line of full sliding; the contact has lost a sixth or more.
+# Every run ends on the line of full sliding; the contact has lost a sixth or more.
 for name, run in runs.items():
     begin = run.quantities["contact_length_initial"].value
     end = run.quantities["contact_length_final"].value

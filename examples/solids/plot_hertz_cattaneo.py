@@ -1,10 +1,10 @@
 r"""
-Hertz and Cattaneo without a penalty: a cylinder pressed on rubber, then sheared
-================================================================================
+Hertz and Cattaneo without a penalty: a cylinder pressed on rubber and sheared
+==============================================================================
 
-**Physics.** A rigid cylinder of radius :math:`R` is pressed by :math:`P` per length on a block that
-keeps its volume, and then pulled sideways by :math:`Q < \mu P`. Contact is hard: no point lies
-inside the other body, and where surfaces touch, the pressure is what it has to be. For a half space
+**Physics.** A rigid cylinder of radius :math:`R` is pressed by :math:`P` per length on an
+incompressible block and then pulled sideways by :math:`Q < \mu P`. Contact is hard: surfaces do
+not penetrate, and the pressure is a reaction. For a half space
 
 .. math:: a = \sqrt{\frac{4 P R}{\pi E^\star}}, \quad p = p_0 \sqrt{1 - x^2/a^2}, \quad
           \frac{c}{a} = \sqrt{1 - \frac{Q}{\mu P}}
@@ -17,7 +17,7 @@ Source: Johnson, Contact Mechanics (1985), sections 4.2 and 7.2.
 # %%
 # The model
 # ---------
-# Cells are finest in the middle, where surfaces touch.
+# Elements are finest in the middle, at the contact.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -35,8 +35,8 @@ glass = so.RigidCircle((0.0, R), R)
 # %%
 # The law
 # -------
-# Signorini's law has no stiffness and no length: nothing but the contact itself has to be resolved
-# by the mesh. Cattaneo's cylinder is pressed without friction, which acts from then on.
+# Signorini's law has no stiffness and no length: the mesh must resolve the contact alone.
+# Cattaneo's cylinder is pressed without friction; friction acts from then on.
 top, cylinder = so.Boundary(0, "top"), so.Rigid(0)
 contact = so.Contact(top, glass, so.Signorini(), so.Coulomb(MU), friction_from=1.0)
 system = so.Solid(
@@ -54,14 +54,14 @@ system = so.Solid(
 # %%
 # Method and solve
 # ----------------
-# The first half brings the cylinder down, the second half shears.
+# The first half of the program presses the cylinder, the second half shears it.
 run = st.solve(system, so.Quasistatic(steps=24), (0.0, 2.0))
 print(run)
 
 # %%
 # Reading the result
 # ------------------
-# The forces say what half space theory expects; tractions are compared with it.
+# The half-space solution for the computed forces is compared with the tractions.
 data = run.data.isel(time=-1)
 press, pull = (abs(float(data[name])) for name in ("force_y", "force_x"))
 a = np.sqrt(4.0 * press * R * (1.0 - NU**2) / (np.pi * E))
@@ -93,7 +93,7 @@ print(f"stick {stick:.3f} of the contact, {c / a:.3f} by theory")
 print(f"largest pressure {normal.max() / p0:.4f} p0")
 
 # %%
-# Pressure and stick are those of theory to the width of an element.
+# Pressure and stick zone agree with the theory to the width of an element.
 middle = np.abs(x) < 0.5 * a
 assert np.abs(normal - p0 * ellipse(a))[middle].max() < 0.03 * p0
 assert abs(stick - c / a) < 0.05

@@ -1,12 +1,12 @@
 r"""
-A soft tape peels off and slides ahead of its front
-===================================================
+Peeling of a soft tape that slides ahead of its front
+=====================================================
 
 **Physics.** A stretched membrane adheres to a plane; its end moves away at 45 degrees. The film
-pulls the tape ahead of the front apart until its tension there is that of the film along the plane:
-the tape slides, held back by friction that acts under tension. What friction takes on that way
-is :math:`N (\lambda_x - 1) - \psi`, whatever its coefficient, and the force of a steady peel
-follows in closed form.
+stretches the tape ahead of the front until its tension there equals that of the film along the
+plane. The tape slides, against friction that acts under tension. Friction dissipates
+:math:`N (\lambda_x - 1) - \psi`, for any coefficient, and the steady peeling force follows in
+closed form.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.3.
 """
@@ -14,7 +14,7 @@ Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, secti
 # %%
 # The model
 # ---------
-# One row of elements that keep their width stands for a very wide tape. Lengths are in L0, forces
+# One line of elements with constant width represents a very wide tape. Lengths are in L0, forces
 # in E T L0 with the thickness T.
 import math
 
@@ -26,7 +26,7 @@ from stiction.exact.membranes import pure_shear, steady_peel
 # %%
 # The law
 # -------
-# Friction that also acts under tension: a membrane is never pressed on its plane.
+# Friction also acts under tension, because a membrane is never pressed on its plane.
 law = st.EA(mu=0.2)
 tape = st.solids.TapePeeling(
     model=law, length=16.0, width=0.4, cells=(64, 1), u_end=10.0, held_sideways=True
@@ -35,15 +35,15 @@ tape = st.solids.TapePeeling(
 # %%
 # Method and solve
 # ----------------
-# From load step to load step, to an end that has moved by 10 L0.
+# Load steps, to an end displacement of 10 L0.
 run = st.solve(tape, st.solids.Quasistatic(steps=50), t_span=(0.0, 1.0))
 print(run)
 
 # %%
 # Reading the result
 # ------------------
-# The force away from the plane is there at once, the one along it is approached as one over the
-# detached length.
+# The normal force is constant from the start; the tangential force approaches its limit like one
+# over the detached length.
 known = steady_peel(tape.work, math.radians(tape.angle), pure_shear)
 half = 0.5 * tape.width
 along, away = (run.data[name].values / half for name in ("force_x", "force_y"))

@@ -1,17 +1,16 @@
 r"""
-Snap-off in time: inertia and viscosity where no balance is near
-================================================================
+Snap-off in time: inertia and viscosity beyond a limit point
+============================================================
 
-**Physics.** A strip that is peeled off a plane meets a limit point: beyond a displacement of its
-end there is no state of balance near the last one, and a quasistatic path ends or jumps.
-Continuation goes on through the unstable states and tells how much energy is set free,
-:math:`\Pi_1 - \Pi_2`. With mass the strip jumps in time,
+**Physics.** A strip that is peeled off a plane reaches a limit point: beyond a displacement of its
+end there is no equilibrium near the last one, and a quasistatic path ends or jumps. Continuation
+follows the unstable equilibria and gives the released energy, :math:`\Pi_1 - \Pi_2`. With mass the
+strip jumps in time,
 
 .. math:: M \ddot u + C \dot u + f(u) = 0,
 
-and that energy must be found again: as motion first, then as heat of dampers. This is what the
-paper of Mergel, Scheibert and Sauer names, and leaves out, as the regularisation by inertia or
-viscosity.
+and the same energy becomes first kinetic energy, then heat of dampers. The paper of Mergel,
+Scheibert and Sauer mentions this regularisation by inertia or viscosity without using it.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 3.4.1; the
 scheme is that of Chung and Hulbert 1993.
@@ -43,8 +42,8 @@ def strip(u_end):
 # %%
 # The law
 # -------
-# Between the first limit point and the second the path goes back. The far branch at the same
-# displacement holds less energy; the difference is free.
+# Between the first limit point and the second the displacement decreases along the path. The other
+# branch at the same displacement has less energy; the difference is released.
 path = st.solve(strip(15.0), st.Continuation(steps=60))
 u = path.data["displacement"].values
 total = (path.ledger["stored"] + path.ledger["adhesive"]).values
@@ -59,7 +58,7 @@ print(f"limit point at {u[first]:.4f} L0; {free:.6f} E L0^2 are set free at {hel
 # %%
 # Method and solve
 # ----------------
-# One strip loses its motion to drag, one to the viscosity of its interface as well.
+# Drag dissipates the motion of one strip; the other has viscosity of its interface as well.
 dampers = {"drag": 0.0, "drag and interface": 2e-5}
 runs = {}
 for name, viscosity in dampers.items():
@@ -71,8 +70,8 @@ print(runs["drag"])
 # %%
 # Reading the result
 # ------------------
-# Left: energy of balance against displacement, with the jump. Middle: contact runs back in a
-# hundredth of the time it took to peel. Right: where the energy goes.
+# Left: energy of equilibria against displacement, with the jump. Middle: the contact recedes in a
+# hundredth of the time of peeling. Right: the energies.
 fig, axes = plt.subplots(1, 3, figsize=(9.0, 3.0), layout="constrained")
 axes[0].plot(u, total, "k", lw=1)
 axes[0].plot([held, held], [total[first], far], "C3", marker="o", ms=3)
@@ -92,7 +91,7 @@ axes[2].set(xlabel="time", ylabel="energy since the snap [E L0²]", xlim=(0.97, 
 axes[2].legend()
 
 # %%
-# What continuation predicts is what the motion loses, and the books close.
+# The dissipated energy equals the prediction of continuation, and the ledger closes.
 for name, run in runs.items():
     e = run.energy
     gone = e.kinetic + e.viscous_heat + e.algorithmic

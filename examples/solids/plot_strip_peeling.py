@@ -1,13 +1,13 @@
 r"""
-Peeling a strip: friction that acts under tension
-=================================================
+Peeling of a strip with friction under tension
+==============================================
 
 **Physics.** A strip adheres to a rigid plane by van der Waals forces; its right end is lifted.
-Without friction every unit of peeled length costs the work of adhesion :math:`W`, whatever the
-strip does: :math:`d(W_{ext} - U)/da = W`, and once it peels at a right angle the force per width
-comes near :math:`W`. With friction the surfaces also slide, under tension, before they part.
-Model EA takes the threshold from the normal traction, model DI keeps it constant; with matched
-parameters peeling costs nearly twice as much in both, and more force.
+Without friction every unit of peeled length needs the work of adhesion :math:`W`, for any shape of
+the strip: :math:`d(W_{ext} - U)/da = W`. Once the strip peels at a right angle the force per width
+approaches :math:`W`. With friction the surfaces also slide, under tension, before they separate.
+The threshold of model EA depends on the normal traction, that of model DI is constant; with
+matched parameters peeling needs nearly twice as much energy in both, and more force.
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.1, on a shorter
 strip; :math:`F = W` at a right angle from Kendall 1975.
@@ -16,8 +16,8 @@ strip; :math:`F = W` at a right angle from Kendall 1975.
 # %%
 # The model
 # ---------
-# Lengths are in units of L0, stresses in Young's modulus E. The paper's strip adheres over 150
-# L0; this one, 60 x 4 with 45 of it in adhesion, peels the same way and takes seconds.
+# Lengths are in units of L0, stresses in Young's modulus E. The paper's strip adheres over 150 L0.
+# This one, 60 x 4 with 45 of it in adhesion, peels in the same manner and takes seconds.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -34,8 +34,8 @@ def strip(model):
 # %%
 # The law
 # -------
-# Lennard-Jones attraction between two half-spaces, and three laws of friction. The parameter of DI
-# that matches EA gives the same threshold at the gap of equilibrium.
+# Lennard-Jones attraction between two half-spaces, and three friction laws. The matched parameter
+# of DI gives the same threshold as EA at the equilibrium gap.
 adhesion = st.LennardJones.from_strength(max_tension=0.0617849, work_of_adhesion=0.0153324)
 extended = st.EA(mu=0.02)
 models = {"none": st.laws.Frictionless(), "EA": extended, "DI": extended.matching_di(adhesion)}
@@ -45,7 +45,7 @@ for name, model in models.items():
 # %%
 # Method and solve
 # ----------------
-# Load steps and Newton's method; states at the saved times are found beside the path.
+# Load steps and Newton's method; states at the saved times are computed beside the path.
 method = st.solids.Quasistatic(steps=80)
 save = np.linspace(0.0, 1.0, 41)
 runs = {name: st.solve(strip(model), method, save=save) for name, model in models.items()}
@@ -54,8 +54,8 @@ print(runs["EA"])
 # %%
 # Reading the result
 # ------------------
-# Left: the force. Middle: energy spent against peeled length; the slope is the fracture energy.
-# Right: the strip, lifted by 40.
+# Left: the force. Middle: energy against peeled length; the slope is the fracture energy. Right:
+# the strip, lifted by 40.
 fig, axes = plt.subplots(1, 3, figsize=(8.5, 3.0), layout="constrained")
 spent, slope = {}, {}
 for name, run in runs.items():
@@ -78,7 +78,7 @@ for piece in last["drawn_outline"].values:
 axes[2].set(xlabel="x [L0]", ylabel="y [L0]", aspect="equal")
 
 # %%
-# Without friction the slope is W. With it heat comes on top, and the books close.
+# Without friction the slope is W. With friction heat adds to it, and the ledger closes.
 work = adhesion.work_of_adhesion
 for name, run in runs.items():
     peak = run.quantities["peak_force_y"].value

@@ -3,10 +3,10 @@ Two soft cylinders: friction breaks a symmetry
 ==============================================
 
 **Physics.** Two half cylinders with overlap slide across each other at a fixed distance of their
-bases. Without friction the way out is the way in, backwards: after the point of symmetry, u = R,
-the horizontal force changes its sign and the vertical one repeats itself. No net work is done.
-Friction drags the lower cylinder along with the upper one, and the work done is heat. (The audit
-says what this coarse mesh does not resolve.)
+bases. Without friction the forces are symmetric about u = R: the horizontal force is antisymmetric
+and the vertical one symmetric. The net work is zero. Friction moves the lower cylinder along with
+the upper one, and the work becomes heat. (The audit reports what this coarse mesh does not
+resolve.)
 
 Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, section 4.2.
 """
@@ -15,7 +15,7 @@ Source: Mergel, Scheibert, Sauer, J. Mech. Phys. Solids 146 (2021) 104194, secti
 # The model
 # ---------
 # Lengths are in units of R, stresses in Young's modulus E. Both bodies are deformable: each
-# surface is loaded in a pass of its own, and neither is the master of the other. Bezier curves of
+# surface is loaded in its own pass, and neither is the master of the other. Bezier curves of
 # degree 3 make the surfaces smooth.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -63,8 +63,8 @@ axes[1].tripcolor(x, y, triangles, shade, cmap="RdBu_r", vmin=-0.5, vmax=0.5, sh
 axes[1].set(aspect="equal", xlabel="x [R]", ylabel="y [R]")
 
 # %%
-# The symmetry holds to the tolerance of Newton's method. The two half passes are no derivative of
-# one energy, which shows in a column of its own.
+# The symmetry holds to the tolerance of Newton's method. The two half passes are not the
+# derivative of one energy; a column of the ledger gives the difference.
 plain, rubbed = runs.values()
 fx, fy = plain.data["force_x"].values, plain.data["force_y"].values
 size = np.abs(fy).max()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stiction.core.interrupts import end_at_once
+from stiction.io.interrupts import end_at_once
 
 __all__ = ["main"]
 

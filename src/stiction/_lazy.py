@@ -64,8 +64,24 @@ def room_names(package: str) -> Names:
 
 
 def _unknown(package: str, name: str) -> str:
-    """Return the message for a name that a package does not have; it names the package that has."""
+    """Return the message for an unknown name: the package that has it, or the nearest name."""
+    if name.startswith("_"):  # asked for by tools, never by people
+        return f"module {package!r} has no attribute {name!r}"
+    import difflib
+
     top_package = package.partition(".")[0]
-    rooms = [f"{top_package}.{room}.{name}" for room in ROOMS if name in names_in(room)]
-    hint = f"; there is {' and '.join(rooms)}" if rooms else ""
-    return f"module {package!r} has no attribute {name!r}{hint}"
+    # each name with the packages that have it; those of the package itself come first
+    homes = {known: [top_package] for known in top()}
+    for room in ROOMS:
+        for known in names_in(room):
+            homes.setdefault(known, []).append(f"{top_package}.{room}")
+    if package != top_package:
+        own = {known: [package] for known in names_in(package.rpartition(".")[2])}
+        homes = {name: homes[name]} if name in homes else own
+    if name in homes:
+        hint = "there is " + " and ".join(f"{home}.{name}" for home in homes[name])
+    elif close := difflib.get_close_matches(name, homes, n=1, cutoff=0.7):
+        hint = f"did you mean {homes[close[0]][0]}.{close[0]}?"
+    else:
+        return f"module {package!r} has no attribute {name!r}"
+    return f"module {package!r} has no attribute {name!r}; {hint}"

@@ -328,9 +328,11 @@ CATALOGUE: Mapping[str, Kind] = {
     "Contact": Kind(
         "a contact",
         {"Contact": "stiction.solids.contact.model"},
-        also={"Among": "stiction.solids.many.broad_phase"},
+        also={"ContactAmong": "stiction.solids.many.broad_phase"},
     ),
-    "Among": Kind("a contact among many", {"Among": "stiction.solids.many.broad_phase"}),
+    "ContactAmong": Kind(
+        "a contact among many", {"ContactAmong": "stiction.solids.many.broad_phase"}
+    ),
     "Stage": Kind("a stage", {"Stage": "stiction.solids.conditions"}),
     "SolidPart": Kind("a part of a solid", {"Readings": "stiction.solids.model"}, written=False),
     "Partner": Kind(
@@ -454,7 +456,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "StickSet": "stiction.chains.stick_set",
             "reach": "stiction.chains.reachability",
             "branches": "stiction.chains.branching",
-            "perturbed": "stiction.chains.rest",
+            "perturbed": "stiction.chains.equilibria",
             "compare": "stiction.chains.figures.comparison",
             "two_fold": "stiction.switching.two_folds.finding",
             "all_two_folds": "stiction.switching.two_folds.finding",

@@ -101,8 +101,8 @@ def test_long_load_steps_lose_energy():
 @pytest.mark.parametrize(
     "method",
     [
-        st.solids.Quasistatic(steps=4, max_cuts=0, max_iterations=3),
-        st.Continuation(steps=4, max_cuts=0, max_iterations=3),
+        st.solids.Quasistatic(steps=4, max_halvings=0, max_iterations=3),
+        st.Continuation(steps=4, max_halvings=0, max_iterations=3),
     ],
     ids=["load steps", "arcs"],
 )
@@ -343,7 +343,7 @@ def test_bodies_that_are_no_pair_come_near():
         way = [Driven(Boundary(1, end), 0, Program((0.0, 1.0), (0.0, -by))) for end, by in ends]
         ways.append([*held, *way])
     law = st.LennardJones.from_strength(0.05, 2e-3)
-    touch = st.solids.Among(sides, law, reach=0.01)
+    touch = st.solids.ContactAmong(sides, law, reach=0.01)
     one = st.solids.Quasistatic(steps=1)
     runs = [solved(st.Solid(blocks, [touch], way), one, (0.0, 1.0)) for way in ways]
     found = check_fails(runs[0], "every_pair_found", limit=0.0, when=1.0)
@@ -376,16 +376,16 @@ def test_long_steps_pass_over_what_is_out_of_balance():
     check_holds(pair((0.0, 1.0), (0.0, 1.0), 0.03, passes="mortar"), "balanced_between_steps")
 
 
-@pytest.mark.fails_audit("solids", "half_passes_balance")
+@pytest.mark.fails_audit("solids", "two_half_pass_balance")
 @pytest.mark.fails_audit("solids", "action_reaction_balance")
 @pytest.mark.fails_audit("solids", "every_point_has_partner")
 def test_two_passes_do_not_balance():
     run = pair((0.5, 1.5), (0.0, 2.0), 0.3, young=0.3)
     beside = {"action_reaction_balance", "every_point_has_partner"}
-    found = check_fails(run, "half_passes_balance", limit=0.05, beside=beside)
+    found = check_fails(run, "two_half_pass_balance", limit=0.05, beside=beside)
     assert found.value < 1.0
     same = pair((0.0, 1.0), (0.0, 1.0), 0.3, young=0.3)
-    check_holds(same, "half_passes_balance")
+    check_holds(same, "two_half_pass_balance")
 
 
 def cantilever(element, cells=(10, 1), *, pulled=False, depth=None):

@@ -18,6 +18,7 @@ from stiction.errors import ModelError
 from stiction.laws.compiled import CompiledLaw
 from stiction.laws.friction import filled
 from stiction.laws.law_kernels import law_value, share_term
+from stiction.laws.presliding import ElastoPlastic
 
 ALL = [attribute(module, name) for name, module in CATALOGUE["Friction"].names.items()]
 # laws without stick have other formulas, which stand below
@@ -387,12 +388,12 @@ FORCES = [
 each_force = pytest.mark.parametrize("law", FORCES)
 
 
-def met(law, rng):
-    """Return w, z, the sides and p of contacts as they are met."""
+def met(law, rng, bent=0.6):
+    """Return w, z, the sides and p of contacts as they are met, bent up to a share of slip."""
     p = law.parameters(N)
     w = rng.normal(size=N) * law.speed_scale(N) * 10.0 ** rng.uniform(-2, 1, N)
     start = law.state_start(N)
-    z = start + rng.uniform(-0.6, 0.6, start.shape) * np.broadcast_to(
+    z = start + rng.uniform(-bent, bent, start.shape) * np.broadcast_to(
         law.state_scale(p), start.shape
     )
     sides = np.sign(law.switches(w, z, p))
@@ -401,9 +402,11 @@ def met(law, rng):
 
 @each_force
 def test_derivatives_of_the_response(law):
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        w, z, sides, p = met(law, rng)
+    rng, regimes = np.random.default_rng(3), set()
+    for _ in range(60):
+        # also beyond the deflection of steady slip, where elasto-plastic contacts flow
+        w, z, sides, p = met(law, rng, bent=1.2)
+        regimes |= set(map(tuple, sides.T))
         answer = law.response(w, z, sides, p)
         dw = 1e-6 * np.abs(w)
         high, low = (law.response(w + d, z, sides, p) for d in (dw, -dw))
@@ -421,6 +424,8 @@ def test_derivatives_of_the_response(law):
         rate = (high.rate - low.rate) / (2 * dz[0])
         size = np.abs(answer.rate) / dz[0] * 1e-6 + np.abs(answer.rate_by_state)
         assert np.all(np.abs(rate - answer.rate_by_state) <= 1e-6 * size + 1e-9)
+    # both directions, and of an elasto-plastic law elastic, mixed and full flow either way
+    assert len(regimes) >= (12 if type(law) is ElastoPlastic else 2)
 
 
 @each_force

@@ -76,7 +76,7 @@ def test_a_path_of_equilibria_says_where_the_program_is(told):
     program = got.value("program_time", "1")
     assert_allclose(got.value("displacement", "1"), 8.0 * program, rtol=1e-7)
     assert np.all(np.diff(program) > 0.0)
-    sign, ways = got.value("sign_of_determinant", "1"), got.value("unstable_ways", "1")
+    sign, ways = got.value("sign_of_determinant", "1"), got.value("unstable_modes", "1")
     # load steps come before the path begins
     led = np.isnan(sign)
     assert led.sum() < 5

@@ -204,3 +204,9 @@ def test_forces_without_bound_begin_anew(bench):
     assert np.abs(run.data.position.values).max() < 1.0
     # it is told: the law was not solved as it stands
     assert next(c for c in run.audit if c.check == "contacts_solved").value > 0.0
+
+
+def test_verdicts_are_those_of_the_recorded_curves(bench, capsys):
+    bench("solids_claims").verdicts()
+    written = FOLDER / "results" / "solids" / "verdicts.md"
+    assert capsys.readouterr().out.lstrip("\n") == written.read_text("utf-8")

@@ -74,6 +74,19 @@ def test_an_unknown_name_says_where_there_is_one():
         st.chains.Leave  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("room", "name", "near"),
+    [
+        ("", "Chian", r"stiction\.Chain\?"),
+        ("", "Stribek", r"stiction\.laws\.Stribeck\?"),
+        ("solids", "Rectangle", r"stiction\.solids\.rectangle\?"),
+    ],
+)
+def test_a_misspelt_name_leads_to_the_nearest(room, name, near):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean {near}$"):
+        getattr(getattr(st, room) if room else st, name)
+
+
 def test_systems_are_known_by_the_name_in_a_saved_run():
     assert room_of("WheelOnTurntable") == "stiction.switching"
     assert room_of("Chain") == "stiction.chains"

@@ -6,7 +6,8 @@ import pytest
 
 import stiction as st
 from stiction.catalogue import method_homes
-from stiction.core.method import Method, default_method, method_for, methods_of
+from stiction.core.fields import Declared
+from stiction.core.method import Method, default_method, method_for, methods_of, name_of
 from stiction.io.scenario import Scenario
 from stiction.io.scenario.writer import write_scenario
 from stiction.numerics.checks import Record
@@ -77,7 +78,7 @@ def test_a_namesake_checks_what_it_is_given():
 def test_a_run_holds_the_method_of_its_system():
     run = st.solve(ONE, st.EventDriven(rtol=1e-9), (0.0, 1.0), save=3)
     scenario = st.read_scenario("slip-wave", method={"type": "EventDriven", "order": 20})
-    assert run.method_name == "EventDriven"
+    assert (run.system_name, run.method_name) == ("Chain", "EventDriven")
     assert scenario.method == st.chains.EventDriven(order=20)
     flow = st.read_scenario("relay-feedback", method={"type": "EventDriven", "atol": 1e-9})
     assert flow.method == st.switching.EventDriven(atol=1e-9)
@@ -169,6 +170,23 @@ class Bare(Method):
 
     def solve(self, system, request):
         return st.chains.EventDriven(rtol=self.tol).solve(system, request)
+
+
+class Helped(Declared):
+    """A user's method on a base of ours that solves nothing."""
+
+    def solve(self, system, request):
+        return Bare(1e-9).solve(system, request)
+
+
+def test_the_full_name_of_a_method_is_that_of_its_class():
+    home = "stiction.chains.methods"
+    assert name_of(st.chains.EventDriven()) == f"{home}.EventDriven"
+    assert name_of(st.EventDriven()) == "stiction.methods.EventDriven"
+    assert name_of(Fine()) == "stiction.methods.EventDriven"
+    assert name_of(type("Own", (st.chains.Radau,), {})()) == f"{home}.Radau"
+    for own in (Bare(1e-9), Helped(), object()):
+        assert name_of(own) == ""
 
 
 def test_users_may_inherit_methods():

@@ -51,7 +51,7 @@ def wrong(state):
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_wrong_arrays_are_refused(name, monkeypatch):
     # often enough for a state in the middle
-    monkeypatch.setattr("stiction.chains.theta.march._MOST_STEPS", 50)
+    monkeypatch.setattr("stiction.chains.theta.integrator._MOST_STEPS", 50)
     monkeypatch.setattr("stiction.switching.event_driven._STEPS_PER_CALL", 200)
     monkeypatch.setattr("stiction.faults.run._PRODUCTS_PER_CALL", 4000)
     kept = Memory(once=True)

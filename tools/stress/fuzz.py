@@ -44,7 +44,7 @@ from stiction.numerics.checks import MOST_WORK
 SECONDS, BYTES, SLOW = 10.0, 6 << 30, "BEYOND 10 S"
 WORK, MORE = "method.max_steps", 4
 SHORT = {"solve.t_end": 0.002, "solve.save": 3, WORK: 20_000}
-SMALL = {"method.steps": 2, "method.max_cuts": 4, WORK: 6}
+SMALL = {"method.steps": 2, "method.max_halvings": 4, WORK: 6}
 SHORTER = {**SHORT, "solve.t_end": 0.001}
 EVENTS = 10_000
 STEPS = {

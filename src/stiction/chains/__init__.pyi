@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from stiction/catalogue.py.
 
 from stiction.chains.branching import branches as branches
+from stiction.chains.equilibria import perturbed as perturbed
 from stiction.chains.figures.comparison import compare as compare
 from stiction.chains.loads import Constant as Constant
 from stiction.chains.loads import Load as Load
@@ -19,5 +20,4 @@ from stiction.chains.policies import SlideFrom as SlideFrom
 from stiction.chains.policies import SlipAtTouch as SlipAtTouch
 from stiction.chains.policies import StayStuck as StayStuck
 from stiction.chains.reachability import reach as reach
-from stiction.chains.rest import perturbed as perturbed
 from stiction.chains.stick_set import StickSet as StickSet

@@ -1,4 +1,4 @@
-"""Lines of the audit that chain methods share: of one run, and of many with a leading axis."""
+"""Audit lines common to the methods of chains, for one run or, with a leading axis, for many."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
     "slip_line",
     "step_lines",
     "stick_line",
-    "stick_shares",
+    "stick_ratios",
 ]
 
 Array = npt.NDArray[Any]
@@ -29,21 +29,21 @@ _FLOOR = np.finfo(float).tiny
 def energy_lines(
     imbalance: Any, given: Any, scale: Any, *, time: float | None = None, seen: str = "all steps"
 ) -> tuple[Line, Line]:
-    """Return whether the ledger closes and friction only takes.
+    """Return whether the ledger closes, and whether friction dissipates.
 
     Parameters
     ----------
     imbalance : of the ledger, over the largest energy
-    given : heat that friction gave back [J]
+    given : heat that friction returned [J]
     scale : largest energy [J]
-    time : from which on heat was given back [s]
-    seen : where heat was looked at
+    time : first time at which friction returned heat [s]
+    seen : the steps or states at which heat is known
     """
     note = "largest energy imbalance over the largest energy, at the saved times"
     size = "all" if seen == "all steps" else "largest"
     heat = (
-        f"{size} heat that friction gave back {'in' if size == 'all' else 'between'} {seen} [J]; "
-        "above 0 the law has a negative coefficient at speeds that were met"
+        f"{size} heat that friction returned {'in' if size == 'all' else 'between'} {seen} [J]; "
+        "above 0 the law has a negative coefficient at slip rates of this run"
     )
     return (
         Line("ledger_closes", imbalance, _CLOSES, note),
@@ -51,25 +51,25 @@ def energy_lines(
     )
 
 
-def stick_shares(friction: Floats, mode: Array, bound: Floats) -> Floats:
-    """Return (..., rows, n) friction of stuck masses over the bound (..., n) or (..., rows, n)."""
-    # the bound of a mass that nothing presses on is the smallest number there is
+def stick_ratios(friction: Floats, mode: Array, bound: Floats) -> Floats:
+    """Return (..., t, n) friction of stuck masses over their bound (..., n) or (..., t, n)."""
+    # without a normal force the bound is the smallest positive number
     with np.errstate(over="ignore"):
         return np.where(mode == 0, np.abs(friction) / np.maximum(bound, _FLOOR), 0.0)
 
 
-def stick_line(share: Any, time: float | None = None) -> Line:
-    """Return whether stuck masses hold no more than they can."""
+def stick_line(ratio: Any, time: float | None = None) -> Line:
+    """Return whether friction of stuck masses is within the static bound."""
     note = "friction of stuck masses over the static bound, at the saved times"
-    return Line("stick_within_bound", share, 1.0 + _ROUNDING, note, time)
+    return Line("stick_within_bound", ratio, 1.0 + _ROUNDING, note, time)
 
 
 def slip_line(slip: Floats, mode: Array, least: Any = 0.0) -> Line:
-    """Return whether friction opposes the slip rate (..., rows, n) at the saved times.
+    """Return whether friction opposes the slip rate (..., t, n) at the saved times.
 
     Parameters
     ----------
-    least : slip rate that rounding makes [m/s], where that is more than a part of the largest
+    least : slip rate of rounding [m/s], if above the relative limit
     """
     size, axes = np.abs(slip), (-2, -1)
     wrong = np.where(mode == 0, size, -slip * mode).max(axis=axes, initial=0.0)
@@ -79,7 +79,7 @@ def slip_line(slip: Floats, mode: Array, least: Any = 0.0) -> Line:
 
 
 def mode_line(against: Any, largest: Any, time: float | None = None) -> Line:
-    """Return whether slip went the way of its mode in all steps of a theta scheme.
+    """Return whether slip had the direction of its mode in all steps of a theta scheme.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def mode_line(against: Any, largest: Any, time: float | None = None) -> Line:
 
 
 def _slip_limit(largest: Any) -> Any:
-    """Return what rounding allows of a slip rate, from the largest one [m/s]."""
+    """Return the limit of a slip rate by rounding, from the largest one [m/s]."""
     return _ROUNDING * np.where(largest == 0.0, 1.0, largest)
 
 
 def rounding_of_steps(springs: Any, reach: Any, load: Any, inertia: Any, speed: Any) -> Floats:
-    """Return what rounding can make of a force in a step of a theta scheme [N].
+    """Return the rounding error of a force in a step of a theta scheme [N].
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def step_lines(
     ----------
     worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
     missed, missed_time : steps that did not converge, and when the first did not [s]
-    residual : what is said of the residuals of those
+    residual : text on the residuals of those
     """
     closes = "largest imbalance of one step over the largest energy"
     missing = f"steps that did not converge; the time is that of the first{residual}"

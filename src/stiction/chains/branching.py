@@ -1,7 +1,8 @@
-"""The velocities that the quasistatic problem admits in one state, and which to take.
+"""Branches of the quasistatic problem: all velocities that are admissible in one state.
 
-Friction that weakens with slip can be balanced by more than one velocity: rest, a stable
-slip, and an unstable slip between them. This is why Problem 2 can have several solutions.
+Under weakening friction several velocities may balance the same force: stick, a stable slip, and an
+unstable slip between them. This is why Problem 2 can have several solutions (formulas sheet,
+section 1e).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Signs = npt.NDArray[np.int8]
 
 MOST_MASSES = 3
 _SAMPLES = 1500
-_TIE = 1e-12
+_ROUNDING = 1e-12
 
 
 # ---- all of them
@@ -54,8 +55,8 @@ class Branch(Record):
     ----------
     velocity : (n,) slip velocities [m/s]
     mode : (n,) -1, 0, 1
-    stable : whether a little inertia would keep it: C + diag(N mu') is positive definite
-        on the masses that slip
+    stable : whether it is stable under small inertia: C + diag(N mu') is positive definite on
+        the masses that slip
     """
 
     velocity: Floats
@@ -72,14 +73,14 @@ class Branch(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlideEnd(Record):
-    """Where the stable sliding branch of one mass ends while the load stays as it is.
+    """End of the stable sliding branch of one mass under a constant load.
 
     Parameters
     ----------
     force : smallest |w| = |f - k x| that slip can carry [N]
     speed : slip velocity there [m/s]
-    x : place at which the mass must stick [m]
-    duration : time until then [s]; inf when slip dies away without an end
+    x : displacement at which the mass must stick [m]
+    duration : time until then [s]; inf if slip decays without an end
     """
 
     force: float
@@ -90,17 +91,16 @@ class SlideEnd(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BranchSet(Record):
-    """The admissible velocities of a chain in one state: all of them where `certified` says so.
+    """Admissible velocities of a chain in one state: all of them if `certified`.
 
     Parameters
     ----------
-    branches : rest first if it is admissible, then by rising speed
+    branches : stick first if it is admissible, then by rising speed
     drive : (n,) R = b f - K x [N]
     always_unique : C - L diag(N) is positive semidefinite, so that no state has more than
         one branch
-    certified : it is proved that there are no others, by interval arithmetic. Not so for a
-        user's law, of which only values are known, and where two branches all but coincide:
-        these are then those found
+    certified : whether interval arithmetic proves that there are no others. False for a user's law,
+        of which only values are known, and if two branches nearly coincide
     slide_end : for one mass with a stable sliding branch: where it ends
     """
 
@@ -118,8 +118,8 @@ class BranchSet(Record):
 def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
     """Return the velocities that the quasistatic problem admits at `x` under `force`.
 
-    All of them for the laws of this package, which `certified` says; for a user's law, and
-    where two all but coincide, those found.
+    All of them for the laws of this package, see `certified`; for a user's law, and if two nearly
+    coincide, some may be missing.
 
     C v + N mu(|v|) Sgn(v) contains R = b f - K x. Springs to a plate are taken where the
     plate is at t = 0; velocities are slip velocities, relative to the belt.
@@ -172,12 +172,12 @@ def branches(chain: Chain, force: float, x: npt.ArrayLike) -> BranchSet:
 
 
 def velocities(chain: Chain, weak: FrictionCurve, drive: Floats) -> list[Branch]:
-    """Return the branches for drives R [N], rest first, then by rising speed."""
+    """Return the branches for drives R [N], stick first, then by rising speed."""
     return search(chain, weak, drive)[0]
 
 
 def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branch], bool]:
-    """Return the branches for drives R [N], and whether it is proved that there are no others."""
+    """Return the branches for drives R [N], and whether these are proved to be all."""
     damping, bound = chain.damping_matrix(), np.asarray(chain.stick_bound)
     size = np.abs(drive) + bound
     found: list[Branch] = []
@@ -189,8 +189,8 @@ def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branc
         roots, sure = _of_mode(chain, weak, drive, mode)
         certified = certified and sure
         for v in roots:
-            rest = np.abs(drive - damping @ v)
-            if (rest > bound + _TIE * size)[mode == 0].any():
+            stick_force = np.abs(drive - damping @ v)
+            if (stick_force > bound + _ROUNDING * size)[mode == 0].any():
                 continue
             found.append(Branch(v, mode, _is_stable(damping, weak, v, mode)))
     found.sort(key=lambda branch: float(np.abs(branch.velocity).sum()))
@@ -198,7 +198,7 @@ def search(chain: Chain, weak: FrictionCurve, drive: Floats) -> tuple[list[Branc
 
 
 def _cannot_slip(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs) -> bool:
-    """Return whether no mass has the drive that slip of these signs takes at any speed.
+    """Return whether no mass has the drive that slip with these signs needs at any speed.
 
     v'R = v'Cv + sum N mu |v| needs one whose drive along its slip exceeds N mu_kinetic.
     """
@@ -222,10 +222,10 @@ def _of_mode(
 ) -> tuple[list[Floats], bool]:
     """Return all v with the signs of `mode` and C v + N mu sign = R on the slipping masses.
 
-    Beside them stands whether no other can exist.
+    Also return whether these are all.
     """
     a, damping = np.flatnonzero(mode), chain.damping_matrix()
-    # chains of slipping neighbours do not feel each other: their roots combine freely
+    # blocks of slipping neighbours are independent: their roots combine freely
     blocks: list[list[int]] = []
     for i in a.tolist():
         if blocks and blocks[-1][-1] == i - 1 and damping[i, i - 1] != 0.0:
@@ -240,7 +240,7 @@ def _of_mode(
         certified = certified and sure
         choices.append(roots)
         if sure and not roots:
-            # a block that is known to have none rules the pattern out, whatever the others do
+            # a block that certainly has no root excludes the pattern
             return [], True
     out = []
     for combination in itertools.product(*choices):
@@ -259,7 +259,7 @@ def _of_block(
     block: list[int],
     links: Floats,
 ) -> tuple[list[Floats], bool]:
-    """Return the roots of neighbours that slip, and whether it is sure that there are no others.
+    """Return the roots of a block of slipping neighbours, and whether these are surely all.
 
     Parameters
     ----------
@@ -269,13 +269,13 @@ def _of_block(
     if law.constant:
         return _linear(damping, weak, drive, mode, block)
     if law.convex and len(block) > 1:
-        return _boxed(damping, weak, drive, mode, block, links)
+        return _roots_in_boxes(damping, weak, drive, mode, block, links)
     sure = law.convex and not _on_edge(damping, weak, drive, mode, block[0])
-    return _shot(damping, weak, drive, mode, block), sure
+    return _roots_by_shooting(damping, weak, drive, mode, block), sure
 
 
 def _on_edge(damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, i: int) -> bool:
-    """Return whether two roots of one mass meet within rounding, or one goes to infinity."""
+    """Return whether two roots of one mass coincide within rounding, or one is infinite."""
     c, n = float(damping[i, i]), mode.size
     fall, push = float(weak.falls[i]), float(mode[i] * drive[i])
     fold, least = 0.0, float(weak.normal[i] * weak.table.mu_kinetic[i])
@@ -297,15 +297,15 @@ def _linear(
     values, shapes = np.linalg.eigh(part)
     loose = values <= 1e-13 * max(float(values[-1]), 1e-300)
     if loose.any():
-        # what no damper resists: no speed at all balances it, or every speed does
+        # undamped shapes: either no velocity balances them, or every one does
         size = np.abs(drive[block]) + carried
         left = np.abs(shapes[:, loose].T @ right)
-        return [], bool((left > _TIE * (np.abs(shapes[:, loose]).T @ size)).any())
+        return [], bool((left > _ROUNDING * (np.abs(shapes[:, loose]).T @ size)).any())
     v: Floats = np.asarray(np.linalg.solve(part, right), dtype=np.float64)
     return ([v] if (v * sign > 0.0).all() else []), True
 
 
-def _boxed(
+def _roots_in_boxes(
     damping: Floats,
     weak: FrictionCurve,
     drive: Floats,
@@ -327,26 +327,26 @@ def _boxed(
 def _farthest(
     weak: FrictionCurve, sign: Floats, drive: Floats, block: list[int], links: Floats
 ) -> tuple[float, bool]:
-    """Return a speed [m/s] that no root of a block exceeds, and whether that is sure."""
+    """Return a bound of the speeds of all roots of a block [m/s], and whether it is sure."""
     outer, inner = float(max(links[0], links[-1])), links[1:-1]
     size = float(np.abs(drive).sum())
     if outer > 0.0:
-        # v'Cv <= v'R, and a speed is a sum of differences along the way to what holds the block
+        # v'Cv <= v'R, and a speed is a sum of differences along the links to the support
         return 1.01 * size * (1.0 / outer + float(np.sum(1.0 / inner))), True
-    # no damper holds the block as a whole. A damper takes what the forces on one side of it
-    # leave, so dampers bound how far the speeds differ; and beyond 45 scales the law is flat to
+    # without a damper to a support, the force of a damper is the sum of forces on one side of it,
+    # which bounds the differences of speeds. Beyond 45 speed scales the law is constant to
     # rounding, where the sum of all equations must balance
     table, normal = weak.table, weak.normal[block]
     top = float(normal @ table.mu_static[block])
-    apart = 1.01 * (size + top) * float(np.sum(1.0 / inner))
+    difference = 1.01 * (size + top) * float(np.sum(1.0 / inner))
     if (sign != sign[0]).any():
-        return apart, True
+        return difference, True
     least, pushed = float(normal @ table.mu_kinetic[block]), float(sign @ drive)
-    far = apart + 45.0 * float(table.v_scale[block].max())
-    return far, abs(pushed - least) > _TIE * (size + top)
+    far = difference + 45.0 * float(table.v_scale[block].max())
+    return far, abs(pushed - least) > _ROUNDING * (size + top)
 
 
-def _shot(
+def _roots_by_shooting(
     damping: Floats, weak: FrictionCurve, drive: Floats, mode: Signs, block: list[int]
 ) -> list[Floats]:
     """Return the roots of one block, by shooting from its first mass to its last.
@@ -375,9 +375,9 @@ def _shot(
 
 
 def _with_dips(last: Callable[[Floats], Floats], speeds: Floats) -> Floats:
-    """Return the grid with the points at which the residual turns back between two of its points.
+    """Return the grid with points added at local extrema of the residual between its points.
 
-    There it may touch zero, or pass it twice.
+    There the residual may graze zero, or cross it twice.
     """
     with np.errstate(all="ignore"):
         value = last(speeds)
@@ -411,7 +411,7 @@ def _shoot(
 
 
 def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int]) -> Floats:
-    """Return speeds of the first mass of a block between which roots are looked for."""
+    """Return a grid of speeds of the first mass of a block that brackets the roots."""
     i = block[0]
     part = damping[np.ix_(block, block)]
     least = float(np.linalg.eigvalsh(part)[0])
@@ -425,12 +425,12 @@ def _grid(damping: Floats, weak: FrictionCurve, drive: Floats, block: list[int])
         # v'Cv <= v'R bounds every velocity
         far = 1.01 * size / least
     elif convex:
-        # beyond it the law is flat to rounding
+        # beyond it the law is constant to rounding
         far = 800.0 * scale
     else:
         far = 1e6
     if far == 0.0 or not math.isfinite(far):
-        # a speed that floating point cannot hold is none to look for
+        # there is no root within floating point
         return np.empty(0)
     if len(block) == 1 and convex:
         # c v + N mu(v) is convex: at most one root on either side of its minimum
@@ -452,7 +452,7 @@ def _root(function: Callable[[Floats], Floats], low: float, high: float) -> floa
     return float(brentq(lambda u: float(function(np.array([u]))[0]), low, high, xtol=1e-300))
 
 
-# ---- one mass: where the slide ends
+# ---- one mass: end of the sliding branch
 
 
 def _slide_end(
@@ -508,8 +508,8 @@ def _fold(weak: FrictionCurve, c: float, v0: float) -> float:
 def _fall_time(weak: FrictionCurve, c: float, k: float, low: float, high: float) -> float:
     """Return the integral of h'(v) / (k v) from low to high, smooth in ln v."""
     node, weight = np.polynomial.legendre.leggauss(24)
-    cuts = np.linspace(math.log(low), math.log(high), 13)
-    half, middle = 0.5 * np.diff(cuts), 0.5 * (cuts[1:] + cuts[:-1])
+    points = np.linspace(math.log(low), math.log(high), 13)
+    half, middle = 0.5 * np.diff(points), 0.5 * (points[1:] + points[:-1])
     v = np.exp(middle[:, None] + half[:, None] * node).ravel()
     slope = c + np.array([float(weak.slope(np.array([s]))[0]) for s in v])
     return float(np.sum((half[:, None] * weight).ravel() * slope)) / k

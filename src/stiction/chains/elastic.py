@@ -1,8 +1,8 @@
 """The elastic part of a chain, K x and K^-1 r, in O(n) and without subtraction.
 
-K is never formed. Mass after mass from the left is replaced by the stiffness with which
-it is held to the ground; that is Gaussian elimination written with sums and products of
-positive numbers only, so a weak wall beside stiff springs loses no digits.
+K is never formed. From the left, each mass is replaced by its stiffness to the ground: Gaussian
+elimination with sums and products of positive numbers only, so that a soft wall beside stiff
+springs loses no digits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def links_pull(link: Floats, x: Floats) -> Floats:
-    """Return D' diag(link) D x: the pull of the links on each mass, with opposite sign.
+    """Return D' diag(link) D x: minus the force of the links on each mass.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def links_pull(link: Floats, x: Floats) -> Floats:
     x : (n,) or (n, m) displacements or velocities; columns are independent
     """
     edge = np.zeros((1, *x.shape[1:]))
-    stretch = np.diff(np.concatenate([edge, x, edge]), axis=0)
+    elongation = np.diff(np.concatenate([edge, x, edge]), axis=0)
     factor = link.reshape(-1, *(1,) * (x.ndim - 1))
-    return np.asarray(-np.diff(factor * stretch, axis=0))
+    return np.asarray(-np.diff(factor * elongation, axis=0))
 
 
 class Elastic:
@@ -37,12 +37,12 @@ class Elastic:
 
     Parameters
     ----------
-    chain : any chain that is held somewhere
-    asked_by : name for the message when it is not
+    chain : a chain with a wall or a plate spring
+    asked_by : name of the caller, for the message
 
     Raises
     ------
-    ModelError : if neither a wall nor a plate spring holds the chain, so that K is singular.
+    ModelError : without a wall and plate springs, because K is then singular.
 
     Verified by: tests/unit/chains/test_stick_set.py::test_elastic_solve
     """
@@ -50,8 +50,8 @@ class Elastic:
     def __init__(self, chain: Chain, asked_by: str) -> None:
         self.link = chain.link_stiffness
         self.plate = chain.plate_springs
-        held = self.link[0] > 0.0 or self.link[-1] > 0.0 or bool((self.plate > 0.0).any())
-        if not held:
+        supported = self.link[0] > 0.0 or self.link[-1] > 0.0 or bool((self.plate > 0.0).any())
+        if not supported:
             raise ModelError(
                 asked_by,
                 f"a chain with supports = {chain.supports!r} and no plate springs",
@@ -104,10 +104,10 @@ def _one_wall(link: Floats, r: Floats) -> Floats:
 
 def _pivots(link: list[float], plate: list[float]) -> list[float]:
     pivots: list[float] = []
-    # stiffness with which the masses so far are held to the ground, seen from the next link
-    held = link[0] + plate[0]
+    # stiffness to the ground of the masses so far
+    supported = link[0] + plate[0]
     for i in range(len(plate)):
         if i > 0:
-            held = plate[i] + link[i] * (held / pivots[-1])
-        pivots.append(held + link[i + 1])
+            supported = plate[i] + link[i] * (supported / pivots[-1])
+        pivots.append(supported + link[i + 1])
     return pivots

@@ -1,7 +1,7 @@
 """Load functions of time f(t) [N] that act on a chain through its load vector.
 
-Every load but a user's own is, between its breakpoints, a straight line plus sines.
-Methods read that form (`Pieces`), so constant-friction runs have no error from the load.
+A load is linear plus sines on each segment between breakpoints, except a user's function. Methods
+use this form (`Pieces`), so that the load contributes no error to runs with constant friction.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 
 _WHY, _TRY = "an infinite or undefined load leaves no finite motion.", "give a finite number."
-_WHY_POINTS = "the load runs in straight lines between these points."
+_WHY_POINTS = "the load is linear between these points."
 _TRY_POINTS = "give `time` and `value` as lists of one length, times rising."
 _PARTS = Parts(
     "the sum of nothing is better said as Constant(0).",
@@ -44,7 +44,7 @@ _PARTS = Parts(
 )
 _BREAKPOINTS = Finite(
     "s",
-    "the load is followed smoothly between these times.",
+    "the load is assumed smooth between these times.",
     "give a list of times, for example [1.0, 2.5].",
     per="jump",
 )
@@ -57,10 +57,10 @@ class Pieces:
 
     Parameters
     ----------
-    time : (n_piece,) start of each piece [s]; the first also serves all times before it
-    offset, rate : (n_piece,) value [N] and slope [N/s] of the straight part
-    amplitude, angular_frequency, phase : (n_sine,) the sines, in all pieces
-    function : a user's load, added to the rest; None when there is none
+    time : (n_segment,) start of each segment [s]; the first extends to all earlier times
+    offset, rate : (n_segment,) value [N] and slope [N/s] of the linear part
+    amplitude, angular_frequency, phase : (n_sine,) the sines, on all segments
+    function : a user's load, which is added; None without one
     """
 
     time: Floats
@@ -101,17 +101,16 @@ class Load(Declared, abc.ABC):
 
     @abc.abstractmethod
     def pieces(self) -> Pieces:
-        """Return the load as straight lines and sines."""
+        """Return the load as linear segments and sines."""
 
     def at(self, t: npt.ArrayLike) -> Floats:
         """Return the load [N] at times `t` [s]."""
         return self.pieces().at(t)
 
     def bounds_after(self, t: float) -> tuple[float, float]:
-        """Return numbers [N] that the load never leaves from time `t` [s] on.
+        """Return lower and upper bounds [N] of the load from time `t` [s] on.
 
-        A user's load has no such numbers: (-inf, inf). With several sines the bounds are
-        safe, not sharp.
+        A user's load has no known bounds: (-inf, inf). With several sines the bounds are not sharp.
         """
         p = self.pieces()
         if p.function is not None:
@@ -136,7 +135,7 @@ class Constant(Load):
     value: Annotated[float, Finite("N", _WHY, _TRY)]
 
     def pieces(self) -> Pieces:
-        """Return one level piece."""
+        """Return one constant segment."""
         return _line(self.value, 0.0)
 
 
@@ -154,7 +153,7 @@ class Ramp(Load):
     start: Annotated[float, Finite("N", _WHY, _TRY)] = 0.0
 
     def pieces(self) -> Pieces:
-        """Return one sloping piece."""
+        """Return one linear segment."""
         return _line(self.start, self.rate)
 
 
@@ -174,7 +173,7 @@ class Sine(Load):
     phase: Annotated[float, Finite("rad", _WHY, _TRY)] = 0.0
 
     def pieces(self) -> Pieces:
-        """Return one level piece at zero and the sine."""
+        """Return a zero segment and the sine."""
         return Pieces(
             np.zeros(1),
             np.zeros(1),
@@ -200,7 +199,7 @@ class PiecewiseLinear(Load):
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many values there are."""
+        """Number of values."""
         return {"value": math.prod(shape_of(self.time))}
 
     def __post_init__(self) -> None:
@@ -221,12 +220,12 @@ class PiecewiseLinear(Load):
                 "PiecewiseLinear.time",
                 "points so close that the slope between them is infinite",
                 "finite slopes [N/s]",
-                "the load runs in straight lines between these points.",
+                "the load is linear between these points.",
                 "move the points apart.",
             )
 
     def pieces(self) -> Pieces:
-        """Return one piece per interval, with level pieces before and after."""
+        """Return one segment per interval, with constant segments before and after."""
         time, value = np.asarray(self.time), np.asarray(self.value)
         start = np.concatenate([[min(0.0, time[0]) - 1.0], time])
         rate = np.concatenate([[0.0], np.diff(value) / np.diff(time), [0.0]])
@@ -246,7 +245,7 @@ class SumOf(Load):
     parts: Annotated[Sequence[Load], _PARTS]
 
     def pieces(self) -> Pieces:
-        """Return the pieces of the sum: a new piece wherever a part has one."""
+        """Return the segments of the sum: a breakpoint wherever a part has one."""
         parts = [part.pieces() for part in self.parts]
         time = np.unique(np.concatenate([p.time for p in parts]))
         offset, rate = np.zeros(time.size), np.zeros(time.size)
@@ -307,15 +306,15 @@ class UserLoad(Load):
             object.__setattr__(self, "breakpoints", tuple(np.sort(self.breakpoints).tolist()))
 
     def pieces(self) -> Pieces:
-        """Return level pieces at zero that break at the breakpoints, and the function."""
-        # the first piece starts before all breakpoints: its start is none
+        """Return zero segments between the breakpoints, and the function."""
+        # the first segment starts before all breakpoints
         time = np.unique(np.array([min([0.0, *self.breakpoints]) - 1.0, *self.breakpoints]))
         zero = np.zeros(time.size)
         return Pieces(time, zero, zero, _EMPTY, _EMPTY, _EMPTY, self.function)
 
 
 def check_load(load: Load, t: float) -> None:
-    """Refuse a load that is not finite at the start of a run.
+    """Raise ModelError for a load that is not finite at the start of a run.
 
     Parameters
     ----------

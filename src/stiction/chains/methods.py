@@ -1,6 +1,7 @@
-"""The methods that solve chains.
+"""The methods that solve chains: parameters only; `solve` imports the implementation.
 
-Each holds its numbers and imports its engine where it runs.
+Event-driven and theta schemes for the dynamic problem, play operators and branches for the
+quasistatic one, Radau collocation for laws without stick.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _STEPS_OF_ONE = 2_000_000
 
 _RTOL = Positive(
     "",
-    "below, rounding rules; above, events would be missed.",
+    "below, rounding dominates; above, events would be missed.",
     "1e-12 costs hardly more than 1e-6.",
     least=1e-14,
     most=1e-2,
@@ -39,7 +40,7 @@ _RADAU_RTOL = Positive(
 _ORDER = Count(8, "fewer terms make short steps, and more lose digits.", most=60)
 _MAX_STEP = Positive("s", "a step must go forward.", "leave it out.")
 _POLICY = Part(
-    "it says what to do where the future is not unique.",
+    "it selects a solution where there are several.",
     "leave it out: masses stick there.",
     "a policy, such as SlipAtTouch(...)",
 )
@@ -71,7 +72,7 @@ _CHOICE = Part(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventDriven(Method):
-    """From event to event: modes are exact, events are located, stick does not creep.
+    """Event-driven scheme: integrates from event to event, with exact stick.
 
     Between events Taylor series are summed to rounding, so that there is no discretisation error.
 
@@ -81,12 +82,12 @@ class EventDriven(Method):
     order : order p of the series, 8 to 60; 30 is near the fastest for full precision. With
         steps of fixed length h the error falls as h^p, as h^(p-1) where events are located
     max_step : longest step [s]; None leaves it to the method
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT. The
-        steps of None take some ten seconds: 2,000,000 of one mass, and of n masses
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT. The
+        default steps take some ten seconds: 2,000,000 of one mass, and of n masses
         4,000,000 / (n + 1), because a step costs as much as its masses
-    policy : what to do where the future is not unique. None lets masses stick there
-    replay : whether the chain is gone through a second time by another algorithm, for the line
-        `replay_agrees` of the audit; None does so for at most 200 masses
+    policy : choice between solutions at grazing events. None lets masses stick there
+    replay : whether the motion is integrated again by another algorithm, for the audit line
+        `replay_agrees`; None does so for at most 200 masses
 
     Source: formulas sheet of the chains paper, section 6.
     Verified by: tests/exact/test_chain_references.py::test_events_and_states
@@ -103,7 +104,7 @@ class EventDriven(Method):
     replay: Annotated[bool | None, _REPLAY] = None
 
     def without_stick(self) -> Radau:
-        """Return the method that takes its place where the law has no stick."""
+        """Return the method that replaces it for laws without stick."""
         rtol = min(max(self.rtol, 1e-13), 1e-3)
         most = Radau.max_steps if self.max_steps is None else self.max_steps
         return Radau(rtol, self.max_step, most, self.max_events)
@@ -133,8 +134,8 @@ class EventDriven(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many members at once; None where it cannot."""
-        from stiction.chains.blocks.motions import blocks_of
+        """Return a function that solves many members at once; None if there is none."""
+        from stiction.chains.blocks.event_driven import blocks_of
 
         return blocks_of(system, self, request, paths, names)
 
@@ -144,32 +145,32 @@ class ThetaStepper(Method):
     """Theta scheme with set-valued friction solved exactly in each step.
 
     The modes of all masses follow from an active set method over a tridiagonal M-matrix,
-    started from those of the last step: hardly ever more than two linear solves. A stuck
-    mass is given the velocity of the belt; for theta < 1 that takes out the kinetic energy
-    with which it would ring for ever, which the ledger counts as `algorithmic`.
+    started from those of the last step: usually one or two linear solves. A stuck mass gets
+    the velocity of the belt; for theta < 1 that removes the kinetic energy of an undamped
+    numerical oscillation, which the ledger counts as `algorithmic`.
 
     Weakening friction makes the problem of a step unique only for steps shorter than
-    m_i / (theta N_i L), with L the rate at which mu falls; the audit says when the step is
-    longer. With a jump between static and kinetic friction a mass sticks as long as it
-    can: where its velocity passes zero within a step, its static bound decides whether it
-    sticks or turns round, under every law but one that is constant. Where the forces on it
-    are nearer to that bound than the error of the step, which is of first order in h for
-    theta > 1/2, it may take the other side until the step is shorter. Its release is late by
-    up to one step. With constant friction and theta = 1/2 a mass that comes to rest may be
-    reported to reverse for one step before it sticks.
+    m_i / (theta N_i L), with L the steepest decrease of mu; the audit reports longer steps.
+    With a jump between static and kinetic friction a mass sticks as long as it can: if its
+    velocity passes zero within a step, its static bound decides whether it sticks or
+    reverses, under every law that is not constant. If the drive differs from that bound by
+    less than the error of the step, which is of first order in h for theta > 1/2, the
+    decision may be wrong until the step is shorter. Its release is late by up to one step.
+    With constant friction and theta = 1/2 a mass that stops may be reported to reverse for
+    one step before it sticks.
 
     A law without stick (Dahl, LuGre, ...) is solved by Newton's method in each step, its states
-    by the same scheme; theta = 1 where they are faster than the step. See `Radau` for its rest.
+    by the same scheme; use theta = 1 if they are faster than the step. See also `Radau`.
 
     Parameters
     ----------
     step : [s] > 0, no longer than the time span; shortened so that a whole number of steps
         fills it
-    theta : between 1/2 and 1. 1/2 takes no energy out of vibrations and is of second order
-        between events; 1 damps what the step does not resolve. The default, 1/2, has by
-        far the smaller error in chains that vibrate
-    max_solves : linear solves allowed in one step after the active set gave up; a step
-        that needs more is counted as unconverged
+    theta : between 1/2 and 1. 1/2 does not damp vibrations and is of second order between events;
+        1 damps motion that the step does not resolve. The default, 1/2, has by far the smaller
+        error in chains that vibrate
+    max_solves : linear solves of one step after the active set iteration; a step that needs more
+        counts as unconverged
     max_steps, max_events : bounds on the work; more steps are refused, a run with more
         events ends with WORK_LIMIT
 
@@ -208,18 +209,18 @@ class ThetaStepper(Method):
         paths: Sequence[tuple[str | int, ...]],
         names: Sequence[str],
     ) -> Solve | None:
-        """Return what solves many members at once; None where it cannot."""
-        from stiction.chains.blocks.steps import blocks_of
+        """Return a function that solves many members at once; None if there is none."""
+        from stiction.chains.blocks.theta import blocks_of
 
         return blocks_of(system, self, request, paths, names)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegularizedTheta(Method):
-    """Theta scheme with smoothed friction, as in the literature; masses creep, never stick.
+    """Theta scheme with regularised friction, as in the literature; masses creep, never stick.
 
-    Each step is solved by Newton's method. A step that does not converge is taken as it
-    is, counted, and reported in the audit with its time. theta = 0 is the explicit Euler
+    Each step is solved by Newton's method. A step that does not converge is accepted,
+    counted, and reported in the audit with its time. theta = 0 is the explicit Euler
     method and needs no solve.
 
     There is no stick to report, so there are no `stick` events and no stop. A mass counts
@@ -272,17 +273,17 @@ class RegularizedTheta(Method):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quasistatic(Method):
-    """Balance at every moment: motion without inertia.
+    """Quasistatic problem: balance of forces at all times, without inertia.
 
-    Chains are solved exactly, mode by mode.
+    Chains are solved exactly, one active set after the other.
 
     Parameters
     ----------
     rtol : relative tolerance of a user's load and of the motion under weakening friction [1],
         between 1e-14 and 1e-2
     choice : which branch to take where several are admissible
-    load_samples : points between two breakpoints at which a user's load is looked at for turns
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    load_samples : points between two breakpoints at which a user's load is sampled for extrema
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
 
     Source: Axioms 14(4) 299, Problem 2.
     Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
@@ -307,23 +308,23 @@ class Quasistatic(Method):
 class Radau(Method):
     """Collocation with five stages, of order 9 and L-stable, for laws without stick.
 
-    Steps follow the estimated error, over the fifteen orders of magnitude in time that lie between
-    creep at rest and an earthquake. Where slip or a deflection changes its sign the law has a kink:
-    the step ends there, and the next one begins with the other sign. `EventDriven` goes over to
-    this method where a law has no stick.
+    The estimated error controls the steps, over the fifteen orders of magnitude in time between
+    creep and an earthquake. The law is not smooth where slip or a deflection changes sign: the step
+    ends there, and the next one starts with the other sign. `EventDriven` uses this method for laws
+    without stick.
 
     Parameters
     ----------
     rtol : error of a step over the size of each state [1], between 1e-13 and 1e-3
     max_step : longest step [s]; None leaves it to the method
-    max_steps, max_events : bounds on the work; a run that meets one ends with WORK_LIMIT
+    max_steps, max_events : bounds on the work; a run that reaches one ends with WORK_LIMIT
 
     Raises
     ------
-    ModelError : on a tolerance or a step that makes no sense.
+    ModelError : on a tolerance or a step that is out of range.
 
     Source: Hairer, Wanner 1996, Solving Ordinary Differential Equations II, sections IV.5, IV.8.
-    Verified by: tests/unit/chains/creep/test_collocation.py::test_order_nine
+    Verified by: tests/unit/chains/regularised/test_collocation.py::test_order_nine
     """
 
     solves: ClassVar[tuple[type, ...]] = (Chain,)
@@ -335,6 +336,6 @@ class Radau(Method):
 
     def solve(self, system: Chain, request: Request) -> Run:
         """Return the run of `system`."""
-        from stiction.chains.creep.run import solve_creep
+        from stiction.chains.regularised.run import solve_creep
 
         return solve_creep(system, self, request)

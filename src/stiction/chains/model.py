@@ -4,7 +4,7 @@
     T_i = k_i (x_i - x_{i-1}) + c_i (v_i - v_{i-1}),      w_i = v_i - V_belt
 
 Link i joins masses i-1 and i; link 0 and link n are the walls (stiffness 0 where there is
-none). Displacements are measured from the unstressed places. Kernels use elongations of
+none). Displacements are measured from the unstressed positions. Kernels use elongations of
 links, never the matrix K, so that a stiff chain loses no digits to cancellation.
 """
 
@@ -65,7 +65,9 @@ _SUPPORTS = Choice(
     "an end of the chain is either held by a wall through a spring or free.",
     '"left" is the chain of the paper: wall beside mass 1, mass n free.',
 )
-_SHARE = Finite("1", "the load vector shares the load among the masses.", _TRY_N, per="mass")
+_LOAD_VECTOR = Finite(
+    "1", "the load vector distributes the load over the masses.", _TRY_N, per="mass"
+)
 _PRESS = NonNegative(
     "N",
     "friction needs a contact that is pressed together, not pulled apart.",
@@ -98,7 +100,7 @@ class Chain(Declared):
     law : friction law
     x0, v0 : (n,) or one number; displacements [m] and velocities [m/s] at the start
     supports : "left", "right", "both" or "none": where the end springs are held by a wall
-    load_vector : (n,) shares b_i [1] of the load; default: all on mass n
+    load_vector : (n,) weights b_i [1] of the load; default: all on mass n
     normal_force : (n,) or one number [N], >= 0; default m_i g
     belt_speed : [m/s] speed of the surface under the masses
     plate_stiffness : (n,) or one number [N/m], >= 0; springs from each mass to a plate
@@ -117,7 +119,7 @@ class Chain(Declared):
 
     default_method: ClassVar[str] = "EventDriven"
 
-    # what is told of a run does not depend on the times at which its state is kept
+    # results of a run do not depend on the times at which its state is saved
     fewest_saves: ClassVar[int] = 2
 
     mass: Annotated[Numbers, _MASS]
@@ -129,7 +131,7 @@ class Chain(Declared):
     x0: Annotated[Numbers, Finite("m", _WHY_START, _TRY_N, per="mass")] = 0.0
     v0: Annotated[Numbers, Finite("m/s", _WHY_START, _TRY_N, per="mass")] = 0.0
     supports: Annotated[str, _SUPPORTS] = "left"
-    load_vector: Annotated[Sequence[float] | Floats | None, _SHARE] = None
+    load_vector: Annotated[Sequence[float] | Floats | None, _LOAD_VECTOR] = None
     normal_force: Annotated[Numbers | None, _PRESS] = None
     belt_speed: Annotated[float, Finite("m/s", _WHY_WHOLE, _TRY_WHOLE)] = 0.0
     plate_stiffness: Annotated[Numbers, _PLATE_SPRING] = 0.0
@@ -149,13 +151,13 @@ class Chain(Declared):
                 'use supports = "left", or add a mass.',
             )
         super().__post_init__()
-        # a law with lists of a wrong length is refused here
+        # raises ModelError for a law with lists of a wrong length
         self.friction.parameters  # noqa: B018
         self._check_sizes()
 
     @property
     def lengths(self) -> dict[str, int]:
-        """How many masses and springs there are."""
+        """Numbers of masses and springs."""
         return {"mass": self.n_mass, "spring": self.n_spring}
 
     # ---- what methods read
@@ -173,7 +175,7 @@ class Chain(Declared):
 
     @property
     def state_size(self) -> int:
-        """How many numbers one saved state holds."""
+        """Number of values of one saved state."""
         return 4 * self.n_mass
 
     @functools.cached_property
@@ -211,9 +213,9 @@ class Chain(Declared):
         """(n,) load vector b [1]."""
         if self.load_vector is not None:
             return self._full(self.load_vector)
-        shares = np.zeros(self.n_mass)
-        shares[-1] = 1.0
-        return shares
+        vector = np.zeros(self.n_mass)
+        vector[-1] = 1.0
+        return vector
 
     @functools.cached_property
     def normal_forces(self) -> Floats:
@@ -229,7 +231,7 @@ class Chain(Declared):
 
     @functools.cached_property
     def stick_bound(self) -> Floats:
-        """(n,) largest friction force mu_static N_i [N] each contact carries at rest."""
+        """(n,) static bound mu_static N_i [N] of the friction force of each contact."""
         return self.friction.mu_static * self.normal_forces
 
     def stiffness_matrix(self) -> Floats:
@@ -249,17 +251,17 @@ class Chain(Declared):
         x, v : (n,) displacements [m] and velocities [m/s]
         """
         ends = np.zeros(1)
-        stretch = np.diff(np.concatenate([ends, x, ends]))
+        elongation = np.diff(np.concatenate([ends, x, ends]))
         rate = np.diff(np.concatenate([ends, v, ends]))
-        tension = self.link_stiffness * stretch + self.link_damping * rate
+        tension = self.link_stiffness * elongation + self.link_damping * rate
         plate = self.plate_springs * (self.plate_speed * t - x)
         return np.asarray(np.diff(tension) + self.load_shares * float(self.load.at(t)) + plate)
 
     def rests_for_good(self, t: float, x: Floats, since: float | None = None) -> bool:
         """Return whether no later load can move a chain that sticks everywhere in x.
 
-        Masses that stick on a moving belt ride with it; they rest on it for good only if
-        that stretches nothing.
+        Masses that stick on a moving belt move with it; they stick for good only if that strains no
+        spring.
 
         Parameters
         ----------
@@ -268,7 +270,7 @@ class Chain(Declared):
         since : time from which the load counts [s]; `t` when None
         """
         if self.law.states:
-            # what friction can hold changes with time, for ever
+            # the bound of stick depends on time
             return False
         ride, edge = np.full(self.n_mass, self.belt_speed), np.zeros(1)
         if self.belt_speed != 0.0 or self.plate_speed != 0.0:
@@ -278,7 +280,7 @@ class Chain(Declared):
         loaded = self.load_shares != 0.0
         extremes = self.load.bounds_after(t if since is None else since)
         if np.isinf(extremes).any() and loaded.any() and np.isfinite(self.stick_bound).all():
-            # a load without bounds moves everything in the end
+            # an unbounded load exceeds every bound eventually
             return False
         drive, now = self.drive(t, x, ride), float(self.load.at(t))
         for extreme in extremes:
@@ -291,7 +293,7 @@ class Chain(Declared):
     def plain_seconds(self, method: object, duration: float) -> float:
         """Return about how long a run takes as plain Python [s], on a processor of 2025.
 
-        Steps of a series go a few radians of the fastest motion; each event cuts one.
+        A step of the series spans a few radians of the fastest motion; each event ends one.
         """
         n = self.n_mass
         step = getattr(method, "step", None)
@@ -303,10 +305,10 @@ class Chain(Declared):
     def critical_force(self) -> Floats | None:
         """Return the load [N] at which each mass slips if it rises slowly from rest.
 
-        F_i = mu_s sum_{j >= i} N_j plus the force stored in link i at the start; it does
-        not depend on the stiffness. That is where the static bounds are used up: with
-        constant friction the slow onset, with weakening friction an upper bound, because
-        masses that slip already resist less. The start must be a state of rest. Known in
+        F_i = mu_s sum_{j >= i} N_j plus the force in link i at the start; it does not depend
+        on the stiffness. At this load all static bounds are reached: with constant friction it
+        is the onset under a slow load, with weakening friction an upper bound, because masses
+        that slip resist less. The start must be an equilibrium. Known in
         closed form for the canonical chain only (one wall at the left, load on mass n, no
         plate, no belt); None otherwise, and where it is beyond floating point.
 
@@ -381,12 +383,12 @@ class Chain(Declared):
     # ---- checks
 
     def _check_sizes(self) -> None:
-        """Refuse numbers that are finite alone but not together."""
+        """Raise ModelError for derived quantities that are not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             m, k, c = self.masses, self.link_stiffness, self.link_damping
             derived = {
                 "normal forces [N]": self.normal_forces,
-                "places at rest [m]": np.array([self.spacing * self.n_mass]),
+                "unstressed positions [m]": np.array([self.spacing * self.n_mass]),
                 "static friction [N]": self.stick_bound,
                 "stiffness over mass [1/s^2]": (k[:-1] + k[1:] + self.plate_springs) / m,
                 "damping over mass [1/s]": (c[:-1] + c[1:]) / m,

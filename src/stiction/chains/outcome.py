@@ -1,4 +1,4 @@
-"""From the arrays a chain method computed to a Run: the one place that names results."""
+"""The Run of a chain: names, units and audit lines for the arrays that a method computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from stiction.chains.audit import energy_lines
 from stiction.chains.model import Chain
-from stiction.chains.replay.trail import Trail
+from stiction.chains.replay.trajectory import Trajectory
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 from stiction.core.events import EventLog
@@ -33,12 +33,12 @@ _LOSS_UNITS = {"velocities": "m/s", "x": "m", "load": "N", "drive": "N", "bound"
 
 _MODES = np.array(list(MODES.values()), dtype=object)
 _KINDS = np.array(["slip", "stick", "reverse"], dtype=object)
-# events whose names are made at a time
+# events whose names are converted at once
 _PART = 16_384
 
 
 class Kinds(Struct):
-    """Numbers of events: masses that began to slip, came to rest, and turned round."""
+    """Numbers of events: onsets of slip, stops, and reversals."""
 
     slip: int
     stick: int
@@ -70,13 +70,13 @@ class RawEvents:
 
 @dataclass(frozen=True, eq=False)
 class LateEvents:
-    """Mode changes that are put together when they are read: they may be millions.
+    """Mode changes that are assembled on first access, because there may be millions.
 
     Parameters
     ----------
-    count : how many there are
-    onset : (n,) when each mass first slips [s]; NaN where it never does
-    read : gives them
+    count : number of events
+    onset : (n,) first onset of slip of each mass [s]; NaN without one
+    read : returns the events
     """
 
     count: int
@@ -86,7 +86,7 @@ class LateEvents:
 
 @dataclass(frozen=True, eq=False)
 class ChainHistory:
-    """What a chain method computed.
+    """Arrays that a method of chains computed.
 
     Parameters
     ----------
@@ -97,15 +97,15 @@ class ChainHistory:
     events : mode changes
     stop_time : time from which all masses stick for good [s]; None if they do not
     energy : the ledger at the saved times
-    state : (t, n, n_state) states of the contacts, for a law that has a memory
-    trail : states on the way, for a replay; None without one
-    bound : (t, n) largest friction each contact could hold [N], for such a law
-    given : heat that friction gave back in all steps [J] and the time from which on [s], where
-        the method saw every step; else it is read from the saved states
-    status, reason : how it ended
-    stats : counts of work
-    checks, losses : lines of the audit and of determinism
-    inertia : whether initial velocities mean something
+    state : (t, n, n_state) states of the contacts, for a law with states
+    trajectory : states between the samples, for a replay; None without one
+    bound : (t, n) static bound of each contact [N], for such a law
+    given : heat that friction returned in all steps [J] and its first time [s]; None to compute it
+        from the saved states
+    status, reason : how the run ended
+    stats : counters of work
+    checks, losses : audit lines and losses of determinism
+    inertia : whether initial velocities are used
     """
 
     time: Floats
@@ -124,12 +124,12 @@ class ChainHistory:
     state: Floats | None = None
     bound: Floats | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
-    trail: Trail | None = None
+    trajectory: Trajectory | None = None
     given: tuple[float, float | None] | None = None
     inertia: bool = True
 
     def all_events(self) -> RawEvents:
-        """Return the events, put together if they were not."""
+        """Return the events, assembled if they were not."""
         return self.events.read() if isinstance(self.events, LateEvents) else self.events
 
 
@@ -137,7 +137,7 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
     """Return the Run of a chain history, with the quantities every chain method shares."""
     onset = _onset_times(chain, history)
     slipped, load = ~np.isnan(onset), np.zeros(chain.n_mass)
-    # all at once: a call per mass would take seconds for a million of them
+    # one vectorised call: a call per mass would take seconds for a million masses
     load[slipped] = chain.load.at(onset[slipped])
     critical = chain.critical_force()
     quantities = {
@@ -189,12 +189,12 @@ def build_run(chain: Chain, method: object, request: Request, history: ChainHist
 
 
 def _onset_times(chain: Chain, history: ChainHistory) -> Floats:
-    """Return when each mass first slips (n,) [s]; NaN where it never does."""
+    """Return the first onset of slip of each mass (n,) [s]; NaN without one."""
     events = history.events
     if isinstance(events, LateEvents):
         times = events.onset.copy()
     else:
-        # from the last to the first, so that the first slip of a mass is what stays
+        # in reverse order, so that the first slip of a mass is assigned last
         slips = np.flatnonzero(events.before == 0)[::-1]
         times = np.full(chain.n_mass, np.nan)
         times[events.mass[slips]] = events.time[slips]
@@ -230,8 +230,8 @@ def _named(raw: RawEvents, stop_time: float | None) -> EventLog:
     kinds: list[str] = []
     before: list[str] = []
     after: list[str] = []
-    # at once, as a shaken chain has an event per mass in every second step, and in parts that
-    # fit into the caches
+    # vectorised, because a vibrating chain may have an event per mass in every second step, and
+    # in parts that fit into the caches
     for first in range(0, raw.time.size, _PART):
         old, new = (modes[first : first + _PART] + 1 for modes in (raw.before, raw.after))
         kinds += _KINDS[np.where(old == 1, 0, np.where(new == 1, 1, 2))].tolist()
@@ -302,7 +302,7 @@ def _variables(chain: Chain, history: ChainHistory, critical: Floats | None) -> 
 
 
 def _states(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
-    """Return what the contacts remember, one variable per state of the law."""
+    """Return one variable per state of the law."""
     if history.state is None:
         return {}
     return {
@@ -314,7 +314,7 @@ def _states(chain: Chain, history: ChainHistory) -> dict[str, Variable]:
 def _bounds(history: ChainHistory) -> dict[str, Variable]:
     if history.bound is None:
         return {}
-    text = "largest friction each contact could hold"
+    text = "static bound of the friction force of each contact"
     return {"stick_bound": Variable(history.bound, ("time", "mass"), "N", text)}
 
 
@@ -330,26 +330,26 @@ def _energy_checks(history: ChainHistory) -> list[Check]:
 
 
 def _replay(chain: Chain, method: Any, history: ChainHistory) -> list[Check]:
-    """Return the line of a replay; only event-driven runs have one."""
+    """Return the audit line of the replay, which only event-driven runs have."""
     if not hasattr(method, "replay") or not chain.law.sticks:
         return []
     from stiction.chains.replay.compare import MOST_MASSES, replay_check
 
-    trail, why = history.trail, ""
+    trajectory, why = history.trajectory, ""
     if history.status is Status.NOT_FINITE or (
-        trail is not None and not np.isfinite(trail.x).all()
+        trajectory is not None and not np.isfinite(trajectory.x).all()
     ):
         why = "the run left floating point"
-    elif trail is None:
+    elif trajectory is None:
         why = f"more than {MOST_MASSES} masses; replay=True makes it"
         why = "replay=False" if method.replay is False else why
-    if why or trail is None:
+    if why or trajectory is None:
         return [Check("replay_agrees", None, None, None, None, why)]
-    return [replay_check(chain, history, trail, method.rtol)]
+    return [replay_check(chain, history, trajectory, method.rtol)]
 
 
 def _stick_rule(chain: Chain, history: ChainHistory) -> Quantity:
-    """Return how far the rule that a mass sticks as long as it can was needed."""
+    """Return the largest excess of stick over kinetic friction, where the stick rule decided."""
     kinetic = chain.friction.mu_kinetic * chain.normal_forces
     stuck = history.mode == 0
     excess = np.where(stuck, np.abs(history.friction) - kinetic, -np.inf)

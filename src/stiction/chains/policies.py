@@ -1,4 +1,4 @@
-"""What a chain does where its future is not unique: touches, and branches of its equilibria."""
+"""Choice between admissible solutions: at grazing events, and between quasistatic branches."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from stiction.numerics.checks import number
 
 __all__ = ["BranchChoice", "SlideFrom", "SlipAtTouch", "StayStuck"]
 
-_TIME = Finite("s", "the chain leaves its rest then.", "for example SlideFrom(time=0.0).")
+_TIME = Finite("s", "the chain leaves stick then.", "for example SlideFrom(time=0.0).")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlipAtTouch(Policy):
-    """Let a mass slip where friction with a jump leaves both futures open.
+    """Let a mass slip at grazing events under friction with a jump.
 
-    A slip rate that touches zero while stick could hold, and a drive that touches the static
-    bound, have two futures; without a policy the mass sticks. Every pair of times singles out
-    other touches, so that each combination of futures can be had.
+    Where a slip rate grazes zero while stick is admissible, or a drive grazes the static bound,
+    there are two solutions; without a policy the mass sticks. The times select grazing events, so
+    that each combination of solutions can be computed.
 
     Parameters
     ----------
-    after, before : only touches between these times [s]
+    after, before : only grazing events between these times [s]
 
     Source: docs/decisions/07.
-    Verified by: tests/unit/chains/event_driven/test_touches.py::test_both_futures_of_a_touch
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_both_solutions_at_a_grazing
     """
 
     after: float = -math.inf
     before: float = math.inf
 
     def __post_init__(self) -> None:
-        why, try_ = "touches between two times are left by slip.", "leave it out for all touches."
+        why = "the mass slips at grazing events between two times."
+        try_ = "leave it out for all of them."
         for name, free in (("after", -math.inf), ("before", math.inf)):
             if getattr(self, name) == free:
                 continue
@@ -54,11 +55,11 @@ class SlipAtTouch(Policy):
 
 
 class BranchChoice(Declared, abc.ABC):
-    """Which motion to follow where the quasistatic problem admits several."""
+    """Choice of a branch where the quasistatic problem has several solutions."""
 
     @abc.abstractmethod
     def leaves(self, t: float) -> bool:
-        """Return whether a chain at rest, with slip admissible too, slips from t [s] on."""
+        """Return whether a stuck chain slips from t [s] on, if slip is admissible too."""
 
     def first_time(self) -> float:
         """Return the earliest time [s] at which `leaves` can be true; inf for never."""
@@ -67,7 +68,7 @@ class BranchChoice(Declared, abc.ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StayStuck(BranchChoice):
-    """Rest as long as friction can hold, and slip as long as slip can go on.
+    """Stick as long as stick is admissible, and slip as long as slip is.
 
     Examples
     --------
@@ -83,10 +84,10 @@ class StayStuck(BranchChoice):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlideFrom(BranchChoice):
-    """Take the fastest stable slip, once, at the first moment from `time` on that admits it.
+    """Take the fastest stable slip, once, at the first time from `time` on that admits it.
 
-    Every choice of `time` gives another solution of the same problem with the same start:
-    where branches exist there is a continuum of solutions.
+    Each `time` gives another solution of the same initial value problem: where branches exist there
+    is a continuum of solutions.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ class SlideFrom(BranchChoice):
     time: Annotated[float, _TIME] = 0.0
 
     def leaves(self, t: float) -> bool:
-        """Return whether `time` has come."""
+        """Return whether t >= `time`."""
         return t >= self.time
 
     def first_time(self) -> float:

@@ -1,7 +1,7 @@
-"""Power series of several masses on one step, and the first of them that falls to zero.
+"""Power series of several event functions on one step, and their first downward crossing of zero.
 
-A polynomial lies in the hull of its Bernstein coefficients, so most rows are excluded by
-one matrix product; of the others `numerics.event_localisation` finds the first roots.
+A polynomial lies in the convex hull of its Bernstein coefficients, so one matrix product excludes
+most functions; `numerics.event_localisation` isolates the first roots of the others.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ def derivative(rows: Floats) -> Floats:
 
 
 def first_fall(rows: Floats) -> tuple[float, list[int]]:
-    """Return the first tau in [0, 1] at which a row falls to zero, and which rows do.
+    """Return the first tau in [0, 1] at which a polynomial falls to zero, and the indices of those.
 
     Parameters
     ----------
-    rows : (m, count) coefficients by rising power; rows[:, 0] <= 0 counts as a fall at 0
+    rows : (m, count) coefficients by rising power; rows[:, 0] <= 0 counts as a crossing at 0
 
     Returns
     -------
-    tau (inf if no row falls) and the rows that fall within 1e-13 of it.
+    tau (inf without a crossing) and the indices of those that cross within 1e-13 of it.
 
     Notes
     -----
-    Pairs of roots closer than 2^-48 count as a touch and are passed over.
+    Pairs of roots closer than 2^-48 count as grazing and are ignored.
     Verified by: tests/unit/chains/quasistatic/test_run.py::test_first_fall_against_numpy_roots
     """
     count = rows.shape[1]

@@ -1,9 +1,9 @@
-"""Moving states from which a chain arrives exactly at a given state of rest.
+"""Reachability: initial states from which a chain reaches a given equilibrium in finite time.
 
-Every state of rest has them. Choose for each mass a direction against the force that acts
-on it there; friction then brakes all masses, and the equation of motion, solved backwards
-in time from rest, keeps all of them moving for a while. Forwards, they all stop at the
-same moment, at the wanted place, and stick.
+Every equilibrium has them (formulas sheet, section 7). Choose a direction sigma_i of each mass with
+sigma_i R_i < mu N_i, so that friction decelerates it. The equation of motion, integrated backwards
+in time from the equilibrium with these signs, keeps all masses in slip for some time. Forwards, all
+masses stop at the same instant, in the given state, and stick.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import links_pull
+from stiction.chains.equilibria import Margins
 from stiction.chains.loads import Constant
 from stiction.chains.model import Chain
 from stiction.chains.polynomials import FIT, FIT_NODES, first_fall, fitted, powers, value
-from stiction.chains.rest import Margins
 from stiction.chains.stick_set import StickSet, outside
 from stiction.errors import ModelError
 from stiction.laws.friction import without_memory
@@ -36,19 +36,19 @@ _MOST_STEPS = 4000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reach(Record):
-    """Initial data from which a chain arrives at a state of rest, and what follows.
+    """Initial data from which a chain reaches an equilibrium.
 
     Parameters
     ----------
     chain : the chain with these initial data; start it at t = 0
     x0, v0 : (n,) initial displacements [m] and velocities [m/s]
-    x_star : (n,) the state of rest [m]
-    duration : time [s] at which it arrives, with all velocities zero at once
+    x_star : (n,) the equilibrium [m]
+    duration : time of arrival [s], with all velocities zero
     longest : no mass changes direction for at least this time [s] before the arrival
     sigma : (n,) direction in which each mass moves until then
     interior : whether every mass is strictly within its friction bound at x_star
-    margins : how far each mass is from slipping there
-    why_not_quasistatic : why inertia is needed to get there, with the margins that prove it
+    margins : margin of each mass to slip there
+    why_not_quasistatic : why the quasistatic problem does not reach it, with the margins
     """
 
     chain: Chain
@@ -100,7 +100,7 @@ def reach(
     if not stick.contains(x_star):
         raise ModelError(outside("reach.x_star", stick.margins(x_star)))
     margins = stick.margins(x_star)
-    back = _Backwards(chain, np.array(x_star, dtype=np.float64), margins.drive)
+    back = _BackwardMotion(chain, np.array(x_star, dtype=np.float64), margins.drive)
     wanted = None
     if duration is not None:
         wanted = number(
@@ -111,7 +111,7 @@ def reach(
             why="the chain moves for this long before it arrives.",
             try_="leave it out.",
         )
-    longest = back.march(wanted)
+    longest = back.integrate(wanted)
     if wanted is not None and wanted > longest:
         raise ModelError(
             "reach.duration",
@@ -160,8 +160,8 @@ def _at_constant_load(chain: Chain, force: float | None) -> Chain:
     return chain
 
 
-class _Backwards:
-    """The motion with fixed directions, followed back in time from rest at x_star."""
+class _BackwardMotion:
+    """The motion with fixed directions of slip, integrated back in time from x_star."""
 
     def __init__(self, chain: Chain, x_star: Floats, drive: Floats) -> None:
         self.chain, self.x_star = chain, x_star
@@ -169,7 +169,7 @@ class _Backwards:
         table = chain.friction
         self.drop = table.mu_static - table.mu_kinetic
         self.moving_mu = table.mu(np.zeros(chain.n_mass))
-        # masses that friction cannot brake take no part in the choice of directions
+        # masses without friction and force do not constrain the directions
         brake = self.moving_mu * chain.normal_forces + np.abs(drive)
         self.braked = brake > 1e-12 * np.max(chain.stick_bound)
         self._check_plausible()
@@ -192,15 +192,15 @@ class _Backwards:
                 "give a law with mu > 0, and plate_speed = 0.",
             )
 
-    def march(self, wanted: float | None) -> float:
-        """Follow the motion back; return the time [s] over which no mass turns, or a cap."""
+    def integrate(self, wanted: float | None) -> float:
+        """Integrate back; return the time [s] over which no mass reverses, at most a cap."""
         chain = self.chain
         k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
         swing = math.sqrt(float(np.max((2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / m)))
         damp = float(np.max(2.0 * (c[:-1] + c[1:]) / m))
         weak = float(np.max(self.drop * chain.normal_forces / (m * chain.friction.v_scale)))
         length = 1.5 / (swing + damp + weak)
-        # damped motion grows backwards: beyond e^3 the start would carry its lost digits
+        # damped motion grows backwards in time: beyond e^3 it would amplify rounding too much
         cap = self._half_period() if damp == 0.0 else min(self._half_period(), 3.0 / damp)
         cap = 2.0 * cap if wanted is None else wanted
         x, v, time = self.x_star, np.zeros(chain.n_mass), 0.0
@@ -210,7 +210,7 @@ class _Backwards:
                 return cap
             h, xs, vs = self._step(x, v, h)
             speed = (self.sign[:, None] * vs)[self.braked]
-            # at the arrival every velocity is zero: look at what multiplies the time
+            # at the arrival every velocity is zero: divide by time
             turn, _ = first_fall(speed[:, 1:] if time == 0.0 else speed)
             self.steps.append((h, xs, vs))
             if turn <= 1.0:
@@ -230,23 +230,23 @@ class _Backwards:
         return value(xs, 1.0), value(vs, 1.0)
 
     def _step(self, x: Floats, v: Floats, h: float) -> tuple[float, Floats, Floats]:
-        """Return the length of a step back and the series on it, as long as they converge."""
+        """Return the length of a backward step and its series, shortened until they converge."""
         length = h
         while True:
             xs, vs, misfit = self._series(x, v, -h)
             size = float(np.max(np.abs(vs[:, :-2]))) + 1e-300
             tail = float(np.max(np.abs(vs[:, -2:])))
-            share = (1e-17 * size / tail) ** (1.0 / (_ORDER - 1)) if tail > 0.0 else 1.0
-            if (misfit <= 1e-13 and share > 0.1) or h <= 1e-9 * length:
+            fraction = (1e-17 * size / tail) ** (1.0 / (_ORDER - 1)) if tail > 0.0 else 1.0
+            if (misfit <= 1e-13 and fraction > 0.1) or h <= 1e-9 * length:
                 break
             h *= 0.5
-        if share < 1.0:
-            shrink = share ** np.arange(_ORDER + 1)
-            return share * h, xs * shrink, vs * shrink
+        if fraction < 1.0:
+            shrink = fraction ** np.arange(_ORDER + 1)
+            return fraction * h, xs * shrink, vs * shrink
         return h, xs, vs
 
     def _series(self, x: Floats, v: Floats, h: float) -> tuple[Floats, Floats, float]:
-        """Return the series of x and v in the share of the step done, and the misfit of mu."""
+        """Return the series of x and v in the fraction of the step, and the misfit of mu."""
         n, m = x.size, self.chain.masses
         xs, vs = np.zeros((n, _ORDER + 1)), np.zeros((n, _ORDER + 1))
         mu = np.zeros((n, _ORDER + 1))
@@ -255,12 +255,12 @@ class _Backwards:
         if law.constant or law.formulas.shares is not None:
             return *self._expand(xs, vs, mu, h, m), 0.0
         table, at_nodes = self.chain.friction, powers(FIT_NODES, _ORDER + 1)
-        met, change = table.mu(np.repeat(v[:, None], FIT, axis=1)), math.inf
+        at_values, change = table.mu(np.repeat(v[:, None], FIT, axis=1)), math.inf
         for _ in range(60):
-            mu[:, :FIT] = fitted(met)
+            mu[:, :FIT] = fitted(at_values)
             xs, vs = self._expand(xs, vs, mu, h, m)
             new = table.mu(vs @ at_nodes)
-            change, met = float(np.max(np.abs(new - met))), new
+            change, at_values = float(np.max(np.abs(new - at_values))), new
             if change < 1e-14:
                 break
         missed = np.abs(value(mu, 1.0) - table.mu(value(vs, 1.0)))
@@ -271,12 +271,12 @@ class _Backwards:
     ) -> tuple[Floats, Floats]:
         chain, table, sign = self.chain, self.chain.friction, self.sign
         share_of, p = chain.law.formulas.shares, table.parameters
-        share, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
+        fraction, speed = np.zeros_like(mu).T, np.abs(vs[:, 0])
         for k in range(_ORDER):
             xs[:, k + 1] = h * vs[:, k] / (k + 1)
             if share_of is not None:
-                share[k] = share_of(k, speed, sign / h, xs.T[1:], share, p)
-                mu[:, k] = self.drop * share[k] + (table.mu_kinetic if k == 0 else 0.0)
+                fraction[k] = share_of(k, speed, sign / h, xs.T[1:], fraction, p)
+                mu[:, k] = self.drop * fraction[k] + (table.mu_kinetic if k == 0 else 0.0)
             force = -links_pull(chain.link_stiffness, xs[:, k])
             force -= links_pull(chain.link_damping, vs[:, k]) + chain.plate_springs * xs[:, k]
             force -= sign * chain.normal_forces * mu[:, k]

@@ -1,9 +1,9 @@
-"""All roots of A s + N mu(s) = r in a box of slip speeds, for mu that falls along a convex curve.
+"""All roots of A s + N mu(s) = r in a box of slip rates, for convex decreasing mu: interval method.
 
-Each equation is a convex function of its own speed plus a linear one of the others, so that its
-range over a box is known exactly. A box whose ranges leave out zero holds no root; one that
-Krawczyk's operator maps into itself holds exactly one; others are cut. With rounding on the safe
-side no root can be missed. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods
+Each equation is a convex function of its own slip rate plus a linear one of the others, so that its
+range over a box is known exactly. A box whose ranges exclude zero has no root; one that Krawczyk's
+operator maps into itself has exactly one; others are bisected. Outward rounding ensures that no
+root is missed. Source: Krawczyk, Computing 4 (1969) 187; Neumaier, Interval Methods
 for Systems of Equations (1990), chapter 5.
 """
 
@@ -22,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
 _MOST_BOXES = 20_000
-_MOST_CUTS = 400
-# boxes this small, in parts of their place, hold roots that cannot be told apart
+_MOST_BISECTIONS = 400
+# roots in a box of this relative size cannot be distinguished
 _SMALL = 1e-9
 
 
@@ -47,7 +47,7 @@ class Balance:
     contacts: list[int]
 
     def mu(self, s: Floats) -> Floats:
-        """Return N mu [N] at (..., k) speeds; the curve goes on below zero."""
+        """Return N mu [N] at (..., k) speeds; the formula extends below zero."""
         return self._formula(self.table.law.formulas.mu, s)
 
     def slope(self, s: Floats) -> Floats:
@@ -59,7 +59,7 @@ class Balance:
         return np.asarray(s @ self.a.T + self.mu(s) - self.drive)
 
     def folds(self) -> Floats:
-        """Return (k,) speeds at which a mass alone resists least; inf where nothing damps it."""
+        """Return (k,) speeds of minimal resistance of each mass alone; inf without a damper."""
         scale, fall = self.table.v_scale[self.contacts], -self.slope(np.zeros(len(self.contacts)))
         own = np.diag(self.a)
         out = np.zeros(own.size)
@@ -71,7 +71,7 @@ class Balance:
         return out
 
     def rounding(self, high: Floats) -> Floats:
-        """Return (..., k) bounds [N] of what rounding does to F at speeds up to `high`."""
+        """Return (..., k) bounds [N] of the rounding of F at speeds up to `high`."""
         size = high @ np.abs(self.a).T + np.abs(self.mu(np.zeros(self.drive.size)))
         return np.asarray(16.0 * _EPS * (size + np.abs(self.drive)))
 
@@ -82,20 +82,20 @@ class Balance:
 
 
 def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
-    """Return the roots with speeds in (0, high), (k,) each, and whether no other can be there.
+    """Return the roots with speeds in (0, high), (k,) each, and whether these are all.
 
-    Roots that all but coincide leave boxes undecided; then what Newton's method finds in them is
+    Nearly coincident roots leave boxes undecided; for these the roots of Newton's method are
     returned, and False.
 
     Verified by: tests/unit/chains/test_root_boxes.py::test_branches_against_many_starts
     """
     scale = balance.table.v_scale[balance.contacts]
     folds = balance.folds()
-    # a little below rest, so that a root at rest itself lies inside
+    # start slightly below zero, so that a root at zero lies inside
     low, high = (-1e-3 * scale)[None], np.asarray(high)[None]
     found: list[Floats] = []
     sure = True
-    for _ in range(_MOST_CUTS):
+    for _ in range(_MOST_BISECTIONS):
         low, high = _may_balance(balance, folds, low, high)
         low, high, ready = _contracted(balance, low, high)
         found += ready
@@ -108,7 +108,7 @@ def roots_in(balance: Balance, high: Floats) -> tuple[list[Floats], bool]:
             low, high = low[~small], high[~small]
         if 2 * low.shape[0] > _MOST_BOXES:
             return _distinct(found, scale), False
-        low, high = _cut(scale, low, high)
+        low, high = _bisected(scale, low, high)
     else:
         sure = False
     return [s for s in _distinct(found, scale) if (s > 1e-12 * scale).all()], sure
@@ -125,12 +125,12 @@ def _may_balance(
     least = own * bottom + balance.mu(bottom) + low @ up.T + high @ down.T - balance.drive
     most = np.maximum(at_low, at_high) + high @ up.T + low @ down.T - balance.drive
     slack = balance.rounding(np.maximum(np.abs(low), np.abs(high)))
-    stays = ((least <= slack) & (most >= -slack)).all(axis=1)
-    return low[stays], high[stays]
+    may_contain = ((least <= slack) & (most >= -slack)).all(axis=1)
+    return low[may_contain], high[may_contain]
 
 
 def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Floats, list[Floats]]:
-    """Return what Krawczyk's operator leaves of the boxes, and the roots it proves."""
+    """Return the intersections of the boxes with Krawczyk's operator, and verified roots."""
     k = balance.drive.size
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     # the slope rises with speed, so its range over a box lies between its ends
@@ -162,7 +162,7 @@ def _contracted(balance: Balance, low: Floats, high: Floats) -> tuple[Floats, Fl
 
 
 def _newton(balance: Balance, s: Floats) -> Floats:
-    """Return the root that Newton's method finds from s, and the last iterate if it finds none."""
+    """Return the root from s by Newton's method, or its last iterate without convergence."""
     size = np.inf
     for _ in range(60):
         f = balance.at(s)
@@ -178,7 +178,7 @@ def _newton(balance: Balance, s: Floats) -> Floats:
 
 
 def _nearby(balance: Balance, low: Floats, high: Floats) -> list[Floats]:
-    """Return what Newton's method finds near undecided boxes, if it balances to rounding."""
+    """Return roots by Newton's method near undecided boxes, if exact to rounding."""
     found = []
     for s in 0.5 * (low + high):
         root = _newton(balance, s)
@@ -187,8 +187,8 @@ def _nearby(balance: Balance, low: Floats, high: Floats) -> list[Floats]:
     return found
 
 
-def _cut(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the boxes cut in two where they are widest; far ones at the geometric mean."""
+def _bisected(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the boxes bisected along their widest side; wide ones at the geometric mean."""
     near, far = scale + np.maximum(low, 0.0), scale + high
     at = np.argmax(far / near, axis=1)
     row = np.arange(low.shape[0])
@@ -201,7 +201,7 @@ def _cut(scale: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 def _distinct(roots: list[Floats], scale: Floats) -> list[Floats]:
-    """Return the roots without those that stand there twice."""
+    """Return the roots without duplicates."""
     out: list[Floats] = []
     for s in roots:
         if all((np.abs(s - t) > 1e-9 * (scale + np.abs(t))).any() for t in out):

@@ -1,8 +1,9 @@
-"""min 1/2 v'Hv - rho'v + sum bound_i |v_i|: rest where |rho - Hv| <= bound, slip elsewhere.
+"""Active set method for  min 1/2 v'Hv - rho'v + sum bound_i |v_i|.
 
-The same problem gives the velocities of a chain (H from dampers and springs) and the
-nearest stick state (H = K^2). H is symmetric and positive definite, so the minimum is
-unique; it is found by guessing who moves and in which direction.
+Its optimality condition is the friction inclusion rho - H v in bound Sgn(v): stick where
+|rho - H v| <= bound, slip elsewhere. The same problem gives the slip rates of a chain (H from
+dampers and springs) and the nearest stick state (H = K^2). H is symmetric and positive definite, so
+the minimum is unique; the method iterates on the set of slipping entries and their signs.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def signed_minimum(
     rho: Floats,
     bound: Floats,
     start: Signs,
-    kept: npt.NDArray[np.bool_] | None = None,
-    held: npt.NDArray[np.bool_] | None = None,
+    fixed: npt.NDArray[np.bool_] | None = None,
+    stuck: npt.NDArray[np.bool_] | None = None,
     side: Signs | None = None,
 ) -> tuple[Floats, Signs]:
     """Return the minimum v and its signs.
@@ -39,49 +40,51 @@ def signed_minimum(
     ----------
     multiply : v -> H v
     solve : indices A, (len(A),) right side -> H_AA^-1 right side
-    rho, bound : (n,) force, and half width of what rest carries, >= 0
+    rho, bound : (n,) force, and bound of the stick force, >= 0
     start : (n,) signs to begin with
-    kept : entries whose sign stays as it is in `start`, whatever v says
-    held : entries that stay at rest, whatever the force says
-    side : where it is not 0, the only sign that entry may take: it rests while the force
-        to that side is at most `bound`, however large the force to the other side is
+    fixed : entries that keep the sign of `start`, without complementarity
+    stuck : entries with v = 0, without a bound
+    side : if not 0, the only sign of that entry: one-sided complementarity, with v = 0 while the
+        force on that side is at most `bound`
 
     Notes
     -----
-    First the semismooth Newton method: all signs are corrected at once. It is quick and
-    can cycle; a repeated guess hands over to a method that changes one sign at a time,
-    lowers the objective each time and so ends.
+    First the semismooth Newton method corrects all signs at once. It is fast but may cycle; after a
+    repeated set of signs a method follows that changes one sign at a time. Each change lowers the
+    objective, so it terminates.
     Verified by: tests/unit/chains/test_stick_set.py::test_signed_minimum_optimality
     """
     n = rho.size
-    kept = np.zeros(n, bool) if kept is None else kept
-    held = np.zeros(n, bool) if held is None else held
+    fixed = np.zeros(n, bool) if fixed is None else fixed
+    stuck = np.zeros(n, bool) if stuck is None else stuck
     side = np.zeros(n, np.int8) if side is None else side
     slack = 1e-14 * (np.abs(rho) + bound)
 
     def excess(v: Floats, sign: Signs) -> tuple[Floats, Floats]:
-        rest = rho - multiply(v)
-        over = np.where(side == 0, np.abs(rest), side * rest) - bound - slack
-        return np.where((sign == 0) & ~held, over, 0.0), np.where(side == 0, np.sign(rest), side)
+        stick_force = rho - multiply(v)
+        over = np.where(side == 0, np.abs(stick_force), side * stick_force) - bound - slack
+        return np.where((sign == 0) & ~stuck, over, 0.0), np.where(
+            side == 0, np.sign(stick_force), side
+        )
 
     sign, seen = start.copy(), set()
-    sign[held] = 0
+    sign[stuck] = 0
     for _ in range(_QUICK_TRIES):
         seen.add(sign.tobytes())
-        v = _moved(solve, rho, bound, sign)
-        over, way = excess(v, sign)
-        new = np.where(kept | (v * sign > 0.0), sign, 0)
-        new = np.where(over > 0.0, way, new).astype(np.int8)
+        v = _minimum_for_signs(solve, rho, bound, sign)
+        over, direction = excess(v, sign)
+        new = np.where(fixed | (v * sign > 0.0), sign, 0)
+        new = np.where(over > 0.0, direction, new).astype(np.int8)
         if np.array_equal(new, sign):
             return v, sign
         sign = new
         if sign.tobytes() in seen:
             break
-    sign = np.where(kept, start, 0).astype(np.int8)
-    return _one_by_one(excess, solve, rho, bound, sign, kept, slack)
+    sign = np.where(fixed, start, 0).astype(np.int8)
+    return _one_by_one(excess, solve, rho, bound, sign, fixed, slack)
 
 
-def _moved(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
+def _minimum_for_signs(solve: Solve, rho: Floats, bound: Floats, sign: Signs) -> Floats:
     v = np.zeros(rho.size)
     a = np.flatnonzero(sign)
     if a.size:
@@ -95,30 +98,30 @@ def _one_by_one(
     rho: Floats,
     bound: Floats,
     sign: Signs,
-    kept: npt.NDArray[np.bool_],
+    fixed: npt.NDArray[np.bool_],
     slack: Floats,
 ) -> tuple[Floats, Signs]:
-    """Lawson and Hanson's method with signs: let the worst entry go, keep all signs true."""
-    v = _moved(solve, rho, bound, sign)
+    """Lawson and Hanson's method with signs: release the entry with the largest excess."""
+    v = _minimum_for_signs(solve, rho, bound, sign)
     for _ in range(20 * rho.size + 100):
-        over, way = excess(v, sign)
+        over, direction = excess(v, sign)
         worst = int(np.argmax(over))
         if over[worst] <= 0.0:
             break
-        sign[worst] = way[worst]
+        sign[worst] = direction[worst]
         while True:
-            target = _moved(solve, rho, bound, sign)
-            wrong = (sign != 0) & ~kept & (target * sign <= 0.0)
+            target = _minimum_for_signs(solve, rho, bound, sign)
+            wrong = (sign != 0) & ~fixed & (target * sign <= 0.0)
             if not wrong.any():
                 v = target
                 break
             gap = (v - target)[wrong]
-            share = np.divide(v[wrong], gap, out=np.zeros_like(gap), where=gap != 0.0)
-            step = float(np.min(share))
+            fraction = np.divide(v[wrong], gap, out=np.zeros_like(gap), where=gap != 0.0)
+            step = float(np.min(fraction))
             v = v + step * (target - v)
-            first = np.flatnonzero(wrong)[share <= step]
+            first = np.flatnonzero(wrong)[fraction <= step]
             sign[first], v[first] = 0, 0.0
         if sign[worst] == 0:
-            # it came back at once: its excess is rounding, so it may stay at rest
+            # it returned to zero at once: its excess is rounding
             slack[worst] += over[worst]
     return v, sign

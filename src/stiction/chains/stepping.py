@@ -1,4 +1,4 @@
-"""A chain that others drive step by step: the event-driven method, stopped where they look."""
+"""A chain that other programs advance step by step, by the event-driven method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.run import Solver
+from stiction.chains.event_driven.run import EventDrivenIntegrator
 from stiction.chains.event_driven.run import refuse as refuse_chain
 from stiction.chains.model import Chain
 from stiction.core.method import method_for
@@ -25,20 +25,20 @@ __all__ = ["KINDS", "ChainStepper", "StepEvents"]
 
 Floats = npt.NDArray[np.float64]
 
-# kinds of events by their number; 0 stands for none
+# kinds of events by number; 0 is none
 KINDS = ("none", "slip", "stick", "reverse")
 
 
 @dataclass(frozen=True)
 class StepEvents:
-    """What has happened so far.
+    """Events so far.
 
     Parameters
     ----------
-    count : how many masses changed their mode
-    time : of the last change [s]; the start where there is none
-    mass : which mass, from 1; 0 where there is none
-    kind : a place in `KINDS`
+    count : number of mode changes
+    time : of the last one [s]; the start without one
+    mass : its mass, from 1; 0 without one
+    kind : index in `KINDS`
     """
 
     count: int
@@ -48,17 +48,17 @@ class StepEvents:
 
 
 class ChainStepper:
-    """A chain that stands at a time, and goes on to a later one when it is told.
+    """A chain at a time, which `go_to` advances to a later one.
 
-    Events between two looks are located as in a run. The steps of the method end where one
-    looks, which changes a motion by rounding alone.
+    Events between two calls are located as in a run. Steps of the method end at each call, which
+    changes the motion by rounding only.
 
     Parameters
     ----------
     chain : under a law without memory
-    method : its tolerances; `max_steps` bounds the work between two looks
-    t_start : where it begins [s]
-    span : how long it will be driven [s], for loads given as Python functions
+    method : its tolerances; `max_steps` bounds the work of a call
+    t_start : start [s]
+    span : expected duration [s], for loads given as Python functions
 
     Raises
     ------
@@ -82,53 +82,53 @@ class ChainStepper:
         chosen = dataclasses.replace(found, replay=False)
         refuse_chain(chain, chosen, t_start)
         self._request = Request(t_start, t_start + span, np.array([t_start]))
-        self._solver = Solver(chosen, chain, self._request)
-        self._offset = self._solver.problem.piece_offset.copy()
+        self._integrator = EventDrivenIntegrator(chosen, chain, self._request)
+        self._offset = self._integrator.problem.segment_offset.copy()
         self._force = 0.0
-        self._solver.ek.first_modes(self._solver.problem, self._solver.state)
-        self._kept: Saved = self._solver.saved
+        self._integrator.ek.first_modes(self._integrator.problem, self._integrator.state)
+        self._saved: Saved = self._integrator.saved
         self.events = StepEvents(0, t_start, 0, 0)
         self.go_to(t_start)
 
     @property
     def time(self) -> float:
-        """Where it stands [s]."""
-        return float(self._solver.now.time)
+        """Current time [s]."""
+        return float(self._integrator.now.time)
 
     @property
     def x(self) -> Floats:
         """(n,) displacements [m]."""
-        return self._kept.x[0, :]
+        return self._saved.x[0, :]
 
     @property
     def v(self) -> Floats:
         """(n,) velocities [m/s]."""
-        return self._kept.v[0, :]
+        return self._saved.v[0, :]
 
     @property
     def friction(self) -> Floats:
         """(n,) friction force on each mass [N]."""
-        return self._kept.friction[0, :]
+        return self._saved.friction[0, :]
 
     @property
     def mode(self) -> npt.NDArray[np.int8]:
         """(n,) -1 slip-, 0 stick, 1 slip+."""
-        return self._kept.mode[0, :]
+        return self._saved.mode[0, :]
 
     @property
     def heat(self) -> float:
-        """What friction has turned into heat so far [J]."""
-        return float(self._solver.saved.heat[0].sum())
+        """Friction heat so far [J]."""
+        return float(self._integrator.saved.heat[0].sum())
 
     @property
     def load(self) -> float:
-        """Load f(t), with the force from outside [N]."""
-        return float(self._solver.chain.load.at(self.time)) + self._force
+        """Load f(t), including the external force [N]."""
+        return float(self._integrator.chain.load.at(self.time)) + self._force
 
     def push(self, force: float) -> None:
-        """Add a force from outside to the load [N], from now until another one is given.
+        """Add an external force to the load [N], until the next call.
 
-        It may jump: masses that stick are looked at again.
+        It may jump: the modes of stuck masses are decided again.
 
         Verified by: tests/unit/chains/test_stepping.py::test_a_force_from_outside_is_a_load
         """
@@ -137,38 +137,38 @@ class ChainStepper:
             raise ModelError("push.force", force, "a finite number", why, try_)
         if force == self._force:
             return
-        self._force, solver = float(force), self._solver
-        solver.problem = solver.problem._replace(piece_offset=self._offset + self._force)
-        solver.now.rest_seen = 0
-        solver.ek.first_modes(solver.problem, solver.state)
+        self._force, integrator = float(force), self._integrator
+        integrator.problem = integrator.problem._replace(segment_offset=self._offset + self._force)
+        integrator.now.rest_seen = 0
+        integrator.ek.first_modes(integrator.problem, integrator.state)
 
     def go_to(self, t: float) -> None:
-        """Go on to time `t` [s].
+        """Advance to time `t` [s].
 
         Raises
         ------
-        ModelError : if `t` is before the time it stands at.
-        SolveError : if the method gives up on the way.
+        ModelError : if `t` is before the current time.
+        SolveError : if the method fails before `t`.
         """
         if t < self.time:
             why, try_ = "a chain does not run backwards.", "begin anew."
             needs = f"a time from {self.time!r} on [s]"
             raise ModelError("ChainStepper.go_to", t, needs, why, try_)
-        solver = self._solver
-        solver.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
-        solver.saved.time[0] = t
-        solver.now.saved = solver.now.steps = 0
-        for log in (*solver.log, solver.touches):
+        integrator = self._integrator
+        integrator.request = dataclasses.replace(self._request, t_start=self.time, t_end=t)
+        integrator.saved.time[0] = t
+        integrator.now.saved = integrator.now.steps = 0
+        for log in (*integrator.log, integrator.grazings):
             log.clear()
-        solver.judged[:] = self.time, 0.0
-        status = solver.advance()
+        integrator.checked[:] = self.time, 0.0
+        status = integrator.advance()
         if not status.ok:
             text = f"ChainStepper.go_to: got as far as t = {self.time:.9g} s; needs {t:.9g} s."
-            raise SolveError(f"{text}\nWhy: {solver.reason}\nTry: {status.advice}.", None)
-        self._count(solver)
+            raise SolveError(f"{text}\nWhy: {integrator.reason}\nTry: {status.advice}.", None)
+        self._count(integrator)
 
-    def _count(self, solver: Solver) -> None:
-        time, mass, before, after = solver.changes()
+    def _count(self, integrator: EventDrivenIntegrator) -> None:
+        time, mass, before, after = integrator.changes()
         if not time.size:
             return
         last = 1 if before[-1] == 0 else 2 if after[-1] == 0 else 3

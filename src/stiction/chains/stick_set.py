@@ -1,4 +1,4 @@
-"""The set of states at which a chain can rest under a given load (Problem 3).
+"""The stick set: all equilibria of a chain with set-valued friction under a load (Problem 3).
 
     S = { x : |b f - K x|_i <= mu_static N_i for every mass i }
 
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from stiction.chains.elastic import Elastic
+from stiction.chains.equilibria import Intervals, Launch, Margins, Nearest, Stability, perturbed
 from stiction.chains.model import Chain
-from stiction.chains.rest import Intervals, Launch, Margins, Nearest, Stability, perturbed
 from stiction.chains.signed_qp import signed_minimum
 from stiction.errors import ModelError, explain
 from stiction.laws.friction import without_memory
@@ -28,25 +28,25 @@ Floats = npt.NDArray[np.float64]
 
 MOST_VERTICES = 16
 MOST_NEAREST = 2000
-# rounding of R = b f - K x, in units of the sizes that are added up
+# rounding of R = b f - K x, relative to the sum of its terms
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StickSet(Record):
-    """All states of rest of a chain under the load `force`.
+    """The stick set of a chain under the load `force`.
 
-    Springs to a plate are taken where the plate is at t = 0. With a moving belt there is
-    no such set: a mass that sticks travels with the belt.
+    Springs to a plate are taken at t = 0. With a moving belt there is no such set, because a mass
+    that sticks moves with the belt.
 
     Parameters
     ----------
-    chain : the chain; some wall or plate spring must hold it
+    chain : a chain with a wall or a plate spring
     force : load f [N]; None takes the chain's own load at t = 0
 
     Raises
     ------
-    ModelError : if nothing holds the chain, or the belt moves.
+    ModelError : without a wall and plate springs, or with a moving belt.
 
     Source: Axioms 14(4) 299, Problem 3 and Proposition 1; the polytope is that of the
     formulas sheet, section 2.
@@ -68,7 +68,7 @@ class StickSet(Record):
         without_memory(
             self.chain.law,
             "StickSet.chain",
-            "what friction can hold, and so the set, then changes while the chain rests.",
+            "the bounds of stick, and so the set, then change in time.",
             "take a law without states, with the coefficient of one moment.",
         )
         force = self.chain.load.at(0.0) if self.force is None else self.force
@@ -84,23 +84,23 @@ class StickSet(Record):
                 "a mass that sticks to a moving belt travels with it, so nothing rests.",
                 "use belt_speed = 0, or solve the motion with EventDriven.",
             )
-        self._elastic  # noqa: B018 - a chain that nothing holds is refused here
+        self._elastic  # noqa: B018 - raises ModelError for a chain without support
 
     # ---- membership
 
     def drive(self, x: npt.ArrayLike) -> Floats:
-        """Return R = b f - K x [N], what friction must balance at rest in `x` [m]."""
+        """Return the stick force R = b f - K x [N] at `x` [m]."""
         return self._pushed - self._elastic.force(self._state(x))
 
     def margins(self, x: npt.ArrayLike) -> Margins:
-        """Return how far each mass is from slipping at `x` [m].
+        """Return the margin of each mass to slip at `x` [m].
 
         Verified by: tests/exact/test_chain_closed_forms.py::test_reference_margins
         """
         return Margins.of(self.drive(x), self._bound)
 
     def contains(self, x: npt.ArrayLike) -> bool:
-        """Return whether the chain can rest at `x` [m].
+        """Return whether the chain can stick at `x` [m].
 
         The bound is exact up to the rounding of R itself: corners computed in floating
         point count as members.
@@ -109,11 +109,11 @@ class StickSet(Record):
         return bool((np.abs(self.drive(x)) <= self._bound + self._rounding(x)).all())
 
     def stability(self, x: npt.ArrayLike) -> Stability:
-        """Return the side each mass stands on, and what a small push of one mass does.
+        """Return the active bound of each mass, and the response to a small displacement of one.
 
         Raises
         ------
-        ModelError : if `x` [m] is no state of rest.
+        ModelError : if `x` [m] is no equilibrium.
 
         Source: Axioms 14(4) 299, section 3, on the stability of steady states; there a
         state on the boundary is called attracting from one side. That holds without
@@ -152,7 +152,7 @@ class StickSet(Record):
         Source: Axioms 14(4) 299, (15)-(18).
         Verified by: tests/unit/chains/test_stick_set.py::test_projections_are_sharp
         """
-        half = self._reach
+        half = self._half_width
         log_box = float(np.log(2.0 * half).sum()) if half.all() else -np.inf
         log_ratio = log_box - self.log_volume if self.log_volume > -np.inf else np.nan
         return Intervals(self._center - half, self._center + half, log_ratio)
@@ -165,10 +165,10 @@ class StickSet(Record):
         Source: Axioms 14(4) 299, Proposition 1 and (29).
         """
         gap = np.abs(self._state(x) - self._center)
-        return bool((gap <= self._reach * (1.0 + _ROUNDING)).all())
+        return bool((gap <= self._half_width * (1.0 + _ROUNDING)).all())
 
     def in_sequence(self, x: npt.ArrayLike) -> bool:
-        """Return whether each link force lies where the bounds of all masses beyond allow.
+        """Return whether each link force is within the bounds of all masses beyond it.
 
         T_i within f -/+ sum_{j >= i} mu N_j: the inequalities of the paper one after the
         other, each given the mass before. Necessary, not sufficient.
@@ -200,7 +200,7 @@ class StickSet(Record):
 
         Both ends of every projection are attained there.
         """
-        return self._center - self._reach, self._center + self._reach
+        return self._center - self._half_width, self._center + self._half_width
 
     def launch(self, *, rising: bool = True) -> Launch:
         """Return the state from which every change of the load moves all masses at once.
@@ -214,7 +214,7 @@ class StickSet(Record):
         rising : whether the load grows or falls
 
         Source: formulas sheet, section 2.
-        Verified by: tests/unit/chains/test_stick_set.py::test_launch_corner_moves_all
+        Verified by: tests/unit/chains/test_stick_set.py::test_launch_vertex_moves_all
         """
         v = self._elastic.solve(self.chain.load_shares) * (1.0 if rising else -1.0)
         sign = np.sign(v).astype(np.int8)
@@ -257,7 +257,7 @@ class StickSet(Record):
         return self._elastic.solve((self._pushed - friction).T).T
 
     def nearest(self, x: npt.ArrayLike) -> Nearest:
-        """Return the state of rest closest to `x` [m], by Euclidean distance.
+        """Return the equilibrium nearest to `x` [m], by Euclidean distance.
 
         With multipliers p of the n two-sided bounds the answer is z = x + K p, and p
         minimises a strictly convex function of the same form as friction itself; an
@@ -304,18 +304,18 @@ class StickSet(Record):
         p, sign = signed_minimum(lambda p: k @ (k @ p), on, short, bound, np.zeros(n, np.int8))
         a = np.flatnonzero(sign)
         q, r = np.linalg.qr(k[:, a])
-        z, rest = x, short
-        # the second pass takes out the rounding of a far start
+        z, stick_force = x, short
+        # the second pass removes the rounding of a distant start
         for _ in range(2):
-            z = z + q @ np.linalg.solve(r.T, (rest - sign * bound)[a])
-            rest = (self._pushed - self._elastic.force(z)) / unit
+            z = z + q @ np.linalg.solve(r.T, (stick_force - sign * bound)[a])
+            stick_force = (self._pushed - self._elastic.force(z)) / unit
         size = float(np.max(np.abs(short) + bound))
         worst = max(
-            float(np.max(np.abs(rest) - bound, initial=0.0)),
-            float(np.max(np.abs(rest - sign * bound)[a], initial=0.0)),
+            float(np.max(np.abs(stick_force) - bound, initial=0.0)),
+            float(np.max(np.abs(stick_force - sign * bound)[a], initial=0.0)),
         )
-        wrong_way = float(np.max(-(p * sign), initial=0.0)) / max(float(np.max(np.abs(p))), 1e-300)
-        return Nearest(z, float(np.linalg.norm(z - x)), p / unit, max(worst / size, wrong_way))
+        wrong_sign = float(np.max(-(p * sign), initial=0.0)) / max(float(np.max(np.abs(p))), 1e-300)
+        return Nearest(z, float(np.linalg.norm(z - x)), p / unit, max(worst / size, wrong_sign))
 
     def _state(self, x: npt.ArrayLike) -> Floats:
         return numbers(
@@ -367,7 +367,7 @@ class StickSet(Record):
         return self._elastic.solve(self._pushed)
 
     @functools.cached_property
-    def _reach(self) -> Floats:
+    def _half_width(self) -> Floats:
         # K is an M-matrix: K^-1 has no negative entry, so the bounds add up
         return self._elastic.solve(self._bound)
 
@@ -377,7 +377,7 @@ def _exp(log: float) -> float:
 
 
 def outside(where: str, margins: Margins) -> str:
-    """Return the message for a state at which friction cannot hold the chain."""
+    """Return the message for a state outside of the stick set."""
     i = int(np.argmin(margins.force))
     return explain(
         where,

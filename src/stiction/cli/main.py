@@ -12,11 +12,11 @@ import typer
 
 from stiction.cli.completion import folders, one_of, papers, studies, systems
 from stiction.cli.output import open_streams, put, put_json, silence, width
-from stiction.core.interrupts import end_at_once, exit_code, hearing, times_heard
 from stiction.errors import ExtensionWarning, StictionError, explain
 from stiction.explore.command import explore_command
 from stiction.fits.command import fit_command
 from stiction.fmi.command import export_command
+from stiction.io.interrupts import end_at_once, exit_code, hearing, times_heard
 from stiction.io.scenario.completion import scenarios, settings
 
 __all__ = ["app", "main"]

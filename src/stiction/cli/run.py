@@ -15,12 +15,12 @@ import typer
 from stiction.cli.output import check_stream, put, put_json
 from stiction.cli.progress import Bar
 from stiction.cli.saved import saved_summary
-from stiction.core.interrupts import Interrupts, exit_code
 from stiction.core.method import default_method, name_of
 from stiction.core.run import Run
 from stiction.core.summary import doubts, screen
 from stiction.errors import Status, StictionError
 from stiction.io.checkpoint_file import EVERY, FileCheckpoint, checkpoint_path
+from stiction.io.interrupts import Interrupts, exit_code
 from stiction.io.keep import keep
 from stiction.io.scenario import Scenario, read_scenario, write_scenario
 from stiction.io.staging import Claim, claimed

@@ -281,7 +281,10 @@ def label_of(cls: type) -> str:
 
 
 def name_of(method: object) -> str:
-    """Return the full name of the class of a method; "" for a user's own method."""
+    """Return the full name of the class of a method; "" for a user's own method.
+
+    Verified by: tests/unit/test_methods.py::test_the_full_name_of_a_method_is_that_of_its_class
+    """
     for base in type(method).__mro__:
         ours = base.__module__.startswith("stiction.") and base not in (Method, SharedName)
         # fields of a user's own method come from bases of ours that solve nothing

@@ -263,6 +263,8 @@ class Run:
             looked for; see `Determinism`
         loss_units : unit of each number that locates a loss
         rest : the other fields of `Run`
+
+        Verified by: tests/unit/test_methods.py::test_a_run_holds_the_method_of_its_system
         """
         return cls(
             system=system,
@@ -321,6 +323,18 @@ class Run:
             if dim in NUMBERED:
                 coords[dim] = np.arange(1, size + 1)
         return xr.Dataset(arrays, coords=coords, attrs={"system": self.system_name})
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Refuse an unknown name and say where saved arrays and times are."""
+            message = f"a run has no attribute {name!r}"
+            if not name.startswith("_"):
+                known = ", ".join(self.variables)
+                message += (
+                    f"; saved arrays are in run.data[NAME] ({known}), their times in run.time"
+                )
+            raise AttributeError(message, name=name, obj=self)
 
     @property
     def advice(self) -> str:

@@ -27,7 +27,6 @@ _WIDTH = 92
 _MOST_OF_STATE = 2
 _MOST_WIDTH = 100
 _MOST_ROWS = 6
-_OF_SCALED = " of scaled time"
 _MOST_LOSSES = 3
 _MOST_FAILED = 2
 _MOST_RESULTS = 4
@@ -105,8 +104,12 @@ def doubts(run: Run) -> list[str]:
 
 def _head(run: Run) -> list[str]:
     span = f"t = {_short(run.time[0])} ... {_short(run.t_end)}{_unit(run.time_unit)}"
+    if _scaled(run):
+        span = f"scaled {span}"
+    elif run.time_unit == "1":
+        span = f"{span}, dimensionless"
     size = f"{run.size}, " if run.size else ""
-    what = f"{run.system_name} by {run.method_name}, {size}{span}{_scaled(run)}"
+    what = f"{run.system_name} by {run.method_name}, {size}{span}"
     word = run.status.value.upper().replace("_", " ")
     # how it was solved and what the audit says are two things
     head = _cut(f"{word}, audit {'held' if run.audit.ok else 'FAILED'}: {what}")
@@ -118,17 +121,14 @@ def _head(run: Run) -> list[str]:
     return [head, *_wrapped("why", f"{run.reason}{wanted}"), *_wrapped("try", run.advice)]
 
 
-def _scaled(run: Run) -> str:
-    """Return that time is scaled, or that nothing has a unit; nothing where time is in seconds."""
-    if run.time_unit != "1":
-        return ""
-    scaled = any(_unit(variable.unit) for variable in run.variables.values())
-    return _OF_SCALED if scaled else ", dimensionless"
+def _scaled(run: Run) -> bool:
+    """Return whether times are scaled while other variables have units."""
+    return run.time_unit == "1" and any(_unit(v.unit) for v in run.variables.values())
 
 
 def _clock(run: Run) -> str:
     """Return what follows a time: its unit, that it is scaled, or nothing."""
-    return " (scaled)" if _scaled(run) == _OF_SCALED else _unit(run.time_unit)
+    return " (scaled)" if _scaled(run) else _unit(run.time_unit)
 
 
 def _unverified(run: Run) -> list[str]:
@@ -268,6 +268,8 @@ def _final(run: Run) -> list[str]:
     lines = _wrapped("last state", ", ".join(parts))
     if len(lines) > _MOST_OF_STATE:
         lines = [*lines[: _MOST_OF_STATE - 1], f"{lines[_MOST_OF_STATE - 1]} ..."]
+    if _scaled(run):
+        lines += _wrapped("units", "times are scaled; velocities are per second of physical time")
     return [line.replace("\xa0", " ") for line in lines]
 
 

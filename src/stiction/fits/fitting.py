@@ -78,7 +78,8 @@ def checked(curves: Curve | Sequence[Curve]) -> list[Curve]:
     given = [curves] if isinstance(curves, Curve) else list(curves)
     if not given or not all(isinstance(curve, Curve) for curve in given):
         needs, why = "a Curve, or a list of them", "a law is found from measured curves."
-        raise ModelError("fit.curves", repr(curves), needs, why, "see read_curve.")
+        try_ = "read_curve(FILE), or Curve(force=..., time=..., displacement=...) of arrays."
+        raise ModelError("fit.curves", repr(curves), needs, why, try_)
     return given
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stiction.core.interrupts import uninterrupted
+from stiction.io.interrupts import uninterrupted
 
 __all__ = ["Sink", "put_down"]
 

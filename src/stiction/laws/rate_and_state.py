@@ -243,7 +243,7 @@ class RateAndStateFriction(ForceLaw):
         impedance G / (2 c) over the normal stress
 
     Source: Dieterich 1979; Ruina 1983; Rice 1993 for what waves carry away.
-    Verified by: tests/unit/chains/creep/test_rate_and_state.py::test_slider_against_the_fault
+    Verified by: tests/unit/chains/regularised/test_rate_and_state.py::test_slider_against_the_fault
 
     Examples
     --------

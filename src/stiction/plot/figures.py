@@ -15,7 +15,7 @@ import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from stiction.catalogue import CATALOGUE, room_of
 from stiction.core.run import Run
@@ -104,13 +104,15 @@ class Figures(Animated):
         ------
         ModelError : if this system has none.
         """
-        raise ModelError(
-            "animate",
-            f"a run of {self.run.system_name!r}",
-            "a run of a system that has an animation",
-            "every system shows its motion in its own way, and this one does not yet.",
-            "draw the figures: " + ", ".join(self.NAMES) + ".",
-        )
+        got, needs = f"a run of {self.run.system_name!r}", "a run of a system that has an animation"
+        why = "every system shows its motion in its own way, and this one does not yet."
+        raise ModelError("animate", got, needs, why, f"draw: {', '.join(self.NAMES)}.")
+
+    def __call__(self, *_args: object, **_options: object) -> NoReturn:
+        """Refuse `run.plot()`: each figure is a method of its own."""
+        try_ = f"run.plot.{(*self.default, *self.NAMES)[0]}(); there are: {', '.join(self.NAMES)}."
+        needs = "the name of a figure, each a method of `run.plot`"
+        raise ModelError("plot", "run.plot(...)", needs, "a run has several figures.", try_)
 
     def __getattr__(self, name: str) -> Callable[..., PaperFigure]:
         """Refuse an unknown name and list the known ones; to a type checker each is a figure."""
@@ -130,13 +132,9 @@ def figures_of(run: Run) -> Figures:
     """
     room = room_of(run.system_name, run.system)
     if not room or importlib.util.find_spec(f"{room}.figures") is None:
-        raise ModelError(
-            "plot",
-            f"a run of {run.system_name!r}",
-            "a run of a system that has figures",
-            "every system draws its own, in the folder `figures` beside its model.",
-            "read the arrays in `run.data` and draw them yourself.",
-        )
+        got, needs = f"a run of {run.system_name!r}", "a run of a system that has figures"
+        why = "every system draws its own, in the folder `figures` beside its model."
+        raise ModelError("plot", got, needs, why, "draw the arrays in `run.data` yourself.")
     return cast(Figures, importlib.import_module(f"{room}.figures").figures_of(run))
 
 

@@ -36,7 +36,7 @@ from stiction.solids.loads import Pressure as Pressure
 from stiction.solids.loads import Spring as Spring
 from stiction.solids.loads import Traction as Traction
 from stiction.solids.loads import Turned as Turned
-from stiction.solids.many.broad_phase import Among as Among
+from stiction.solids.many.broad_phase import ContactAmong as ContactAmong
 from stiction.solids.materials import LinearElastic as LinearElastic
 from stiction.solids.materials import MooneyRivlin as MooneyRivlin
 from stiction.solids.materials import NearlyIncompressible as NearlyIncompressible

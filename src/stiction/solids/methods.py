@@ -50,7 +50,7 @@ class Quasistatic(Method):
     ----------
     steps : load steps if none fails; the longest step is the time span over this
     max_steps : most load steps; a run that needs more ends with WORK_LIMIT
-    max_cuts : how often the longest step may be halved before the run gives up
+    max_halvings : how often the longest step may be halved before the run gives up
     newton_tolerance : residual over the forces in equilibrium [1]
     max_iterations : of Newton's method in one step
     solver : the sparse solver; None takes the fastest that is installed
@@ -67,7 +67,7 @@ class Quasistatic(Method):
 
     steps: Annotated[int, _STEPS] = 100
     max_steps: Annotated[int, Limit()] = 2_000_000
-    max_cuts: Annotated[int, _HALVINGS] = 12
+    max_halvings: Annotated[int, _HALVINGS] = 12
     newton_tolerance: Annotated[float, _NEWTON] = 1e-9
     max_iterations: Annotated[int, _ITERATIONS] = 30
     solver: Annotated[LinearSolver | None, _SOLVER] = None
@@ -98,7 +98,7 @@ class Continuation(Method):
     steps : load steps to the end of a straight path; the first step has the length of one
     longest : largest arclength of a step over that of the first one [1]
     max_steps : most arclength steps; a run that needs more ends with WORK_LIMIT
-    max_cuts : how often the first arclength may be halved before the run gives up
+    max_halvings : how often the first arclength may be halved before the run gives up
     newton_tolerance : residual over the forces in equilibrium [1]
     max_iterations : of Newton's method in one step
     stability : report the sign of the tangent's determinant at every step, and the number of its
@@ -115,7 +115,7 @@ class Continuation(Method):
     steps: Annotated[int, _STEPS] = 100
     longest: Annotated[float, _LONGEST_ARC] = 2.0
     max_steps: Annotated[int, _STEPS] = 5000
-    max_cuts: Annotated[int, _HALVINGS] = 14
+    max_halvings: Annotated[int, _HALVINGS] = 14
     newton_tolerance: Annotated[float, _NEWTON] = 1e-9
     max_iterations: Annotated[int, _ITERATIONS] = 25
     stability: Annotated[bool, _STABILITY] = True
@@ -126,7 +126,7 @@ class Continuation(Method):
         """Return the load steps up to the start of the path, a fraction `part` of the program."""
         return Quasistatic(
             steps=max(1, round(self.steps * part)),
-            max_cuts=self.max_cuts,
+            max_halvings=self.max_halvings,
             newton_tolerance=self.newton_tolerance,
             max_iterations=self.max_iterations,
             solver=self.solver,
@@ -159,7 +159,7 @@ class GeneralisedAlpha(Method):
     stability : count the unstable modes of equilibrium after every step, without friction, and
         record one that the motion does not follow; it costs a factorisation a step
     max_steps : most time steps; a run that needs more ends with WORK_LIMIT
-    max_cuts : how often the longest step may be halved before the run gives up
+    max_halvings : how often the longest step may be halved before the run gives up
     newton_tolerance : residual over the forces in equilibrium [1]
     max_iterations : of Newton's method in one step
     solver : the sparse solver; None takes the fastest that is installed
@@ -176,7 +176,7 @@ class GeneralisedAlpha(Method):
     lumped: Annotated[bool, _LUMPED_MASS] = False
     stability: Annotated[bool, _COUNT_UNSTABLE] = True
     max_steps: Annotated[int, Limit(most=100_000_000)] = 100_000
-    max_cuts: Annotated[int, _HALVINGS] = 24
+    max_halvings: Annotated[int, _HALVINGS] = 24
     newton_tolerance: Annotated[float, _NEWTON] = 1e-9
     max_iterations: Annotated[int, _ITERATIONS] = 20
     solver: Annotated[LinearSolver | None, _SOLVER] = None

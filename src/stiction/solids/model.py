@@ -18,7 +18,7 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.elements.kinds import Q1, Element, discretise
 from stiction.solids.loads import Spring
-from stiction.solids.many.broad_phase import Among, PairSearch
+from stiction.solids.many.broad_phase import ContactAmong, PairSearch
 from stiction.solids.many.pairs import check_partners, expanded_contacts
 from stiction.solids.materials import Material, NeoHookean
 from stiction.solids.membranes.model import Membrane
@@ -36,7 +36,7 @@ _START, _REACTIONS = Finite("", _WHY_READ), Parts(_WHY_READ)
 
 _WHY = "a solid is made of these."
 _BODIES = Parts(_WHY, "give a list of Body objects.", "Body, Membrane or SweptBody objects", 1)
-_CONTACTS = Parts(_WHY, "give a list of Contact or Among objects.")
+_CONTACTS = Parts(_WHY, "give a list of Contact or ContactAmong objects.")
 _CONDITIONS = Parts(_WHY, "give a list of Condition objects, such as Fixed or Driven.")
 _STAGES = Parts(_WHY, "give a list of Stage objects.")
 _OF_SOLID = Part(_WHY)
@@ -122,7 +122,7 @@ class Assembled(Declared):
     """
 
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES]
-    contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
+    contacts: Annotated[Sequence[Contact | ContactAmong], _CONTACTS] = ()
     conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
     attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)
@@ -193,7 +193,7 @@ class Assembled(Declared):
                 where, got = f"Readings.{name}", getattr(r, name)
                 raise ModelError(where, got, f"a number below {count}", why, try_)
 
-    def _check_plane(self, contact: Contact | Among) -> None:
+    def _check_plane(self, contact: Contact | ContactAmong) -> None:
         """Refuse the mortar method and self-contact in three dimensions."""
         sides: Sequence[object] = vars(contact).get("boundaries", ())
         itself = False
@@ -208,7 +208,7 @@ class Assembled(Declared):
                     "touches itself" if itself else "touches by 'mortar'"
                 )
                 why = "segments between two boundaries are found in the plane."
-                try_ = 'take passes="half", between two bodies.'
+                try_ = 'take passes="two-half-pass", between two bodies.'
                 raise ModelError("Contact.passes", got, "bodies in the plane", why, try_)
 
     def _check_side(self, side: Boundary) -> None:
@@ -273,8 +273,8 @@ class Solid(SolidSystem):
     Parameters
     ----------
     bodies : deformable bodies, numbered from 0
-    contacts : pairs of boundaries, or a boundary and a rigid partner; `Among` stands for a contact
-        of each pair of many bodies
+    contacts : pairs of boundaries, or a boundary and a rigid partner; `ContactAmong` stands for a
+        contact of each pair of many bodies
     boundary_conditions : fixed, driven and loaded displacements, constraints and loads
     attraction : factor on tensile contact tractions over time
     readings : which curves are reported
@@ -286,7 +286,7 @@ class Solid(SolidSystem):
     """
 
     bodies: Annotated[Sequence[Body | Membrane | SweptBody], _BODIES] = ()
-    contacts: Annotated[Sequence[Contact | Among], _CONTACTS] = ()
+    contacts: Annotated[Sequence[Contact | ContactAmong], _CONTACTS] = ()
     boundary_conditions: Annotated[Sequence[Condition], _CONDITIONS] = ()
     attraction: Annotated[Program, _OF_SOLID] = field(default_factory=_one)
     readings: Annotated[Readings, _OF_SOLID] = field(default_factory=Readings)

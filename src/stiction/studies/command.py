@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stiction.core.interrupts import Interrupts
 from stiction.errors import ScenarioError
+from stiction.io.interrupts import Interrupts
 from stiction.studies.figures import write_study_figures
 from stiction.studies.reader import read_study
 from stiction.studies.store import is_study

@@ -235,6 +235,9 @@ class StudyFigures(Animated):
         ax = grid(figure, margins=_MARGINS)[0][0]
         good = np.isfinite(found)
         limits = (float(found[good].min()), float(found[good].max())) if good.any() else (0.0, 1.0)
+        if limits[0] == limits[1]:
+            limits = (limits[0] - 0.5, limits[1] + 0.5)
+        scale: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
         xs, i = np.unique(x, return_inverse=True)
         ys, j = np.unique(y, return_inverse=True)
         if len(xs) * len(ys) <= 4 * len(x):
@@ -242,19 +245,9 @@ class StudyFigures(Animated):
             np.add.at(total, (j[good], i[good]), found[good])
             np.add.at(count, (j[good], i[good]), 1.0)
             with np.errstate(all="ignore"):
-                ax.pcolormesh(
-                    _edges(xs),
-                    _edges(ys),
-                    total / count,
-                    cmap=colours,
-                    vmin=limits[0],
-                    vmax=limits[1],
-                    rasterized=True,
-                )
+                ax.pcolormesh(_edges(xs), _edges(ys), total / count, rasterized=True, **scale)
         else:
-            ax.scatter(x[good], y[good], c=found[good], cmap=colours, s=6, lw=0)
-        if limits[0] == limits[1]:
-            limits = (limits[0] - 0.5, limits[1] + 0.5)
+            ax.scatter(x[good], y[good], c=found[good], s=6, lw=0, **scale)
         self._label(ax, axes)
         colour_bar(ax, colours, limits, _words(name), self.unit(name))
         return figure

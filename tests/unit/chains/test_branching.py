@@ -379,5 +379,5 @@ def test_forces_whose_squares_overflow_end_in_a_status_or_a_refusal():
 
 
 def test_places_beyond_floating_point_are_refused():
-    with pytest.raises(ModelError, match=r"places at rest .* beyond floating point"):
+    with pytest.raises(ModelError, match=r"unstressed positions .* beyond floating point"):
         Chain(mass=1.0, n=3, stiffness=1.0, spacing=1e308)

@@ -49,7 +49,7 @@ def test_a_load_that_is_lost_from_the_start_is_refused(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_way_there_is_that_of_a_sound_load(method):
+def test_the_motion_before_is_that_of_a_finite_load(method):
     lost = run_of(method, np.nan, 2.0)
     whole = run_of(method, np.nan, 9.0)
     rows = int((lost.time < 1.9).sum())

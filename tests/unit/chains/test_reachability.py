@@ -87,7 +87,7 @@ def test_arrives_at_forty_states(seed):
     assert (run.event_log.time <= found.duration * (1 + 1e-6)).all()
 
 
-def test_interior_and_boundary_are_told_apart():
+def test_interior_and_boundary_are_distinguished():
     chain = Chain(mass=[1.0] * 3, stiffness=20.0, law=Coulomb(0.05), load=Constant(10.0))
     stick = StickSet(chain)
     inside = reach(chain, stick.projections().center)

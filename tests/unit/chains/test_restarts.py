@@ -8,7 +8,7 @@ from block_cases import needs_compiler
 
 import stiction as st
 from stiction.chains import PiecewiseLinear, SumOf
-from stiction.chains.blocks.motions import blocks_of
+from stiction.chains.blocks.event_driven import blocks_of
 from stiction.chains.stepping import ChainStepper
 from stiction.core.run import Request
 from stiction.numerics import jit
@@ -67,7 +67,7 @@ def stuck_rows_ride(chain, run):
 
 @pytest.mark.parametrize("load", sorted(LOADS))
 @pytest.mark.parametrize("law", sorted(LAWS))
-def test_a_run_from_any_saved_state_goes_on(law, load):
+def test_a_run_resumes_from_any_saved_state(law, load):
     rng = np.random.default_rng([sorted(LAWS).index(law), sorted(LOADS).index(load)])
     method, stuck = st.EventDriven(max_step=0.2), 0
     for _ in range(3 if law != "user" and load != "function" else 1):

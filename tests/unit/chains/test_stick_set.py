@@ -269,7 +269,7 @@ def onsets(chain, x, force, more):
     return [time is not None for time in run.quantities["onset_time"].value]
 
 
-def test_launch_corner_moves_all():
+def test_launch_vertex_moves_all():
     """Any rise of the load moves all masses from the lower corner, one mass from the upper."""
     chain = Chain(mass=[1.0, 2.0, 4.0], stiffness=20.0, law=Coulomb(0.05))
     stick = StickSet(chain, 10.0)
@@ -283,7 +283,7 @@ def test_launch_corner_moves_all():
     assert onsets(chain, upper, 10.0, -1e-3) == [True, True, True]
 
 
-def test_launch_under_a_load_that_pulls_both_ways():
+def test_launch_under_opposite_loads():
     chain = Chain(
         mass=[1.0, 1.0],
         stiffness=[5.0, 1.0, 5.0],

@@ -36,7 +36,7 @@ def test_volume_is_the_box_over_the_stiffnesses(stick):
     assert stick.log_volume == pytest.approx(math.log(volume), rel=1e-12)
 
 
-def test_corners_are_those_of_the_box(stick):
+def test_vertices_are_those_of_the_box(stick):
     expected = [
         inverse() @ (np.array([0.0, 0.0, FORCE]) - np.array(signs) * BOUND)
         for signs in itertools.product((-1.0, 1.0), repeat=3)
@@ -73,7 +73,7 @@ def test_samples_are_even(stick):
         assert np.abs(share - 0.1).max() < 4.5 * math.sqrt(0.09 / count)
 
 
-def test_just_inside_rests_and_just_outside_does_not(stick):
+def test_just_inside_sticks_and_just_outside_does_not(stick):
     for signs in itertools.product((-1.0, 0.3, 1.0), repeat=3):
         for part, inside in ((1.0 - 1e-9, True), (1.0 + 1e-6, max(map(abs, signs)) < 1.0)):
             rest = part * np.array(signs) * BOUND

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from stiction.cli import run as cli_run
-from stiction.core.interrupts import Interrupts, end_at_once, exit_code, hearing
+from stiction.io.interrupts import Interrupts, end_at_once, exit_code, hearing
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def test_other_errors_go_through():
 @pytest.fixture
 def ending(monkeypatch):
     """A process that signals end at once; the exit codes with which it would have ended."""
-    monkeypatch.setattr("stiction.core.interrupts._heard", [])
+    monkeypatch.setattr("stiction.io.interrupts._heard", [])
     codes = []
     monkeypatch.setattr("os._exit", codes.append)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import stiction as st
 from stiction.core.audit import Audit, Check
 from stiction.core.determinism import Determinism, Loss
 from stiction.core.events import EventLog
@@ -119,3 +120,16 @@ def test_what_was_not_looked_for_is_reported(run, tmp_path):
     assert shown.determinism.status == "deterministic"
     save(shown, tmp_path / "run")
     assert load(tmp_path / "run").determinism.unseen == unseen
+
+
+def test_an_unknown_attribute_of_a_run_says_where_the_arrays_are(run):
+    with pytest.raises(AttributeError, match=r"saved arrays are in run\.data\[NAME\]"):
+        run.x_1  # noqa: B018
+    assert not hasattr(run, "_private")
+
+
+def test_scaled_times_beside_metres_a_second_are_explained():
+    wheel = st.WheelOnTurntable(x0=[0.6, -0.05, -0.9])
+    shown = str(st.solve(wheel, t_span=(0.0, 0.1)))
+    assert "scaled t = 0 ... 0.1" in shown.splitlines()[0]
+    assert "times are scaled; velocities are per second of physical time" in shown

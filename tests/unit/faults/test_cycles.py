@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stiction as st
+from stiction.core.run import Request
 from stiction.errors import Status
 from stiction.faults import (
     Cycles,
@@ -15,6 +16,8 @@ from stiction.faults import (
     SpringSlider,
     StrikeSlipFault,
 )
+from stiction.faults import stepper_kernels as sk
+from stiction.faults.run import _Walk
 from stiction.laws import AgeingLaw, SlipLaw
 
 LAW = AgeingLaw(a=0.01, b=0.025, length=1e-5)
@@ -193,3 +196,35 @@ def test_limits_end_a_run_that_says_so():
 def test_bad_input_is_refused(make, field):
     with pytest.raises(st.ModelError, match=field):
         make()
+
+
+@pytest.mark.usefixtures("plain_kernels")
+@pytest.mark.parametrize(
+    ("step", "rest", "code"),
+    [
+        # the whole remainder is a step, however short; rounding in the low part leaves such ones
+        (1.0, 1e-27, sk.DONE),
+        (1e-27, 1e-27, sk.DONE),
+        (2e-25, 1e-9, sk.DONE),
+        (0.5e-25, 1e-9, sk.STEP_TOO_SMALL),
+        (0.5e-27, 1e-27, sk.STEP_TOO_SMALL),
+        (1.0, 0.0, sk.DONE),
+        (1.0, -1e-27, sk.DONE),
+    ],
+)
+def test_a_step_is_too_short_only_if_it_does_not_reach_the_end(step, rest, code):
+    """Steps and what is left to the end, over the time."""
+    end = 1000.0
+    walk = _Walk(SLIDER.assembled(), Cycles(), Request(0.0, end, np.array([0.0, end])))
+    m, now = walk.march, walk.march.progress[0]
+    m.stress_rate[:] = walk._product(m.pull)
+    now.left = 1
+    assert walk._slice() == sk.PAUSE
+    now.time, now.time_low, now.step, now.left, now.saved = end, -rest * end, step * end, 1000, 2
+    found = sk.PAUSE
+    for _ in range(100):
+        found = walk._slice()
+        if found != sk.PAUSE:
+            break
+        now.traced = 0
+    assert found == code

@@ -1,13 +1,16 @@
 """What kernels do beside what the laws themselves say, and both modes to the same bits."""
 
+import math
+
 import numpy as np
 import pytest
 from fit_cases import cases, fields
 
 from stiction.fits import Curve
+from stiction.fits.predicting.law_kernels import RATE_STATE, after
 from stiction.fits.predicting.models import Predictor
 from stiction.fits.rigs import ImposedSlip
-from stiction.laws import AgeingCoulomb, BoucWen, Dahl, LuGre
+from stiction.laws import AgeingCoulomb, AgeingLaw, BoucWen, Dahl, LuGre, SlipLaw
 from stiction.numerics.jit import running
 
 LAWS = [
@@ -65,6 +68,19 @@ def test_states_at_constant_speed_are_those_of_the_law(law):
         expected.append(float(law.response(w_, at_, sides, p).coefficient[0]))
     # reason: 400 steps a row, kinks at z = 0 inside them
     np.testing.assert_allclose(told, expected, rtol=0.0, atol=2e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("evolution", [AgeingLaw, SlipLaw])
+@pytest.mark.parametrize("slip", [0.0, 3e-6, -4e-5, 2e-3])
+@pytest.mark.parametrize("above", [1e-4, 1.0, 50.0, 1e15])
+def test_rate_and_state_at_constant_speed_is_that_of_the_law(evolution, slip, above):
+    """From younger and from older than the steady age, down to where nothing is left of it."""
+    law, dt = evolution(0.01, 0.015, 2e-5, 0.6), 0.7
+    p = np.array([0.01, 0.015, 2e-5, 0.6, 1e-6, float(evolution is SlipLaw), 1.0])
+    theta = above * (2e-5 * dt / abs(slip) if slip else 1.0)
+    expected = math.log(float(law.state_after(slip / dt, theta, dt)))
+    told = after(RATE_STATE, p, math.log(theta), slip, dt)
+    assert told == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_ageing_contacts_hold_more():

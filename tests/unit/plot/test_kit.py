@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 import stiction as st
+from stiction.errors import ModelError
 from stiction.plot import figures_of
 
 
@@ -30,3 +31,8 @@ def test_a_system_without_animation_says_so(baseline, tmp_path):
     with pytest.raises(st.ModelError, match="a run of 'Pendulum'"):
         strange.animate(tmp_path / "film.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_calling_the_figures_names_them(baseline):
+    with pytest.raises(ModelError, match=r"run\.plot\.motion\(\); there are: motion, "):
+        baseline.plot()

@@ -27,6 +27,7 @@ from stiction.rods import (
     SineSpin,
     SineVelocity,
     Straight,
+    presets,
 )
 from stiction.rods.assembly import assemble
 from stiction.rods.contact.curve.kernels import FITTED, SPLINE, axis_point
@@ -195,6 +196,14 @@ def test_a_net_touches_at_every_crossing(woven):
     # two ways to the same contacts; a contact that is found closes one step later
     off = np.abs(found.data.position.values - declared.data.position.values).max()
     assert off < 1e-5 * np.abs(np.diff(declared.data.position.values, axis=0)).max()
+
+
+@pytest.mark.parametrize(("rows", "columns", "cell_elements"), [(1, 4, 10), (3, 2, 12)])
+def test_a_net_is_refused_by_the_elements_that_it_has(rows, columns, cell_elements, monkeypatch):
+    seen = []
+    monkeypatch.setattr(presets, "fits", lambda where, count, *_: seen.append((where, count)))
+    net = st.rods.RodNet(rows, columns, cell_elements=cell_elements)
+    assert seen == [("RodNet", sum(rod.elements for rod in net.assembled().rods))]
 
 
 def test_woven_rods_press_and_laid_rods_need_not():

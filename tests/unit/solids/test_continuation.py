@@ -73,7 +73,7 @@ def test_limit_points_are_where_the_slope_vanishes(path: st.Run) -> None:
 
 def test_the_way_between_is_unstable(path: st.Run) -> None:
     sign = path.variables["sign_of_determinant"].values
-    ways = path.variables["unstable_ways"].values
+    ways = path.variables["unstable_modes"].values
     rising = np.diff(path.variables["program_time"].values) > 0.0
     # a step may straddle a limit point
     inner = np.flatnonzero(np.isfinite(sign[1:]) & (np.roll(rising, 1) == rising))[1:-1]

@@ -93,13 +93,13 @@ def test_saved_times_and_steps():
 
 def test_a_block_crushed_flat_ends_with_advice():
     system = block(MATERIALS["NeoHookean"], -0.2)
-    run = st.solve(system, st.solids.Quasistatic(steps=4, max_cuts=3), throw=False)
+    run = st.solve(system, st.solids.Quasistatic(steps=4, max_halvings=3), throw=False)
     assert run.status.name == "UNCONVERGED"
-    assert "cuts of the step" in run.reason
+    assert "halvings of the step" in run.reason
     assert 0.0 < run.t_end < 1.0
     assert np.isfinite(run.data["force_y"].values).all()
     with pytest.raises(st.SolveError) as caught:
-        st.solve(system, st.solids.Quasistatic(steps=4, max_cuts=3))
+        st.solve(system, st.solids.Quasistatic(steps=4, max_halvings=3))
     assert caught.value.run.t_end == run.t_end
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.chains.blocks import motions
+from stiction.chains.blocks import event_driven
 from stiction.chains.methods import EventDriven
 from stiction.core.audit import Line
 from stiction.core.method import Method
@@ -20,7 +20,7 @@ from stiction.switching.ensembles import members
 pytestmark = pytest.mark.skipif(mode() == "plain", reason="blocks are compiled code")
 
 
-def both_ways(sweep, folder, monkeypatch, chunk=40, room=motions):
+def both_ways(sweep, folder, monkeypatch, chunk=40, room=event_driven):
     """Return the study by blocks, and that of members one by one."""
     counts = []
     real = room.blocks_of
@@ -121,7 +121,7 @@ def test_members_whose_audit_fails_are_told_as_ever(chain, tmp_path, monkeypatch
     def lines(outcomes):
         return [Line("replay_agrees", np.ones(outcomes.stop.size), -1.0)]
 
-    monkeypatch.setattr(motions.Outcomes, "lines", lines)
+    monkeypatch.setattr(event_driven.Outcomes, "lines", lines)
     sweep = st.Sweep(chain, {"law.mu": np.linspace(0.1, 0.4, 9)}, t_span=(0.0, 8.0), keep="final.x")
     blocks, alone = both_ways(sweep, tmp_path, monkeypatch)
     check_same(blocks, alone)
@@ -141,7 +141,7 @@ def test_what_goes_one_by_one(chain, tmp_path, monkeypatch, other):
     def never(*_):
         raise AssertionError("a block was solved")
 
-    monkeypatch.setattr(motions._Crew, "solve", never)
+    monkeypatch.setattr(event_driven._MemberSolver, "solve", never)
     given = {"fields": {"law.mu": [0.1, 0.2]}, "t_span": (0.0, 8.0), **other}
     sweep = st.Sweep(chain, **given)
     study = sweep.run(tmp_path / "study", workers=1)

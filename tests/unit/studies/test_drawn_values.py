@@ -249,6 +249,21 @@ def test_a_movie_slides_over_what_changes(monkeypatch):
     ]
 
 
+@pytest.mark.parametrize("places", ["grid", "scattered"])
+@pytest.mark.parametrize(("top", "limits"), [(7.0, (2.0, 7.0)), (2.0, (1.5, 2.5))])
+def test_the_colours_of_a_map_are_those_of_its_scale(places, top, limits):
+    a = np.arange(9.0)
+    b = a % 3 if places == "grid" else a[::-1]
+    a = a // 3 if places == "grid" else a
+    y = np.array([2.0] * 8 + [top])
+    ax, bar = study({"a": a, "b": b}, {"y": y}).plot.map("y").axes
+    (drawn,) = ax.collections
+    assert drawn.get_clim() == limits
+    assert drawn.cmap == bar.images[0].cmap
+    assert bar.images[0].get_extent() == [0.0, 1.0, *limits]
+    assert sorted(np.ravel(drawn.get_array())) == sorted(y)
+
+
 @pytest.mark.parametrize(("count", "size"), [(2, 8.0), (30, 5.0), (300, 1.0)])
 def test_marks_fill_the_grid(count, size):
     made = study({"a": np.arange(float(count)), "b": [1.0] * count}, {"y": [1.0] * count})

@@ -1,12 +1,13 @@
-"""Quiet steps of the theta scheme for a group of chains: the members in the innermost loop.
+"""Theta steps with unchanged modes for a group of chains, vectorised over the chains (SIMD).
 
-A step in which no mode changes is the same arithmetic for every chain, without a branch. Every
-member sees the operations of `theta.quiet_kernels` in their order, and so the same bits. A loop
-over the members has no dependence between its passes: the compiler makes vectors of it without
-reordering a sum. A member whose step is not quiet is left to the kernels of one chain.
+A step in which no mode changes has the same operations for every chain, without a branch. They are
+those of `theta.unchanged_kernels` in the same order, so that results agree bit by bit. The loop
+over the chains of a group is innermost and has no dependence between its iterations, so the
+compiler vectorises it without reordering a sum. A chain with a mode change is left to the kernels
+of one chain.
 
-The chains stand on a surface at rest. Every number of a chain is a column of `WIDTH` members.
-Offsets of columns are constants, so that the compiler knows that two columns never overlap.
+The chains are on a surface at rest. Every number of a chain is a column of `WIDTH` chains. Offsets
+of columns are constants, so that the compiler knows that two columns do not overlap.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Annotated, NamedTuple, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.pass_kernels import LARGEST
+from stiction.chains.theta.active_set_kernels import LARGEST
 from stiction.chains.theta.state import Problem, Work
 from stiction.chains.theta.step_kernels import added
 from stiction.numerics.arrays import Struct, Table, Vector
@@ -39,18 +40,18 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-# members of a group: more would not fit into the nearest cache
+# chains of a group: more would not fit into the first-level cache
 WIDTH = 32
-# bytes that a processor reads at once
+# bytes of a cache line
 LINE = 64
 Column = Annotated[Vector, WIDTH]
 _C = TypeVar("_C", bound=Struct)
 
 
 class MassColumns(Struct):
-    """What each member has of mass i, or of the link on its left: the rows of `f`, and the mode.
+    """Numbers of mass i, or of the link on its left, of each chain: the rows of `f`, and the mode.
 
-    The rows stand in the order of `System`, `Masses`, `Motion` and `Trial`.
+    The order is that of `System`, `Masses`, `Motion` and `Trial`.
     """
 
     excess: Column
@@ -62,7 +63,7 @@ class MassColumns(Struct):
     mass: Column
     stiffness: Column
     damping: Column
-    share: Column
+    load_vector: Column
     plate_stiffness: Column
     normal_force: Column
     mu_kinetic: Column
@@ -90,11 +91,11 @@ class MassColumns(Struct):
 
 
 class ChainColumns(Struct):
-    """What each member has once: the first fields of `Progress`, the load, and one step.
+    """Numbers of each chain: the first fields of `Progress`, the load, and one step.
 
-    piece_*, ends : the piece of the load, and when it ends [s]
-    new_load, pull : the load at the end of the step, and what the step sees of it [N]
-    fits : 1 where the step is quiet, else 0
+    segment_*, ends : segment of the load, and its end [s]
+    new_load, pull : the load at the end of the step, and its value at theta [N]
+    fits : 1 if no mode changes in the step, else 0
     size : sum of squared slips
     step_* : sums of `theta.step_kernels.Sums` over the masses
     """
@@ -117,9 +118,9 @@ class ChainColumns(Struct):
     viscous_before: Column
     algorithmic_before: Column
     worst: Column
-    piece_time: Column
-    piece_offset: Column
-    piece_rate: Column
+    segment_time: Column
+    segment_offset: Column
+    segment_rate: Column
     ends: Column
     new_load: Column
     pull: Column
@@ -137,12 +138,12 @@ class ChainColumns(Struct):
     plate_spread: Column
 
 
-# fields that a group has of `Progress`
+# number of fields that a group copies from `Progress`
 OF_PROGRESS = 18
 
 
 class SineColumns(Struct):
-    """What each member has of one sine of the load, as `Sine`."""
+    """A sine of the load of each chain, as `Sine`."""
 
     amplitude: Column
     frequency: Column
@@ -150,10 +151,9 @@ class SineColumns(Struct):
 
 
 class Group(NamedTuple):
-    """Room for WIDTH members.
+    """Arrays of WIDTH chains.
 
-    masses : (n + 2,) a row for each mass, and one at both ends: a mass that does not move, which
-        is what a wall is
+    masses : (n + 2,) an element for each mass, and a fixed mass at both ends as a wall
     chains : (1,)
     sines : (sines,)
     of_masses, of_chains : (n + 2, fields, WIDTH), (fields, WIDTH) the same numbers by position
@@ -167,7 +167,7 @@ class Group(NamedTuple):
 
 
 def group_of(n: int, sines: int) -> Group:
-    """Return a group without members, of chains of n masses whose load has so many sines."""
+    """Return an empty group, for chains of n masses and a number of sines of the load."""
     masses, chains = _aligned(MassColumns, n + 2), _aligned(ChainColumns, 1)
     of_masses = masses.view(np.float64).reshape(n + 2, -1, WIDTH)
     of_chains = chains.view(np.float64).reshape(-1, WIDTH)
@@ -175,7 +175,7 @@ def group_of(n: int, sines: int) -> Group:
 
 
 def _aligned(columns: type[_C], rows: int) -> Table[_C]:
-    """Return a table that begins with a cache line: vectors across two lines take 1.4 times."""
+    """Return an array aligned to a cache line; unaligned vectors take 1.4 times as long."""
     size = columns.fields_type.itemsize * rows
     room = np.zeros(size + LINE, np.uint8)
     first = -room.ctypes.data % LINE
@@ -187,20 +187,20 @@ def _aligned(columns: type[_C], rows: int) -> Table[_C]:
 
 @kernel
 def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
-    """Write the state of a chain to member j; `progress` has its numbers by position."""
-    pieces, sines, f, m, now = work.pieces, work.sines, work.f, work.m, work.progress[0]
+    """Copy the state of a chain to member j; `progress` has its numbers by position."""
+    segments, sines, f, m, now = work.segments, work.sines, work.f, work.m, work.progress[0]
     for i in range(f.shape[1]):
         for row in range(f.shape[0]):
             group.of_masses[i + 1, row, j] = f[row, i]
         group.masses[i + 1].mode[j] = m[0, i]
     for k in range(OF_PROGRESS):
         group.of_chains[k, j] = progress[k]
-    chain, piece, after = group.chains[0], pieces[now.piece], now.piece + 1
-    # a load that does not vary is what a step sees of it
+    chain, segment, after = group.chains[0], segments[now.piece], now.piece + 1
+    # initial value at theta, exact for a constant load
     chain.pull[j] = chain.new_load[j] = now.load
-    chain.piece_time[j], chain.piece_offset[j] = piece.time, piece.offset
-    chain.piece_rate[j] = piece.rate
-    chain.ends[j] = pieces[after].time if after < len(pieces) else np.inf
+    chain.segment_time[j], chain.segment_offset[j] = segment.time, segment.offset
+    chain.segment_rate[j] = segment.rate
+    chain.ends[j] = segments[after].time if after < len(segments) else np.inf
     for q in range(len(sines)):
         group.sines[q].amplitude[j], group.sines[q].phase[j] = sines[q].amplitude, sines[q].phase
         group.sines[q].frequency[j] = sines[q].frequency
@@ -208,7 +208,7 @@ def enter_member(group: Group, j: int, work: Work, progress: Floats) -> None:
 
 @kernel
 def fetch_member(group: Group, j: int, f: Floats, progress: Floats) -> None:
-    """Read the state of a chain from member j."""
+    """Copy the state of member j to the arrays of a chain."""
     for i in range(f.shape[1]):
         for row in range(f.shape[0]):
             f[row, i] = group.of_masses[i + 1, row, j]
@@ -218,7 +218,7 @@ def fetch_member(group: Group, j: int, f: Floats, progress: Floats) -> None:
 
 @kernel
 def clear_member(group: Group, j: int) -> None:
-    """Make member j a chain at rest that nothing moves: its steps are quiet for ever."""
+    """Make member j a chain of zeros, whose modes never change."""
     group.of_masses[:, :, j] = 0.0
     group.of_chains[:, j] = 0.0
     group.chains[0].ends[j] = np.inf
@@ -229,11 +229,11 @@ def clear_member(group: Group, j: int) -> None:
 
 @kernel(inline=True)
 def pull_group(p: Problem, group: Group, t: float) -> None:
-    """Write the load at time t, the end of a step, and what the step sees of it."""
+    """Write the load at time t, the end of a step, and its value at theta."""
     chain = group.chains[0]
     for j in range(WIDTH):
-        since = t - chain.piece_time[j]
-        chain.new_load[j] = chain.piece_offset[j] + chain.piece_rate[j] * since
+        since = t - chain.segment_time[j]
+        chain.new_load[j] = chain.segment_offset[j] + chain.segment_rate[j] * since
     for q in range(len(group.sines)):
         sine = group.sines[q]
         for j in range(WIDTH):
@@ -244,11 +244,12 @@ def pull_group(p: Problem, group: Group, t: float) -> None:
 
 @kernel(inline=True)
 def solve_group(p: Problem, group: Group, t: float) -> int:
-    """Solve for the slip with the modes as they are; return for how many members they do not fit.
+    """Solve for the slip rates with given modes; return the number of chains they do not fit.
 
-    Column `fits` says for which they do.
+    Column `fits` is 1 for the others: no mode changes.
 
-    Source: `theta.pass_kernels.forward_substitution` and `theta.quiet_kernels.stays`.
+    Source: `forward_substitution` of `theta.active_set_kernels` and `modes_persist` of
+    `theta.unchanged_kernels`.
     """
     n, chain = p.n, group.chains[0]
     for i in range(1, n + 1):
@@ -256,7 +257,7 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
         for j in range(WIDTH):
             x = here.x[j]
             force = right.stiffness[j] * (right.x[j] - x) - here.stiffness[j] * (x - left.x[j])
-            force += here.share[j] * chain.pull[j]
+            force += here.load_vector[j] * chain.pull[j]
             if p.plates:
                 force += here.plate_stiffness[j] * (0.0 - x)
             force += here.inertia[j] * here.slip_rate[j]
@@ -293,9 +294,9 @@ def solve_group(p: Problem, group: Group, t: float) -> int:
 
 @kernel(inline=True)
 def move_group(p: Problem, group: Group) -> None:
-    """Move all masses by their slip and enter the step into the ledgers.
+    """Update all masses by their slip rates, and add the energies of the step to the ledgers.
 
-    Source: `theta.quiet_kernels.slide` and `theta.step_kernels.close_books`.
+    Source: `theta.unchanged_kernels.slide` and `theta.step_kernels.close_ledger`.
     """
     n, chain = p.n, group.chains[0]
     for j in range(WIDTH):
@@ -308,16 +309,16 @@ def move_group(p: Problem, group: Group) -> None:
         if i <= n:
             slide(p, here, chain)
         for j in range(WIDTH):
-            spin, stretch = here.solution[j] - left.solution[j], here.x[j] - left.x[j]
-            chain.step_stored[j] += here.stiffness[j] * stretch * stretch
+            spin, elongation = here.solution[j] - left.solution[j], here.x[j] - left.x[j]
+            chain.step_stored[j] += here.stiffness[j] * elongation * elongation
             chain.step_spread[j] += here.stiffness[j] * spin * spin
             chain.step_viscous[j] += here.damping[j] * spin * spin
-    close_books(p, chain)
+    close_ledger(p, chain)
 
 
 @kernel(inline=True)
 def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
-    """Move a mass of every member, and add it to the sums of the step."""
+    """Update a mass of every chain, and add it to the sums of the step."""
     h = p.h
     for j in range(WIDTH):
         w, mass, stuck = here.solution[j], here.mass[j], here.mode[j] == 0.0
@@ -329,7 +330,7 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
         chain.step_inertia[j] += mass * du * du
         chain.step_stopped[j] += mass * ringing * ringing
         chain.step_kinetic[j] += mass * u * u
-        chain.step_pushed[j] += here.share[j] * w
+        chain.step_pushed[j] += here.load_vector[j] * w
         here.x[j], here.x_low[j] = added(here.x[j], here.x_low[j], h * w)
         gain = -h * here.friction[j] * w
         chain.step_heat[j] += gain
@@ -341,25 +342,25 @@ def slide(p: Problem, here: MassColumns, chain: ChainColumns) -> None:
 
 
 @kernel(inline=True)
-def close_books(p: Problem, chain: ChainColumns) -> None:
-    """Enter the sums of the step into the ledger of every member."""
+def close_ledger(p: Problem, chain: ChainColumns) -> None:
+    """Add the sums of the step to the ledger of every chain."""
     h = p.h
     for j in range(WIDTH):
         kinetic = 0.5 * chain.step_kinetic[j]
         stored = 0.5 * (chain.step_stored[j] + chain.plate_stored[j])
         spread = chain.step_spread[j] + chain.plate_spread[j]
         work, viscous = h * (chain.pull[j] * chain.step_pushed[j]), h * chain.step_viscous[j]
-        taken = (p.theta - 0.5) * (chain.step_inertia[j] + h * h * spread)
-        taken += 0.5 * chain.step_stopped[j]
+        dissipated = (p.theta - 0.5) * (chain.step_inertia[j] + h * h * spread)
+        dissipated += 0.5 * chain.step_stopped[j]
         heat, change = chain.step_heat[j], kinetic - chain.kinetic[j] + (stored - chain.stored[j])
-        off = abs(change - work + heat + viscous + taken)
+        off = abs(change - work + heat + viscous + dissipated)
         chain.kinetic[j], chain.stored[j], chain.load[j] = kinetic, stored, chain.new_load[j]
         chain.work[j], chain.work_low[j] = added(chain.work[j], chain.work_low[j], work)
         chain.heat[j], chain.heat_low[j] = added(chain.heat[j], chain.heat_low[j], heat)
         old, low = chain.viscous[j], chain.viscous_low[j]
         chain.viscous[j], chain.viscous_low[j] = added(old, low, viscous)
         old, low = chain.algorithmic[j], chain.algorithmic_low[j]
-        chain.algorithmic[j], chain.algorithmic_low[j] = added(old, low, taken)
+        chain.algorithmic[j], chain.algorithmic_low[j] = added(old, low, dissipated)
         size = abs(chain.work[j])
         for other in (chain.heat[j], kinetic, stored, chain.viscous[j], chain.scale[j]):
             size = other if other > size else size

@@ -1,7 +1,7 @@
-"""What is reported of many chains at once: the audit, the ledger and the quantities of their runs.
+"""Audit, ledger and quantities of many chains at once.
 
-Each number is made by the same operations in the same order as for one run (`chains.outcome`,
-`event_driven.losses`, `results.ledger`), so it is the same to the last bit.
+Operations and their order are those of one run (`chains.outcome`, `event_driven.losses`,
+`core.ledger`), so that the numbers agree bit by bit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.audit import energy_lines, slip_line, stick_line, stick_shares
+from stiction.chains.audit import energy_lines, slip_line, stick_line, stick_ratios
 from stiction.chains.blocks.stack import Stack
 from stiction.chains.model import Chain
 from stiction.chains.outcome import Kinds
@@ -33,22 +33,22 @@ _CHECKS = ("ledger_closes", "friction_dissipates", "stick_within_bound", "slip_a
 
 
 def named(chain: Chain, names: Sequence[str], stats: Sequence[str]) -> bool:
-    """Return whether blocks of such chains have all these results.
+    """Return whether blocks of such chains provide all these results.
 
     Parameters
     ----------
-    stats : counts of work that the method has, and other names that its blocks have
+    stats : counters of the method, and other results of its blocks
     """
-    found = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
-    found |= {f"energy.{name}" for name in COLUMNS}
-    found |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
+    results = {"onset_time", "onset_force", "critical_force", "stop_time", "final.x", "final.v"}
+    results |= {f"energy.{name}" for name in COLUMNS}
+    results |= {"stats.events", *stats} | {f"audit.{name}" for name in _CHECKS}
     if chain.law.has_jump:
-        found.add("stick_above_kinetic")
-    return all(name in found or name.startswith("events.") for name in names)
+        results.add("stick_above_kinetic")
+    return all(name in results or name.startswith("events.") for name in names)
 
 
 def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m: int) -> Block:
-    """Return the results of m chains, solved so many at a time; none is sound without a stack."""
+    """Return the results of m chains, solved `size` at a time; none is valid without a stack."""
     if stack is None:
         none = np.zeros(m, bool)
         return Block(none, none, none, none, {})
@@ -65,27 +65,27 @@ def in_parts(stack: Stack | None, size: int, solve: Callable[[Stack], Block], m:
 
 
 def onsets(stack: Stack, first: Floats, t_start: float) -> Floats:
-    """Return when each mass first slips (m, n); masses that start in slip do at the start."""
+    """Return the onset of slip of each mass (m, n) [s]; the start for masses that slip then."""
     moves = stack.v_start != stack.belt_speed[:, None]
     return np.where(moves, t_start, first)
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What kernels found of m chains.
+    """Results of kernels for m chains.
 
     Parameters
     ----------
     stack : the chains
     t_start : [s]
-    x, v, mode, friction : (m, rows, n) saved states
+    x, v, mode, friction : (m, samples, n) saved states
     onset : (m, n) first slips [s], NaN for none
-    stop : (m,) time from which all masses stick for good [s]; NaN where they do not
+    stop : (m,) time from which all masses stick for good [s]; NaN if they do not
     kinds : (m,) numbers of events
     energy : the ledger
-    given : (m,) heat that friction gave back in all steps [J]
+    given : (m,) heat that friction returned in all steps [J]
     stats : counts of work, (m,) each
-    replayed : (m, 2) what a second look differs by, and the limit; None where there was none
+    replayed : (m, 2) largest difference of the replay, and its limit; None without a replay
     """
 
     stack: Stack
@@ -104,19 +104,19 @@ class Outcomes:
 
     @property
     def events(self) -> Ints:
-        """(m,) numbers of events, but for the stop of a chain."""
+        """(m,) numbers of events, without the stop of a chain."""
         return np.asarray(self.kinds["slip"] + self.kinds["stick"] + self.kinds["reverse"])
 
     def lines(self) -> list[Line]:
         """Return the lines of the audit of event-driven runs.
 
-        A line that a single run would look at twice before it fails does not hold here.
+        A chain fails here also if a single run would apply a second, weaker test.
         """
         e = self.energy
-        share = stick_shares(self.friction, self.mode, self.stack.stick_bound[:, None])
+        ratio = stick_ratios(self.friction, self.mode, self.stack.stick_bound[:, None])
         lines = [
             *energy_lines(e.imbalance_rel, self.given, e.scale),
-            stick_line(share.max(axis=(1, 2))),
+            stick_line(ratio.max(axis=(1, 2))),
             slip_line(self.v - self.stack.belt_speed[:, None, None], self.mode),
         ]
         if self.replayed is not None:
@@ -124,7 +124,7 @@ class Outcomes:
         return lines
 
     def block(self, lines: Sequence[Line], sound: Flags, events: Ints, reached: Floats) -> Block:
-        """Return the members: those are sound that were, and hold every line."""
+        """Return the block; a member is valid if it was and passes every audit line."""
         results = self.results()
         for line in lines:
             results[f"audit.{line.check}"] = np.asarray(line.value, dtype=np.float64)
@@ -137,7 +137,7 @@ class Outcomes:
         slips = np.isfinite(self.onset)
         force = np.where(slips, stack.load_at(np.where(slips, self.onset, self.t_start)), np.nan)
         stops = np.isfinite(self.stop)
-        found: dict[str, Array] = {
+        results: dict[str, Array] = {
             "onset_time": self.onset,
             "onset_force": force,
             "critical_force": stack.critical_force(),
@@ -147,11 +147,11 @@ class Outcomes:
             "stats.events": self.events,
             "events.stop": stops.astype(np.float64),
         }
-        found |= e.at_end()
-        found |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
-        found |= {f"stats.{name}": values for name, values in self.stats.items()}
+        results |= e.at_end()
+        results |= {f"events.{kind}": self.kinds[kind] for kind in Kinds.__annotations__}
+        results |= {f"stats.{name}": values for name, values in self.stats.items()}
         if stack.chain.law.has_jump:
             kinetic = (stack.mu_kinetic * stack.normal_forces)[:, None]
             excess = np.where(self.mode == 0, np.abs(self.friction) - kinetic, -np.inf)
-            found["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
-        return found
+            results["stick_above_kinetic"] = np.maximum(excess.max(axis=(1, 2)), 0.0)
+        return results

@@ -1,6 +1,6 @@
-"""A second look at one of many motions, by the kernels of `chains.replay`.
+"""Replay of one of many event-driven runs, by the kernels of `chains.replay`.
 
-It does what `replay.compare` does for one run with friction that does not depend on speed.
+The same verification as `replay.compare`, for friction independent of the slip rate.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from stiction.chains.event_driven.state import (
 from stiction.chains.replay.inclusion_kernels import (
     Log,
     Model,
-    Rows,
+    SavedSamples,
     Sizes,
-    Way,
+    States,
+    check_log,
+    check_states,
     gather,
-    look,
-    look_at_log,
 )
 from stiction.chains.replay.kernels import linear_ends
 from stiction.numerics.jit import kernel
 
-__all__ = ["Second", "replay"]
+__all__ = ["ReplayWork", "replay"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,21 +38,21 @@ Ints = npt.NDArray[np.int64]
 _LIMIT, _EPS, _LONGEST = 1e-8, 2.220446049250313e-16, 256.0
 
 
-class Second(NamedTuple):
-    """Work space of a second look, for as many states as a track holds, r, and two rows.
+class ReplayWork(NamedTuple):
+    """Work arrays of a replay, for r states of the trajectory and two saved samples.
 
     follows : (r,) True; numbers : (r,) rising from 0; steps, row, before, piece : (r + 2,)
     time (r + 2, 2); start, goal, end (r + 2, 2, n); mode (r + 2, n)
     drive (r, n); sliding (2, n); hold, bound, zero (n,); worst (7, 2)
-    work : as `linear_ends` takes it; weight : with room for the terms of the longest stretch
+    work : as `linear_ends` takes it; weight : with space for the terms of the longest interval
     """
 
     follows: npt.NDArray[np.bool_]
     numbers: Ints
     steps: Ints
-    row: Ints
+    sample: Ints
     before: Ints
-    piece: Ints
+    segment: Ints
     time: Floats
     start: Floats
     goal: Floats
@@ -74,15 +74,15 @@ def replay(
     state: State,
     saved: Saved,
     events: Events,
-    k: Second,
+    k: ReplayWork,
     replayed: Floats,
     b: int,
 ) -> None:
-    """Write by how much the second look differs, and the limit, to row b of `replayed`.
+    """Write the largest difference of the replay and its limit to `replayed[b]`.
 
-    Infinite where something does not fit at all.
+    Infinite if events and mode changes do not match.
 
-    Verified by: tests/unit/chains/blocks/test_motions.py::test_the_same_as_single_runs
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
     """
     rows, n = events.track.filled[0], p.mass.size
     replayed[b, 0], replayed[b, 1] = 0.0, _LIMIT
@@ -90,7 +90,7 @@ def replay(
         return
     track = events.track
     time, x, v, mode = track.time[:rows], track.x[:rows], track.v[:rows], track.mode[:rows]
-    way = Way(time, x, v, mode, k.follows[:rows])
+    states = States(time, x, v, mode, k.follows[:rows])
     rate = _rate_of(p)
     reach = rate
     for j in range(p.sine_frequency.size):
@@ -98,53 +98,53 @@ def replay(
     if reach == 0.0:
         reach = 1.0
     unit = rate if rate != 0.0 else 1.0
-    speed, place = _sizes(p, way, unit, k)
+    speed, place = _sizes(p, states, unit, k)
     count = 0
     for j in range(rows - 1):
         if (time[j + 1] - time[j]) * reach <= _LONGEST:
             k.steps[count] = j
             count += 1
-    kept = _rows(saved, way, reach, k)
-    total = count + kept
+    n_saved = _saved_samples(saved, states, reach, k)
+    total = count + n_saved
     for i in range(n):
         k.zero[i] = p.normal[i] * p.mu_kinetic[i]
-        for r in range(kept):
+        for r in range(n_saved):
             k.sliding[r, i] = k.zero[i]
-    held = Rows(
-        k.row[:kept],
-        k.before[:kept],
+    held = SavedSamples(
+        k.sample[:n_saved],
+        k.before[:n_saved],
         saved.time,
         saved.x,
         saved.v,
         saved.mode,
         saved.friction,
-        k.sliding[:kept],
+        k.sliding[:n_saved],
     )
-    spans, piece, end = k.time[:total], k.piece[:total], k.end[:total]
+    spans, segment, end = k.time[:total], k.segment[:total], k.end[:total]
     start, goal, modes = k.start[:total], k.goal[:total], k.mode[:total]
-    gather(p.piece_time, way, held, k.steps[:count], spans, piece, start, modes, goal)
-    linear_ends(p, reach, spans, piece, start, modes, end, k.work, k.weight)
-    worst = _apart(end, goal, place, speed)
+    gather(p.segment_time, states, held, k.steps[:count], spans, segment, start, modes, goal)
+    linear_ends(p, reach, spans, segment, start, modes, end, k.work, k.weight)
+    worst = _end_difference(end, goal, place, speed)
     model = Model(
         p.link_k,
         p.link_c,
-        p.share,
+        p.load_vector,
         p.plate_k,
         p.plate_speed,
         p.belt,
         k.zero,
-        p.piece_time,
-        p.piece_offset,
-        p.piece_rate,
+        p.segment_time,
+        p.segment_offset,
+        p.segment_rate,
         p.sine_amplitude,
         p.sine_frequency,
         p.sine_phase,
     )
     sizes = Sizes(k.bound, k.hold, speed, place, unit)
-    look(model, way, held, sizes, k.drive, k.worst[:6])
+    check_states(model, states, held, sizes, k.drive, k.worst[:6])
     worst = _worse(worst, k.worst, 6)
     log = _log(events, k, state.progress[0].events)
-    if look_at_log(model, way, log, sizes, k.drive, k.worst):
+    if check_log(model, states, log, sizes, k.drive, k.worst):
         worst = _worse(worst, k.worst, 7)
     else:
         worst = np.inf
@@ -152,8 +152,8 @@ def replay(
 
 
 @kernel
-def _log(events: Events, k: Second, made: int) -> Log:
-    """Return the events that were made."""
+def _log(events: Events, k: ReplayWork, made: int) -> Log:
+    """Return the recorded events."""
     return Log(
         k.numbers[:made],
         events.time[:made],
@@ -168,18 +168,18 @@ def _log(events: Events, k: Second, made: int) -> Log:
 
 
 @kernel
-def _worse(worst: float, found: Floats, kinds: int) -> float:
-    """Return the largest of these; infinity where there is one that is no number."""
+def _worse(worst: float, values: Floats, kinds: int) -> float:
+    """Return the largest of these; infinity for NaN."""
     for kind in range(kinds):
-        value = found[kind, 0]
+        value = values[kind, 0]
         if not value <= worst:
             worst = value if np.isfinite(value) else np.inf
     return worst
 
 
 @kernel
-def _apart(end: Floats, goal: Floats, place: float, speed: float) -> float:
-    """Return the largest difference at the ends of stretches, over the largest place and speed."""
+def _end_difference(end: Floats, goal: Floats, place: float, speed: float) -> float:
+    """Return the largest relative difference at the ends of intervals."""
     worst = 0.0
     for s in range(end.shape[0]):
         for i in range(end.shape[2]):
@@ -194,7 +194,7 @@ def _apart(end: Floats, goal: Floats, place: float, speed: float) -> float:
 
 @kernel
 def _rate_of(p: Problem) -> float:
-    """Return a rate above all eigenvalues of the motion [1/s]: Gershgorin's circles."""
+    """Return a bound of all eigenvalues of the motion [1/s], by Gershgorin's circles."""
     stiff = damp = 0.0
     for i in range(p.mass.size):
         k = (2.0 * (p.link_k[i] + p.link_k[i + 1]) + p.plate_k[i]) / p.mass[i]
@@ -204,35 +204,37 @@ def _rate_of(p: Problem) -> float:
 
 
 @kernel
-def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
-    """Return the largest speed and place, and write bounds and what forces are held against."""
-    n, rows = p.mass.size, way.time.size
+def _sizes(p: Problem, states: States, rate: float, k: ReplayWork) -> tuple[float, float]:
+    """Return the scales of velocity and displacement; write bounds and scales of forces."""
+    n, rows = p.mass.size, states.time.size
     speed = place = 0.0
     for s in range(rows):
         for i in range(n):
-            speed, place = max(speed, abs(way.v[s, i])), max(place, abs(way.x[s, i]))
+            speed, place = max(speed, abs(states.v[s, i])), max(place, abs(states.x[s, i]))
     speed += abs(p.belt)
     if speed == 0.0:
         speed = 1.0
     place += speed / rate
     late, load = 0.0, 0.0
     for e in range(2):
-        t = way.time[0] if e == 0 else way.time[rows - 1]
+        t = states.time[0] if e == 0 else states.time[rows - 1]
         late = max(late, abs(t))
-        piece = 0
-        while piece + 1 < p.piece_time.size and p.piece_time[piece + 1] <= t:
-            piece += 1
-        straight = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+        segment = 0
+        while segment + 1 < p.segment_time.size and p.segment_time[segment + 1] <= t:
+            segment += 1
+        straight = p.segment_offset[segment] + p.segment_rate[segment] * (
+            t - p.segment_time[segment]
+        )
         load = max(load, abs(straight))
-    if p.piece_time.size > 1:
-        for piece in range(p.piece_time.size):
-            load = max(load, abs(p.piece_offset[piece]))
+    if p.segment_time.size > 1:
+        for segment in range(p.segment_time.size):
+            load = max(load, abs(p.segment_offset[segment]))
     waves = turns = 0.0
     for j in range(p.sine_amplitude.size):
         waves += abs(p.sine_amplitude[j])
         turns += abs(p.sine_amplitude[j]) * abs(p.sine_frequency[j])
     load += waves
-    # angles of fast sines are rounded at late times
+    # the angle of a fast sine is rounded at late times
     turns *= 0.25 * late
     most_force = most_hold = push = 0.0
     damped, held = False, True
@@ -242,7 +244,7 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
         k.bound[i] = p.mu_static[i] * p.normal[i]
         held = held and k.bound[i] != 0.0
         force = (2.0 * place) * max(p.link_k[i + 1], p.link_k[i])
-        force += abs(p.share[i]) * load + k.bound[i]
+        force += abs(p.load_vector[i]) * load + k.bound[i]
         if damped:
             force += (2.0 * speed) * max(p.link_c[i + 1], p.link_c[i])
         force += p.plate_k[i] * (place + abs(p.plate_speed) * late)
@@ -252,10 +254,10 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
     for i in range(n):
         hold = k.bound[i]
         if not held and not hold > 0.0:
-            # a bound of zero is compared with the forces there are
+            # a bound of zero is replaced by a fraction of the forces
             hold = max(most_hold, 1e-3 * most_force)
-        k.hold[i] = hold + (16.0 * _EPS / _LIMIT) * (k.hold[i] + abs(p.share[i]) * turns)
-    # what rounding of forces and of time makes of speeds and places in one stretch
+        k.hold[i] = hold + (16.0 * _EPS / _LIMIT) * (k.hold[i] + abs(p.load_vector[i]) * turns)
+    # errors of velocities and displacements in one interval, by rounding of forces and of time
     loose = push * _EPS * (64.0 / rate + 4.0 * late)
     speed += loose / _LIMIT
     loose = 16.0 * _EPS * place + 4.0 / rate * loose + 4.0 * _EPS * late * speed
@@ -264,16 +266,16 @@ def _sizes(p: Problem, way: Way, rate: float, k: Second) -> tuple[float, float]:
 
 
 @kernel
-def _rows(saved: Saved, way: Way, reach: float, k: Second) -> int:
-    """List the saved rows that are held against the motion, and the state before each."""
-    count, last = 0, way.time.size - 1
-    for row in range(saved.time.size):
+def _saved_samples(saved: Saved, states: States, reach: float, k: ReplayWork) -> int:
+    """List the saved samples to compare, and the state before each; return their number."""
+    count, last = 0, states.time.size - 1
+    for sample in range(saved.time.size):
         before = -1
-        while before < last and way.time[before + 1] <= saved.time[row]:
+        while before < last and states.time[before + 1] <= saved.time[sample]:
             before += 1
-        if before < 0 or (before == last and saved.time[row] != way.time[last]):
+        if before < 0 or (before == last and saved.time[sample] != states.time[last]):
             continue
-        if (saved.time[row] - way.time[before]) * reach <= _LONGEST:
-            k.row[count], k.before[count] = row, before
+        if (saved.time[sample] - states.time[before]) * reach <= _LONGEST:
+            k.sample[count], k.before[count] = sample, before
             count += 1
     return count

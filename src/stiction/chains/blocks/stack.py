@@ -1,4 +1,4 @@
-"""Chains side by side: the arrays of many chains that differ in a few of their numbers."""
+"""Arrays of many chains that differ in a few parameters, with a leading axis of members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Path = tuple[str | int, ...]
 
-# fields of a chain that may differ from member to member, and what their numbers have to be
+# fields of a chain that may differ between members, and the rule for their numbers
 _RULES = {
     "mass": "positive",
     "stiffness": "positive",
@@ -46,17 +46,17 @@ class Stack:
 
     Parameters
     ----------
-    chain : what they have in common
-    sound : (m,) whether the values of a member make a chain; of others the numbers mean nothing
+    chain : the common chain
+    valid : (m,) whether the values of a member are valid; numbers of others are meaningless
     masses, load_shares, plate_springs, normal_forces, x_start, v_start : (m, n)
     mu_static, mu_kinetic : (m, n) coefficients of friction [1]
     link_stiffness, link_damping : (m, n + 1)
     belt_speed, plate_speed : (m,)
-    load : its arrays have a row for each member
+    load : its arrays have a leading axis of members
     """
 
     chain: Chain
-    sound: Flags
+    valid: Flags
     masses: Floats
     link_stiffness: Floats
     link_damping: Floats
@@ -73,16 +73,16 @@ class Stack:
 
     @property
     def members(self) -> int:
-        """How many chains there are."""
+        """Number of chains."""
         return len(self.masses)
 
     @property
     def stick_bound(self) -> Floats:
-        """(m, n) largest friction force each contact carries at rest [N]."""
+        """(m, n) static bound of the friction force of each contact [N]."""
         return self.mu_static * self.normal_forces
 
     def part(self, rows: slice) -> Stack:
-        """Return some of the chains."""
+        """Return a part of the chains."""
         fields = [f.name for f in dataclasses.fields(self) if f.name not in ("chain", "load")]
         load = {name: getattr(self.load, name)[rows] for name in _OF_LOAD}
         some = {name: getattr(self, name)[rows] for name in fields}
@@ -126,9 +126,9 @@ class Stack:
         x, v : (m, n)
         """
         ends = np.zeros((self.members, 1))
-        stretch = np.diff(np.concatenate([ends, x, ends], axis=1), axis=1)
+        elongation = np.diff(np.concatenate([ends, x, ends], axis=1), axis=1)
         rate = np.diff(np.concatenate([ends, v, ends], axis=1), axis=1)
-        tension = self.link_stiffness * stretch + self.link_damping * rate
+        tension = self.link_stiffness * elongation + self.link_damping * rate
         plate = self.plate_springs * ((self.plate_speed * t)[:, None] - x)
         push = self.load_shares * self.load_at(t)[:, None]
         return np.asarray(np.diff(tension, axis=1) + push + plate)
@@ -143,24 +143,24 @@ class Stack:
         ride = np.repeat(self.belt_speed[:, None], x.shape[1], axis=1)
         edge = np.zeros((self.members, 1))
         moving = (self.belt_speed != 0.0) | (self.plate_speed != 0.0)
-        stretch = np.diff(np.concatenate([edge, ride, edge], axis=1), axis=1)
-        pull = np.diff(self.link_stiffness * stretch, axis=1)
+        elongation = np.diff(np.concatenate([edge, ride, edge], axis=1), axis=1)
+        pull = np.diff(self.link_stiffness * elongation, axis=1)
         pull += self.plate_springs * (self.plate_speed[:, None] - ride)
-        rests = ~(moving & pull.any(axis=1))
+        stays_stuck = ~(moving & pull.any(axis=1))
         loaded = self.load_shares != 0.0
         bound, extremes = self.stick_bound, self.bounds_after(t)
         endless = np.isinf(extremes[0]) | np.isinf(extremes[1])
-        rests &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
+        stays_stuck &= ~(endless & loaded.any(axis=1) & np.isfinite(bound).all(axis=1))
         drive, now = self.drive(t, x, ride), self.load_at(t)
         for extreme in extremes:
             change = (extreme - now)[:, None]
             with np.errstate(invalid="ignore"):
                 push = np.where(loaded, drive + self.load_shares * change, drive)
-                rests &= ~(np.abs(push) > bound * (1.0 + 1e-12)).any(axis=1)
-        return np.asarray(rests)
+                stays_stuck &= ~(np.abs(push) > bound * (1.0 + 1e-12)).any(axis=1)
+        return np.asarray(stays_stuck)
 
     def critical_force(self) -> Floats:
-        """Return `Chain.critical_force` of every member (m, n); NaN where it is not known."""
+        """Return `Chain.critical_force` of every member (m, n); NaN if unknown."""
         alike = (
             self.chain.supports == "left"
             and not self.load_shares[:, :-1].any()
@@ -180,7 +180,7 @@ class Stack:
 
 
 def fits(chain: Chain, paths: Sequence[Path]) -> bool:
-    """Return whether chains that differ at these paths, from fields on, can stand side by side."""
+    """Return whether chains that differ at these paths of fields can form a stack."""
     return type(chain) is Chain and all(_fits(chain, path) for path in paths)
 
 
@@ -199,7 +199,7 @@ def _fits(chain: Chain, path: Path) -> bool:
 
 
 def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> Stack | None:
-    """Return the chains that have other values at `paths`; None where their loads are not alike.
+    """Return the chains with other values at `paths`; None if their loads differ in structure.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
     Verified by: tests/unit/chains/blocks/test_stack.py::test_the_same_as_chains
     """
     m = len(columns[0])
-    sound = np.ones(m, bool)
+    valid = np.ones(m, bool)
     full = {
         name: np.repeat(np.asarray(values, dtype=np.float64)[None], m, axis=0)
         for name, values in (
@@ -231,7 +231,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             inside[name][str(path[1])] = column
             continue
         values = np.asarray(column, dtype=np.float64)
-        sound &= _passes(_RULES[name], values)
+        valid &= _passes(_RULES[name], values)
         if name in _SINGLE:
             full[name][:] = values
         elif name in ("stiffness", "damping"):
@@ -245,13 +245,13 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
             full[name][:, int(path[1])] = values
     if chain.normal_force is None:
         full["normal_force"] = full["mass"] * full["gravity"][:, None]
-    friction = _friction(chain, inside["law"], m, sound)
-    load = _loads(chain.load, inside["load"], m, sound)
+    friction = _friction(chain, inside["law"], m, valid)
+    load = _loads(chain.load, inside["load"], m, valid)
     if load is None:
         return None
     made = Stack(
         chain=chain,
-        sound=sound,
+        valid=valid,
         masses=full["mass"],
         link_stiffness=full["stiffness"],
         link_damping=full["damping"],
@@ -266,7 +266,7 @@ def stack_of(chain: Chain, paths: Sequence[Path], columns: Sequence[Array]) -> S
         plate_speed=full["plate_speed"],
         load=load,
     )
-    sound &= _finite(made)
+    valid &= _finite(made)
     return made
 
 
@@ -278,7 +278,7 @@ def _passes(rule: str, values: Floats) -> Flags:
 
 
 def _finite(made: Stack) -> Flags:
-    """Return (m,) whether numbers are finite together, as `Chain` demands of them."""
+    """Return (m,) whether derived numbers are finite, as in `Chain._check_sizes`."""
     with np.errstate(all="ignore"):
         k, c, m = made.link_stiffness, made.link_damping, made.masses
         derived = (
@@ -293,16 +293,16 @@ def _finite(made: Stack) -> Flags:
 
 
 def _friction(
-    chain: Chain, fields: dict[str, Array], m: int, sound: Flags
+    chain: Chain, fields: dict[str, Array], m: int, valid: Flags
 ) -> tuple[Floats, Floats]:
-    """Return (m, n) static and kinetic coefficients; note members whose law is refused."""
+    """Return (m, n) static and kinetic coefficients; mark members with an invalid law."""
     n, table = chain.n_mass, chain.friction
     if not fields:
         both = table.mu_static, table.mu_kinetic
         return np.repeat(both[0][None], m, axis=0), np.repeat(both[1][None], m, axis=0)
     if type(chain.law) is Coulomb:
         mu = np.asarray(fields["mu"], dtype=np.float64)
-        sound &= _passes("nonnegative", mu)
+        valid &= _passes("nonnegative", mu)
         full = np.repeat(mu[:, None], n, axis=1)
         return full, full.copy()
     static, kinetic = np.zeros((m, n)), np.zeros((m, n))
@@ -312,12 +312,12 @@ def _friction(
             each = law.table(n)
             static[k], kinetic[k] = each.mu_static, each.mu_kinetic
         else:
-            sound[k] = False
+            valid[k] = False
     return static, kinetic
 
 
-def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces | None:
-    """Return the pieces and sines of all loads; None where some have more of them than others."""
+def _loads(load: Load, fields: dict[str, Array], m: int, valid: Flags) -> Pieces | None:
+    """Return segments and sines of all loads; None if their numbers differ."""
     first = load.pieces()
     made: dict[str, Any] = {}
     for name in _OF_LOAD:
@@ -325,11 +325,11 @@ def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces
     for k in range(m if fields else 0):
         other = _replaced(load, fields, k)
         if other is None:
-            sound[k] = False
+            valid[k] = False
             continue
-        pieces: Pieces = other.pieces()
+        segments: Pieces = other.pieces()
         for name, rows in made.items():
-            values = getattr(pieces, name)
+            values = getattr(segments, name)
             if values.size != rows.shape[1]:
                 return None
             rows[k] = values
@@ -337,7 +337,7 @@ def _loads(load: Load, fields: dict[str, Array], m: int, sound: Flags) -> Pieces
 
 
 def _replaced(owner: Any, fields: dict[str, Array], k: int) -> Any:
-    """Return a law or a load with the values of member k; None where it refuses them."""
+    """Return a law or a load with the values of member k; None if they are invalid."""
     try:
         return dataclasses.replace(owner, **{name: c[k].item() for name, c in fields.items()})
     except ModelError:

@@ -1,10 +1,21 @@
-"""The first event of a step, and touches that are none."""
+"""Event localisation within one step: the first root of all event functions, and grazings.
+
+Slip of mass i ends at a root of its slip rate; stick ends at a root of its reserve
+mu_s N_i -+ R_i. Both are polynomials in tau (`root_kernels`). Roots closer than rounding belong to
+one instant and are applied together. Grazing is no event except under a law with a jump, where the
+stick rule or a policy decides (`docs/decisions/07`).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
+from stiction.chains.event_driven.grazing_kernels import (
+    first_downcrossing,
+    scaled_terms,
+    stays_positive,
+)
 from stiction.chains.event_driven.root_kernels import leading_zeros, slip_series
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import (
@@ -12,8 +23,7 @@ from stiction.chains.event_driven.state import (
     Scratch,
     State,
 )
-from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
-from stiction.chains.event_driven.touch_kernels import fall, is_clear, spread
+from stiction.chains.event_driven.threshold_kernels import THRESHOLD, force_size, jumps, speed_size
 from stiction.numerics.event_localisation import NONE, first_root
 from stiction.numerics.jit import kernel
 
@@ -21,11 +31,11 @@ __all__ = ["first_events"]
 
 Floats = npt.NDArray[np.float64]
 
-# what rounding leaves of a slip rate, in shares of the speeds and forces that make it up
+# rounding of a slip rate, as a fraction of the speeds and forces that compose it
 _ROUNDING = 3e-14
-# a drive that comes this near to a static bound with a jump is told, in shares of the bound
-_TOLD = 1e-9
-# a slip rate below zero for so long, in tau, is no rounding
+# under a law with a jump, a drive this near to its static bound is recorded, relative to it
+_GRAZING_DISTANCE = 1e-9
+# a slip rate below zero for this long, in tau, exceeds rounding
 _LONG = 0.1
 
 
@@ -33,25 +43,25 @@ _LONG = 0.1
 def first_events(
     p: Problem, state: State, s: Scratch, count: int, tau: float, t: float
 ) -> tuple[float, float]:
-    """Find the first event in (0, tau]; return its tau and the end of its group.
+    """Return tau of the first event in (0, tau], and tau up to which roots are simultaneous.
 
-    s.root, s.touch and s.open keep tau of each mass's own first event, of a touch before it, and
-    from where on it is within its error. Roots closer than rounding are one instant.
+    `s.root`, `s.grazing` and `s.undecided_from` receive, for each mass, its own first event, a
+    grazing before it, and the point from which its event function stays within its error.
     """
     first = np.inf
-    mode, root, touch, left_open = state.mode, s.root, s.touch, s.open
+    mode, root, grazing, undecided = state.mode, s.root, s.grazing, s.undecided_from
     drive, size, lead, poly, x = s.drive, p.order - 1, state.lead, s.poly, s.x
     order, rate, belt = p.order, p.rate, p.belt
     for a in range(count):
         i = s.active[a]
-        root[i] = touch[i] = left_open[i] = np.inf
+        root[i] = grazing[i] = undecided[i] = np.inf
         if mode[i] != 0:
-            # arrays, not tuples, are handed on while sizes alone may exclude an event
+            # pass arrays, not tuples, while a bound may still exclude an event: tuples cost more
             length = slip_series(x, poly, i, mode[i], order, rate, belt)
-            if lead[i] > 0 or not _stays_clear(poly, length, tau):
+            if lead[i] > 0 or not _stays_positive(poly, length, tau):
                 _stop_of(p, state, s, i, tau, t)
         elif p.mu_static[i] * p.normal[i] > 0.0:
-            # (a frictionless mass at rest has no drive at all, or it would have moved)
+            # (a frictionless mass sticks only if R = 0)
             bound = p.mu_static[i] * p.normal[i]
             swing, power = 0.0, 1.0
             for k in range(1, size):
@@ -66,8 +76,8 @@ def first_events(
 
 
 @kernel
-def _stays_clear(c: Floats, size: int, tau: float) -> bool:
-    """Return whether the sizes of the terms alone keep a polynomial above zero up to tau."""
+def _stays_positive(c: Floats, size: int, tau: float) -> bool:
+    """Return whether c[0] > sum |c[k]| tau^k, so that the polynomial is positive up to tau."""
     swing, power = 0.0, 1.0
     for k in range(1, size):
         power *= tau
@@ -78,39 +88,39 @@ def _stays_clear(c: Floats, size: int, tau: float) -> bool:
 
 @kernel
 def _stop_of(p: Problem, state: State, s: Scratch, i: int, tau: float, t: float) -> None:
-    """Find when the slip rate of a moving mass falls to zero."""
+    """Locate the stop of a slipping mass: the first downward crossing of its slip rate."""
     poly, lead = s.poly, state.lead[i]
     size = slip_series(s.x, poly, i, state.mode[i], p.order, p.rate, p.belt)
     if lead > 0 and poly[lead] <= 0.0:
-        # a fitted force may contradict what was decided; its small terms have no say
+        # a fitted force may contradict the decision; its coefficients below rounding are skipped
         lead = leading_zeros(poly, lead, size, tau)
         if lead == size:
             return
-    size = spread(poly, lead, size, tau)
-    if lead > 0 and is_clear(poly, size):
+    size = scaled_terms(poly, lead, size, tau)
+    if lead > 0 and stays_positive(poly, size):
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
     low = _ROUNDING * speed_size(p, state.x, state.v, force, t + tau / p.rate, i)
     low += 4e-16 * abs(t) * p.rate * _total(poly, size)
-    _meet(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
-    if s.open[i] == 0.0 and lead == 0 and tau >= _LONG:
+    _localise(s, i, size, tau, low, low, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
+    if s.undecided_from[i] == 0.0 and lead == 0 and tau >= _LONG:
         after = 0.0
         for k in range(size):
             after += poly[k]
         if poly[0] <= 0.0 and after <= 0.0:
-            s.root[i], s.open[i] = 0.0, np.inf
-    if s.touch[i] < np.inf and jumps(p, i):
-        now = t + s.touch[i] / p.rate
+            s.root[i], s.undecided_from[i] = 0.0, np.inf
+    if s.grazing[i] < np.inf and jumps(p, i):
+        now = t + s.grazing[i] / p.rate
         if not p.slip_after <= now <= p.slip_before:
-            s.root[i] = s.touch[i]
+            s.root[i] = s.grazing[i]
 
 
 @kernel
 def _release_of(
     p: Problem, state: State, s: Scratch, i: int, sign: int, tau: float, t: float
 ) -> None:
-    """Find when the reserve of a mass at rest falls to zero on one side."""
+    """Locate the release of a stuck mass in one direction: the first root of its reserve."""
     poly, count, bound, lead = s.poly, p.order - 1, p.mu_static[i] * p.normal[i], 0
     for k in range(count):
         poly[k] = -sign * s.drive[k, i]
@@ -120,45 +130,47 @@ def _release_of(
         if lead == count:
             return
         if poly[lead] < 0.0:
-            # within rounding it stays, so that rounding has no say before it adds up
-            spread(poly, 0, count, tau)
-            poly[0] = TIE * bound
+            # the mass sticks until its drive exceeds the bound by more than rounding
+            scaled_terms(poly, 0, count, tau)
+            poly[0] = THRESHOLD * bound
             root = first_root(poly, count, s.bernstein)
             s.root[i] = min(s.root[i], np.inf if root == NONE else root * tau)
             return
     else:
         poly[0] += bound
-    size = spread(poly, lead, count, tau)
-    if is_clear(poly, size):
+    size = scaled_terms(poly, lead, count, tau)
+    if stays_positive(poly, size):
         return
     load = load_at(p, t, state.progress[0].piece)
     force = force_size(p, state.x, state.v, load, t, i)
-    low = TIE * bound + _ROUNDING * force
-    high = max(low, _TOLD * bound) if jumps(p, i) else low
+    low = THRESHOLD * bound + _ROUNDING * force
+    high = max(low, _GRAZING_DISTANCE * bound) if jumps(p, i) else low
     before = s.root[i]
-    _meet(s, i, size, tau, low, high, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
-    if s.touch[i] < np.inf and jumps(p, i):
-        now = t + s.touch[i] / p.rate
+    _localise(s, i, size, tau, low, high, state.band[i] == 1 or (lead == 0 and poly[1] < 0.0))
+    if s.grazing[i] < np.inf and jumps(p, i):
+        now = t + s.grazing[i] / p.rate
         if p.slip_after <= now <= p.slip_before:
-            s.root[i] = min(s.root[i], s.touch[i])
+            s.root[i] = min(s.root[i], s.grazing[i])
     s.root[i] = min(s.root[i], before)
 
 
 @kernel
-def _meet(s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool) -> None:
-    """Write in tau where s.poly falls through zero, touches it, and is left open."""
-    root, touch, left_open = fall(s.poly, size, s.bernstein, low, high, above)
+def _localise(
+    s: Scratch, i: int, size: int, tau: float, low: float, high: float, above: bool
+) -> None:
+    """Write tau of the downward crossing of `s.poly`, of a grazing, and of the undecided part."""
+    root, grazing, undecided = first_downcrossing(s.poly, size, s.bernstein, low, high, above)
     s.root[i] = np.inf if root == NONE else root * tau
-    if touch != NONE:
-        s.touch[i] = touch * tau
-        s.length[i] = _how_long(s.poly, size, touch, low) * tau
-    if left_open != NONE:
-        s.open[i] = left_open * tau
+    if grazing != NONE:
+        s.grazing[i] = grazing * tau
+        s.length[i] = _undecided_time(s.poly, size, grazing, low) * tau
+    if undecided != NONE:
+        s.undecided_from[i] = undecided * tau
 
 
 @kernel
-def _how_long(c: Floats, size: int, at: float, low: float) -> float:
-    """Return the half length of the time in which a touch may be a pair of roots `low` deep."""
+def _undecided_time(c: Floats, size: int, at: float, low: float) -> float:
+    """Return half the time between the two roots that a grazing of depth `low` may have."""
     bend, power = 0.0, 1.0
     for k in range(2, size):
         bend += k * (k - 1) * c[k] * power

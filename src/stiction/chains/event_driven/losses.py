@@ -1,4 +1,8 @@
-"""Which touches are losses of determinism, and what saved states say of the solver."""
+"""Losses of determinism at grazing events, and the audit of saved states.
+
+A slip rate or a stick force grazes when it comes within its error of zero, or of the static bound,
+and leaves on the same side. Under friction with a jump both continuations are admissible then.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.audit import slip_line, stick_line, stick_shares
+from stiction.chains.audit import slip_line, stick_line, stick_ratios
 from stiction.chains.model import Chain
 from stiction.core.audit import Check
 from stiction.core.determinism import Loss
 
-__all__ = ["response", "state_checks", "touch_losses"]
+__all__ = ["grazing_losses", "response", "state_checks"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,77 +24,80 @@ _ONSET = "its drive reached the static bound and turned back"
 _SLIP = "its slip rate touched zero where friction could hold it"
 
 
-def touch_losses(chain: Chain, touches: npt.NDArray[Any]) -> list[Loss]:
-    """Return the losses among touches of a run, in their order.
+def grazing_losses(chain: Chain, grazings: npt.NDArray[Any]) -> list[Loss]:
+    """Return the losses of determinism among the grazings of a run, in order of time.
 
-    With a jump in friction every touch leaves two futures. Friction that falls by L over the speed
-    leaves one, but motions part like exp(L N t / m): a touch undecided for longer than m / (L N) is
-    decided by rounding, as with a jump. Any other touch leads nowhere.
+    With a jump in friction every grazing has two admissible continuations. Friction that weakens
+    at the rate L = -mu'(0) has one, but neighbouring motions diverge like exp(L N t / m): rounding
+    decides a grazing that stays undecided for longer than m / (L N). Other grazings are harmless.
 
     Parameters
     ----------
-    touches : rows of `Events.touch`
+    grazings : elements of `Events.grazing`
 
     Source: Bossolini, Broens, Kristiansen, arXiv 1703.08437: slip onset as a canard.
-    Verified by: tests/unit/chains/event_driven/test_touches.py::test_weakening_as_sharp_as_a_jump
+    Verified by: tests/unit/chains/event_driven/test_grazing.py::test_weakening_as_sharp_as_a_jump
     """
-    if touches.size == 0:
+    if grazings.size == 0:
         return []
     from stiction.chains.event_driven.state import OF_SLIP
 
     fall = -chain.friction.slope(np.zeros(chain.n_mass))
     losses = []
-    for touch in touches:
-        i = int(touch["mass"])
+    for grazing in grazings:
+        i = int(grazing["mass"])
         sharp = fall[i] * chain.normal_forces[i] / chain.masses[i]
-        if not chain.law.has_jump and not sharp * touch["length"] > 1.0:
+        if not chain.law.has_jump and not sharp * grazing["length"] > 1.0:
             continue
-        slid = touch["kind"] == OF_SLIP
-        went = touch["slips"] == 1 if chain.law.has_jump else slid
-        taken = "slipped on" if slid and went else "slipped" if went else "stuck"
+        slid = grazing["kind"] == OF_SLIP
+        went = grazing["slips"] == 1 if chain.law.has_jump else slid
+        continuation = "slipped on" if slid and went else "slipped" if went else "stuck"
         if not slid and not went:
-            taken = "kept sticking"
+            continuation = "kept sticking"
         losses.append(
             Loss(
-                float(touch["time"]),
+                float(grazing["time"]),
                 "grazing_slip" if slid else "grazing_onset",
                 {"contact": i + 1},
-                f"the mass {taken}; {_SLIP if slid else _ONSET}",
+                f"the mass {continuation}; {_SLIP if slid else _ONSET}",
             )
         )
     return losses
 
 
 def response(chain: Chain) -> Floats:
-    """Return (n,) times [s] in which a force moves each mass as far as its springs let it."""
+    """Return (n,) response times [s]: the inverse of each mass's local natural frequency."""
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     rate = np.sqrt((k[:-1] + k[1:] + chain.plate_springs) / m) + (c[:-1] + c[1:]) / m
     return np.asarray(1.0 / np.maximum(rate, np.finfo(float).tiny))
 
 
-def _rounding(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> Floats:
-    """Return (n,) forces [N] that rounding leaves of the largest ones on each mass."""
+def _rounding(chain: Chain, saved: dict[str, npt.NDArray[Any]]) -> Floats:
+    """Return (n,) rounding errors [N] of the forces on each mass, from their largest terms."""
     k, edge = chain.link_stiffness, np.zeros(1)
-    far = np.concatenate([edge, np.abs(kept["x"]).max(axis=0), edge])
+    far = np.concatenate([edge, np.abs(saved["x"]).max(axis=0), edge])
     force = k[:-1] * (far[:-2] + far[1:-1]) + k[1:] * (far[1:-1] + far[2:])
-    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * kept["time"][-1]))
-    force += np.abs(chain.load_shares) * np.abs(chain.load.at(kept["time"])).max()
+    force += chain.plate_springs * (far[1:-1] + np.abs(chain.plate_speed * saved["time"][-1]))
+    force += np.abs(chain.load_shares) * np.abs(chain.load.at(saved["time"])).max()
     return np.asarray(np.maximum(1e-12 * force, np.finfo(float).tiny))
 
 
-def state_checks(chain: Chain, kept: dict[str, npt.NDArray[Any]]) -> list[Check]:
-    """Return what can be verified of the saved states without trusting the solver."""
-    friction, mode, bound = kept["friction"], kept["mode"], chain.stick_bound
-    share = stick_shares(friction, mode, bound)
-    if not stick_line(share.max()).holds:
-        # what holds nothing, or little beside its springs, is at rest to rounding
-        share = stick_shares(friction, mode, np.maximum(bound, _rounding(chain, kept)))
-    worst = np.unravel_index(np.argmax(share), share.shape)
-    slip = kept["v"] - chain.belt_speed
-    moves = slip_line(slip, mode)
-    if not moves.holds:
-        # where nothing moves but rounding, the speed that its forces make
-        speed = _rounding(chain, kept) / chain.masses * response(chain)
-        moves = slip_line(slip, mode, float(np.max(speed)))
-    held = stick_line(share[worst], float(kept["time"][worst[0]]))
-    return [held.of_run(), moves.of_run()]
+def state_checks(chain: Chain, saved: dict[str, npt.NDArray[Any]]) -> list[Check]:
+    """Return audit lines computed from the saved states alone.
+
+    Stuck masses stay within their static bound, and friction opposes slip.
+    """
+    friction, mode, bound = saved["friction"], saved["mode"], chain.stick_bound
+    ratio = stick_ratios(friction, mode, bound)
+    if not stick_line(ratio.max()).holds:
+        # a bound that is small beside the spring forces is exact to their rounding only
+        ratio = stick_ratios(friction, mode, np.maximum(bound, _rounding(chain, saved)))
+    worst = np.unravel_index(np.argmax(ratio), ratio.shape)
+    slip = saved["v"] - chain.belt_speed
+    slip_check = slip_line(slip, mode)
+    if not slip_check.holds:
+        # the limit is the speed that rounding of the forces causes
+        speed = _rounding(chain, saved) / chain.masses * response(chain)
+        slip_check = slip_line(slip, mode, float(np.max(speed)))
+    bound_line = stick_line(ratio[worst], float(saved["time"][worst[0]]))
+    return [bound_line.of_run(), slip_check.of_run()]

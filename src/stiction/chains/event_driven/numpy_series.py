@@ -1,7 +1,7 @@
-"""The series of a step by NumPy, over all masses at once, for runs without a compiler.
+"""Taylor series of a step by NumPy, vectorised over the masses, for runs without a compiler.
 
-Every number is made by the same operations in the same order as in `series_kernels.expand`, so
-that both give the same bits. The plain run of `burridge-knopoff` takes 6.5 s without it.
+The operations and their order are those of `series_kernels.expand`, so both give the same bits.
+Without this module an uncompiled run of `burridge-knopoff` takes 6.5 s.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["expand"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Place = slice | Ints
-# the coefficients of a polynomial that stands for a fitted mu(v)
+# coefficients of the polynomial that fits mu(v) on a step
 FIT = 7
 
 
 def _place(active: Ints, count: int) -> Place:
-    """Return where the active masses stand in a row, as a slice if they are neighbours."""
+    """Return the indices of the active masses, as a slice if they are neighbours."""
     if count > 0 and active[count - 1] - active[0] + 1 == count:
         return slice(int(active[0]), int(active[0]) + count)
     return active[:count].copy()
@@ -44,7 +44,7 @@ def expand(
     c, before, after = _shifted(at, 1), at, _shifted(at, 2)
     omega, x, links = p.rate, s.x, _shifted(at, 1)
     k_left, k_right, c_left, c_right = p.link_k[at], p.link_k[links], p.link_c[at], p.link_c[links]
-    share, plate_k, mass, low = p.share[at], p.plate_k[at], p.mass[at], p.mu_kinetic[at]
+    load_vector, plate_k, mass, low = p.load_vector[at], p.plate_k[at], p.mass[at], p.mu_kinetic[at]
     sign, drop = mode[at], p.mu_static[at] - low
     moves, weight = sign != 0, sign * p.normal[at]
     any_moves, zeros = bool(moves.any()), np.where(moves, lead[at], 0)
@@ -59,13 +59,13 @@ def expand(
         right = k_right * (place[after] - middle)
         left += c_left * spin * (swing - rate[before])
         right += c_right * spin * (rate[after] - swing)
-        force = right - left + share * s.load[k] + plate_k * (plate - middle)
+        force = right - left + load_vector * s.load[k] + plate_k * (plate - middle)
         s.drive[k, at] = force
         place, rate = rate, x[k + 2]
         if not any_moves:
             continue
         if p.share_address != 0:
-            term: Floats | float = (low if k == 0 else 0.0) + drop * _share(
+            term: Floats | float = (low if k == 0 else 0.0) + drop * _weakening_terms(
                 p, k, active[:count], mode, s
             )
         elif p.fitted:
@@ -78,8 +78,8 @@ def expand(
         rate[c] = np.where(moves, force / mass * scale, rate[c])
 
 
-def _share(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
-    """Return coefficient k of the law's share of the active masses, 0 for those that stick."""
+def _weakening_terms(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
+    """Return coefficient k of the weakening factor e(w) of active masses, 0 in stick."""
     moving = active[mode[active] != 0]
     together = shares_at(p.share_address) if k > 0 else None
     sign = mode[moving]
@@ -93,6 +93,6 @@ def _share(p: Problem, k: int, active: Ints, mode: Ints, s: Scratch) -> Floats:
             w = one * (p.rate * s.x[1, i + 1] - p.belt)
             row = p.law_start + i * p.law_step
             s.mu[i, k] = share_term(p.share_address, k, w, one * p.rate, s.x, s.mu, i, row)
-    found = np.zeros(active.size)
-    found[mode[active] != 0] = s.mu[moving, k]
-    return found
+    terms = np.zeros(active.size)
+    terms[mode[active] != 0] = s.mu[moving, k]
+    return terms

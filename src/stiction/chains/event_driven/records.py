@@ -1,4 +1,8 @@
-"""What an event-driven run keeps: its state, its saved rows, its log of mode changes."""
+"""Samples of the state at the save times, and records of mode changes.
+
+Both evaluate forces at a state: R_i, all forces on mass i but friction (`drive_of`), and friction
+in its mode (`friction_of`): -R_i in stick, -sigma mu N_i in slip.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +28,8 @@ __all__ = [
     "drive_of",
     "friction_of",
     "record_events",
+    "save_equilibrium",
     "save_now",
-    "save_rest",
     "save_until",
 ]
 
@@ -55,7 +59,7 @@ def drive_of(p: Problem, x: Vector, v: Vector, load: float, t: float, i: int) ->
     left = p.link_k[i] * (x[c] - x[c - 1]) + p.link_c[i] * (v[c] - v[c - 1])
     right = p.link_k[c] * (x[c + 1] - x[c]) + p.link_c[c] * (v[c + 1] - v[c])
     plate = p.plate_k[i] * (p.plate_speed * t - x[c])
-    force: float = right - left + p.share[i] * load + plate
+    force: float = right - left + p.load_vector[i] * load + plate
     return force
 
 
@@ -73,21 +77,21 @@ def friction_of(p: Problem, mode: int, drive: float, v: float, i: int) -> float:
 
 @kernel
 def record_events(p: Problem, state: State, events: Events, t: float) -> None:
-    """Write a row for every mass whose mode is not the one last written."""
+    """Record an event for every mass whose mode differs from the last recorded one."""
     now = state.progress[0]
     for i in range(p.mass.size):
         if state.mode[i] == state.shown[i]:
             continue
-        row = now.events
+        sample = now.events
         drive = drive_at(p, state, t, i)
-        events.time[row] = t
-        events.mass[row] = i
-        events.before[row] = state.shown[i]
-        events.after[row] = state.mode[i]
-        events.x[row] = state.x[i + 1]
-        events.v[row] = state.v[i + 1]
-        events.left[row] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
-        events.right[row] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
+        events.time[sample] = t
+        events.mass[sample] = i
+        events.before[sample] = state.shown[i]
+        events.after[sample] = state.mode[i]
+        events.x[sample] = state.x[i + 1]
+        events.v[sample] = state.v[i + 1]
+        events.left[sample] = friction_of(p, state.shown[i], drive, state.v[i + 1], i)
+        events.right[sample] = friction_of(p, state.mode[i], drive, state.v[i + 1], i)
         now.events += 1
         now.rest_seen = 0
         state.shown[i] = state.mode[i]
@@ -97,12 +101,12 @@ def record_events(p: Problem, state: State, events: Events, t: float) -> None:
 def save_until(
     p: Problem, state: State, saved: Saved, s: Scratch, count: int, t: float, t_new: float
 ) -> None:
-    """Write the save times in [t, t_new)."""
+    """Save the samples with times in [t, t_new), by evaluating the series of the step."""
     now = state.progress[0]
-    size = 2 * p.order + 1
+    size = 2 * p.order
     while now.saved < saved.time.size and saved.time[now.saved] < t_new:
-        row = now.saved
-        time = saved.time[row]
+        sample = now.saved
+        time = saved.time[sample]
         tau = (time - t) * p.rate
         for c in range(s.xs.size):
             s.xs[c] = state.x[c]
@@ -110,55 +114,55 @@ def save_until(
         if tau != 0.0:
             evaluate(p, tau, s.active, count, state.mode, s, s.xs, s.vs)
         for i in range(p.mass.size):
-            saved.heat[row, i] = state.heat[i]
+            saved.heat[sample, i] = state.heat[i]
         for a in range(count):
             i = s.active[a]
             if state.mode[i] != 0:
-                saved.heat[row, i] += column(s.heat, i, size, tau)
-        saved.work[row] = now.work + horner(s.work, size, tau)
-        saved.viscous[row] = now.viscous + horner(s.viscous, size, tau)
-        _save_row(p, state, saved, row, time, s.xs, s.vs)
+                saved.heat[sample, i] += column(s.heat, i, size, tau)
+        saved.work[sample] = now.work + horner(s.work, size, tau)
+        saved.viscous[sample] = now.viscous + horner(s.viscous, size, tau)
+        _save_sample(p, state, saved, sample, time, s.xs, s.vs)
         now.saved += 1
 
 
 @kernel
-def save_rest(p: Problem, state: State, saved: Saved, t_end: float) -> None:
-    """Fill the saving times that are left with the state of rest."""
+def save_equilibrium(p: Problem, state: State, saved: Saved, t_end: float) -> None:
+    """Save the present equilibrium at all remaining save times."""
     now = state.progress[0]
     while now.saved < saved.time.size:
-        row = now.saved
+        sample = now.saved
         for i in range(p.mass.size):
-            saved.heat[row, i] = state.heat[i]
-        saved.work[row] = now.work
-        saved.viscous[row] = now.viscous
-        _save_row(p, state, saved, row, t_end, state.x, state.v)
+            saved.heat[sample, i] = state.heat[i]
+        saved.work[sample] = now.work
+        saved.viscous[sample] = now.viscous
+        _save_sample(p, state, saved, sample, t_end, state.x, state.v)
         now.saved += 1
 
 
 @kernel
-def _save_row(
-    p: Problem, state: State, saved: Saved, row: int, t: float, x: Floats, v: Floats
+def _save_sample(
+    p: Problem, state: State, saved: Saved, sample: int, t: float, x: Floats, v: Floats
 ) -> None:
     load = load_at(p, t, state.progress[0].piece)
     for i in range(p.mass.size):
-        saved.x[row, i] = x[i + 1]
-        saved.v[row, i] = v[i + 1]
-        saved.mode[row, i] = state.mode[i]
+        saved.x[sample, i] = x[i + 1]
+        saved.v[sample, i] = v[i + 1]
+        saved.mode[sample, i] = state.mode[i]
         drive = drive_of(p, x, v, load, t, i)
-        saved.friction[row, i] = friction_of(p, state.mode[i], drive, v[i + 1], i)
+        saved.friction[sample, i] = friction_of(p, state.mode[i], drive, v[i + 1], i)
     kinetic, stored = energies(p, t, x, v)
-    saved.kinetic[row] = kinetic
-    saved.stored[row] = stored
+    saved.kinetic[sample] = kinetic
+    saved.stored[sample] = stored
 
 
 @kernel
 def save_now(p: Problem, state: State, saved: Saved, t: float) -> None:
-    """Write the present state as the next saved row."""
+    """Save the present state as the next sample."""
     now = state.progress[0]
-    row = now.saved
+    sample = now.saved
     for i in range(p.mass.size):
-        saved.heat[row, i] = state.heat[i]
-    saved.work[row] = now.work
-    saved.viscous[row] = now.viscous
-    _save_row(p, state, saved, row, t, state.x, state.v)
+        saved.heat[sample, i] = state.heat[i]
+    saved.work[sample] = now.work
+    saved.viscous[sample] = now.viscous
+    _save_sample(p, state, saved, sample, t, state.x, state.v)
     now.saved += 1

@@ -1,4 +1,9 @@
-"""Events as roots of the series of a step: the slip rate of a mass, the reserve of a stuck one."""
+"""Event functions of a mass as polynomials in tau, and their first roots.
+
+The event function of a slipping mass is its slip rate, that of a stuck one the reserve
+mu_s N - |R|. At release the function starts at zero, so its leading coefficients are divided out
+before roots are computed.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +17,13 @@ __all__ = ["leading_zeros", "root_from", "slip_series"]
 
 Floats = npt.NDArray[np.float64]
 
-# a coefficient below this share of the largest one is rounding, not motion
+# a coefficient below this fraction of the largest one is rounding
 _NOISE = 1e-12
 
 
 @kernel
 def leading_zeros(c: Floats, start: int, size: int, tau: float) -> int:
-    """Return the first index >= start whose term counts at tau; size when none does."""
+    """Return the first index >= start whose term exceeds rounding at tau; size without one."""
     largest, power = 0.0, 1.0
     for k in range(size):
         largest = max(largest, abs(c[k]) * power)
@@ -52,7 +57,7 @@ def root_from(poly: Floats, bernstein: Floats, start: int, size: int, tau: float
         poly[k - start] = poly[k] * power
         power *= tau
     if poly[0] <= 0.0:
-        # the reserve was used up within the rounding of the last step: now is the event
+        # the reserve vanished within the rounding of the last step: the event is at tau = 0
         return 0.0
     root = first_root(poly, size - start, bernstein)
     return np.inf if root == NONE else root * tau

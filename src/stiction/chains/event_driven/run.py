@@ -1,8 +1,9 @@
-"""Dynamic problem, event by event: exact modes, located events, finite-time stops.
+"""Event-driven integration of the dynamic problem (Problem 1) with set-valued friction.
 
-Between events the chain is smooth and its Taylor series in time is summed to rounding
-error (see `_events.series_kernels`); events are roots of the same series (`_events.step_kernels`).
-Cost per step is O(order n); no matrix is formed.
+Between events each mass sticks or slips in one direction, so the motion is smooth. Its Taylor
+series in time is summed to rounding error (`series_kernels`). Onsets of slip, stops and reversals
+are roots of the same series (`event_kernels`); at each of them the modes are decided from the
+forces (`threshold_kernels`). A step costs O(order n); no matrix is formed.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.losses import response, state_checks, touch_losses
+from stiction.chains.event_driven.losses import grazing_losses, response, state_checks
 from stiction.chains.loads import check_load
 from stiction.chains.model import Chain
 from stiction.chains.outcome import ChainHistory, RawEvents, build_run
 from stiction.chains.policies import SlipAtTouch
 from stiction.chains.replay.compare import MOST_MASSES as MOST_REPLAYED
 from stiction.chains.replay.compare import spacing
-from stiction.chains.replay.trail import TrailKeeper
+from stiction.chains.replay.trajectory import TrajectoryRecorder
 from stiction.core.checkpoint import Log, StateArray, check_count, restore
 from stiction.core.driver import Pause, run_to_end
 from stiction.core.ledger import Ledger
@@ -41,32 +42,32 @@ if TYPE_CHECKING:
         Track,
     )
     from stiction.chains.methods import EventDriven
-    from stiction.chains.replay.trail import Trail
+    from stiction.chains.replay.trajectory import Trajectory
     from stiction.laws.compiled import CompiledLaw
     from stiction.numerics.callback import Callback
 
-__all__ = ["Solver", "refuse", "saved_states", "solve_event_driven"]
+__all__ = ["EventDrivenIntegrator", "refuse", "saved_states", "solve_event_driven"]
 
 Floats = npt.NDArray[np.float64]
 
 MOST_MASSES = 10_000
-# a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C are heard
+# a call of the kernel lasts a few tenths of a second, so that progress and Ctrl-C come through
 _MASS_STEPS_PER_CALL = 300_000
-_TOUCH_ROWS = 64
-_TRACK_ROWS, _TRACK_NUMBERS = 2048, 200_000
-# a run that needs so many times `max_steps`, judged by its first steps, is ended
-_HOPELESS, _STEPS_TO_JUDGE = 1e5, 10_000
-# a user's load is looked at in steps of at most this share of the time span
+_GRAZING_SAMPLES = 64
+_TRACK_SAMPLES, _TRACK_NUMBERS = 2048, 200_000
+# a run ends if it would need this many times `max_steps`, estimated every so many steps
+_TOO_MANY, _STEPS_PER_CHECK = 1e5, 10_000
+# a user's load is sampled on steps of at most this fraction of the time span
 _LONGEST_FIT = 0.005
 _NAME_JUMPS = "name its jumps in UserLoad.breakpoints"
 
 
 def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> Run:
-    """Return the run of `chain`; what `EventDriven` asks a chain for.
+    """Return the run of `chain` by event-driven integration.
 
-    With constant friction there is no discretisation error: the series of each mode is
-    summed until its last terms are rounding. Weakening friction is part of the same
-    series. A user's mu(v) or load is fitted on each step to `rtol`.
+    With constant friction there is no discretisation error: the series is summed until its
+    last terms are rounding. Weakening friction enters the same series. A user's mu(v) or
+    load is fitted on each step to `rtol`.
 
     Raises
     ------
@@ -77,11 +78,11 @@ def solve_event_driven(chain: Chain, method: EventDriven, request: Request) -> R
     """
     _refuse_policy(method)
     if not chain.law.sticks:
-        from stiction.chains.creep.run import solve_in_place
+        from stiction.chains.regularised.run import solve_in_place
 
         return solve_in_place(chain, method, request)
     refuse(chain, method, request.t_start)
-    return Solver(method, chain, request).run()
+    return EventDrivenIntegrator(method, chain, request).run()
 
 
 def _refuse_policy(method: EventDriven) -> None:
@@ -90,19 +91,19 @@ def _refuse_policy(method: EventDriven) -> None:
             "EventDriven.policy",
             repr(method.policy),
             "SlipAtTouch(...), or None for a Chain",
-            "the future of a chain is unique but for touches under friction with a jump, where "
-            "it sticks and says so; the other policies are for flows.",
-            "leave policy out, or use SlipAtTouch() to take the other future.",
+            "a chain has one solution except where it grazes under friction with a jump; there "
+            "it sticks and reports that. The other policies are for flows.",
+            "leave policy out, or use SlipAtTouch() to take the other solution.",
         )
 
 
 def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
-    """Raise ModelError for what these steps cannot follow, of a law that sticks."""
+    """Raise ModelError for a chain or a law that sticks which the series cannot represent."""
     _refuse_policy(method)
     without_memory(
         chain.law,
         "EventDriven",
-        "its steps are series in time, and the states of a law have none here yet.",
+        "its steps are series in time, which the states of a law do not have here.",
         "use ThetaStepper(step=...), which carries the states of any law.",
     )
     if chain.n_mass > MOST_MASSES:
@@ -116,8 +117,8 @@ def refuse(chain: Chain, method: EventDriven, t_start: float) -> None:
     check_load(chain.load, t_start)
 
 
-class Solver:
-    """One solve: buffers, the loop over kernel calls, and the report."""
+class EventDrivenIntegrator:
+    """Integrator of one run: buffers, the loop over kernel calls, checkpoints, the history."""
 
     def __init__(self, method: EventDriven, chain: Chain, request: Request) -> None:
         from stiction.chains.event_driven import step_kernels as ek
@@ -136,16 +137,16 @@ class Solver:
         self.state = _start(chain, request)
         self.saved = saved_states(chain.n_mass, request.save)
         self.log = [Log(column[:0]) for column in self.events[:8]]
-        self.trail = TrailKeeper(chain.n_mass)
-        self.touches = Log(self.events.touch[:0])
-        # since when nothing moves, for good [s]; NaN for never
+        self.trajectory = TrajectoryRecorder(chain.n_mass)
+        self.grazings = Log(self.events.grazing[:0])
+        # time from which all masses stick for good [s]; NaN if they do not
         self.stopped = np.full(1, np.nan)
-        # time and steps when it was last judged whether the run gets anywhere
-        self.judged = np.array([self.now.time, 0.0])
+        # time and number of steps at the last check that the run progresses
+        self.checked = np.array([self.now.time, 0.0])
         self.reason = ""
 
     def run(self) -> Run:
-        """Return the run from where it stands."""
+        """Integrate to the end and return the run."""
         if not self._resume():
             self.ek.first_modes(self.problem, self.state)
         status = self.advance()
@@ -153,11 +154,11 @@ class Solver:
 
     @property
     def now(self) -> Progress:
-        """Where the run stands."""
+        """Time, counters and sums of the current state."""
         return self.state.progress[0]
 
     def advance(self) -> Status:
-        """Go on to the end of what is requested, and return how that went."""
+        """Integrate to the requested end and return the status."""
         return run_to_end(self._loop(), self.request.progress, self.request.checkpoint)
 
     def _loop(self) -> Generator[Pause, None, Status]:
@@ -166,10 +167,10 @@ class Solver:
         steps = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
         fitted = self.problem.fitted or self.problem.load_address != 0
         advance = ek.advance_fitted if fitted else ek.advance
-        # the first calls are short, to see whether the run gets anywhere
+        # the first calls are short, so that a run without progress ends early
         short = max(20, steps // 20)
         while True:
-            chunk = short if now.steps <= _STEPS_TO_JUDGE or fitted else steps
+            chunk = short if now.steps <= _STEPS_PER_CHECK or fitted else steps
             code = advance(
                 self.problem,
                 self.state,
@@ -207,18 +208,18 @@ class Solver:
             if now.steps >= self.most_steps:
                 self.reason = f"max_steps = {self.most_steps} were used up"
                 return Status.WORK_LIMIT
-            when, judged = self.judged
-            if self._is_hopeless(t):
+            when, checked = self.checked
+            if self._progress_is_too_slow(t):
                 self.reason = (
-                    f"{now.steps - judged:.0f} steps led from {when:.9g} s to {t:.9g} "
+                    f"{now.steps - checked:.0f} steps led from {when:.9g} s to {t:.9g} "
                     "s, and this span would take far too many; look for masses, springs or a load "
                     "of another size than the rest"
                 )
                 if self.load_call.address:
                     self.reason += ", or a pole of UserLoad.function"
                 return Status.WORK_LIMIT
-            if now.steps - judged >= _STEPS_TO_JUDGE:
-                self.judged[:] = t, now.steps
+            if now.steps - checked >= _STEPS_PER_CHECK:
+                self.checked[:] = t, now.steps
             if self.n_events >= self.method.max_events:
                 self.reason = f"max_events = {self.method.max_events} were used up"
                 return Status.WORK_LIMIT
@@ -230,52 +231,57 @@ class Solver:
         return len(self.log[0])
 
     def _too_rough(self, t: float) -> str:
-        """Return which functions no step after `t` can follow."""
+        """Return the reason of a vanishing step: functions that no polynomial fits after `t`."""
         law = [f"the friction of {type(self.chain.law).__name__}"] * self.problem.fitted
         load = ["UserLoad.function"] * (self.load_call.address != 0)
         reason = f"{' or '.join(law + load)} is too rough to follow at t = {t:.9g} s"
         return f"{reason}; {_NAME_JUMPS}" if load else reason
 
     def _is_loaded_after(self, t: float) -> bool:
-        """Return whether a load is finite at the next moments, which a step comes near."""
+        """Return whether the load is finite at times just after `t`."""
         ahead = self.problem.longest_fit / self.problem.rate * 10.0 ** -np.arange(4.0, 12.0)
         looks = np.append(t + ahead, [t, np.nextafter(t, np.inf)])
         return bool(np.isfinite(self.chain.load.at(looks)).all())
 
-    def _is_hopeless(self, t: float) -> bool:
-        """Return whether the last steps would have to be repeated absurdly often."""
-        span, (when, judged) = self.request.t_end - self.request.t_start, self.judged
-        steps = float(self.now.steps - judged)
-        many = steps * span > _HOPELESS * self.most_steps * (t - when)
-        return steps >= _STEPS_TO_JUDGE and many
+    def _progress_is_too_slow(self, t: float) -> bool:
+        """Return whether the run would need far more steps than allowed at its recent rate."""
+        span, (when, checked) = self.request.t_end - self.request.t_start, self.checked
+        steps = float(self.now.steps - checked)
+        many = steps * span > _TOO_MANY * self.most_steps * (t - when)
+        return steps >= _STEPS_PER_CHECK and many
 
     def _drain(self) -> None:
-        """Move full rows out of the kernel's buffers."""
+        """Move events, grazings and states of the trajectory from the kernel's buffers to logs."""
         now, e = self.now, self.events
-        rows = int(now.events)
-        if rows:
+        count = int(now.events)
+        if count:
             for log, column in zip(self.log, e[:8], strict=True):
-                log.add(column[:rows])
-            # whatever moved now did not rest for good
+                log.add(column[:count])
+            # a later event disproves that all masses stuck for good
             self.stopped[0] = np.nan
             now.events = 0
-        rows = int(e.track.filled[0])
-        if rows:
+        samples = int(e.track.filled[0])
+        if samples:
             k = e.track
-            self.trail.add(
-                (k.time[:rows].copy(), k.x[:rows].copy(), k.v[:rows].copy(), k.mode[:rows].copy())
+            self.trajectory.add(
+                (
+                    k.time[:samples].copy(),
+                    k.x[:samples].copy(),
+                    k.v[:samples].copy(),
+                    k.mode[:samples].copy(),
+                )
             )
             e.track.filled[0] = 0
-        self.touches.add(e.touch[: now.touch_rows])
+        self.grazings.add(e.grazing[: now.touch_rows])
         now.touch_rows = 0
 
     # ---- checkpoint
 
     def _state(self) -> dict[str, StateArray]:
-        modes, rows = (-1, 1), self.now.saved
+        modes, samples = (-1, 1), self.now.saved
         within = dict.fromkeys(("mode", "shown", "side", "band"), modes)
         within |= {"lead": (0, self.method.order), "progress": (0, MOST_WORK)}
-        # the mass, its mode before and after; where it had no friction there is none to tell
+        # ranges of the mass and of its modes before and after; friction may be NaN
         columns = {1: (0, self.chain.n_mass), 2: modes, 3: modes}
         return {
             **{
@@ -283,39 +289,40 @@ class Solver:
                 for k, v in self.state._asdict().items()
             },
             **{
-                f"saved_{k}": StateArray(v, "rows", rows, within=within.get(k))
+                f"saved_{k}": StateArray(v, "rows", samples, within=within.get(k))
                 for k, v in self.saved._asdict().items()
             },
             **{
                 f"log_{j}": StateArray(log, nan=j > 3, within=columns.get(j))
                 for j, log in enumerate(self.log)
             },
-            "touches": StateArray(self.touches, inf=("length",)),
+            "touches": StateArray(self.grazings, inf=("length",)),
             "stop_time": StateArray(self.stopped, nan=True),
-            "judged": StateArray(self.judged),
+            "judged": StateArray(self.checked),
         }
 
     def _pack(self) -> dict[str, StateArray | npt.NDArray[Any]]:
-        return {**self._state(), **self.trail.pack()}
+        return {**self._state(), **self.trajectory.pack()}
 
     def _resume(self) -> bool:
-        kept = self.request.checkpoint.load() if self.request.checkpoint is not None else None
-        if kept is None:
+        checkpoint = self.request.checkpoint
+        arrays = None if checkpoint is None else checkpoint.load()
+        if arrays is None:
             return False
-        sizes, now = restore(self._state(), kept, **self.trail.forms()), self.now
+        sizes, now = restore(self._state(), arrays, **self.trajectory.forms()), self.now
         for j in range(1, len(self.log)):
             check_count(f"log_{j}", sizes[f"log_{j}"], sizes["log_0"], sizes["log_0"])
         check_count("state_progress", int(now.saved), sizes["rows"], sizes["rows"])
-        check_count("state_progress", int(now.piece), 0, max(self.problem.piece_time.size - 1, 0))
-        blocks = kept["trail_blocks"][:, 1]
+        check_count("state_progress", int(now.piece), 0, max(self.problem.segment_time.size - 1, 0))
+        blocks = arrays["trail_blocks"][:, 1]
         check_count("trail_blocks", int(blocks.sum()), sizes["trail"], sizes["trail"])
-        self.trail.unpack(kept)
+        self.trajectory.unpack(arrays)
         return True
 
     # ---- report
 
     def changes(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return time, mass, mode before and after of the events that were noted."""
+        """Return time, mass, mode before and mode after of the recorded events."""
         return self._columns()[:4]
 
     def _columns(self) -> tuple[npt.NDArray[Any], ...]:
@@ -324,31 +331,31 @@ class Solver:
     def _history(self, status: Status) -> ChainHistory:
         now = self.now
         if not status.ok:
-            self._keep_last_state()
-        rows = max(int(now.saved), 1)
+            self._save_last_state()
+        samples = max(int(now.saved), 1)
         if status is Status.NOT_FINITE:
-            # what was saved inside the step that blew up is no part of the run
-            sound = np.isfinite(self.saved.x[:rows] + self.saved.v[:rows]).all(axis=1)
-            rows = max(int(np.argmin(np.append(sound, False))), 1)
-        kept = {name: value[:rows] for name, value in self.saved._asdict().items()}
+            # samples inside the step that overflowed are not part of the run
+            finite = np.isfinite(self.saved.x[:samples] + self.saved.v[:samples]).all(axis=1)
+            samples = max(int(np.argmin(np.append(finite, False))), 1)
+        saved = {name: value[:samples] for name, value in self.saved._asdict().items()}
         ledger = Ledger(
-            time=kept["time"],
-            kinetic=kept["kinetic"],
-            stored=kept["stored"],
-            external_work=kept["work"],
-            friction_heat=kept["heat"],
-            viscous_heat=kept["viscous"],
+            time=saved["time"],
+            kinetic=saved["kinetic"],
+            stored=saved["stored"],
+            external_work=saved["work"],
+            friction_heat=saved["heat"],
+            viscous_heat=saved["viscous"],
         )
-        checks = state_checks(self.chain, kept)
+        checks = state_checks(self.chain, saved)
         quantities = {}
         if self.load_call.address:
-            quantities["longest_look"] = self._looking()
+            quantities["longest_look"] = self._longest_sampling()
         return ChainHistory(
-            time=kept["time"],
-            x=kept["x"],
-            v=kept["v"],
-            mode=kept["mode"],
-            friction=kept["friction"],
+            time=saved["time"],
+            x=saved["x"],
+            v=saved["v"],
+            mode=saved["mode"],
+            friction=saved["friction"],
             events=RawEvents(*self._columns()),
             stop_time=None if np.isnan(self.stopped[0]) else float(self.stopped[0]),
             energy=ledger,
@@ -361,34 +368,34 @@ class Solver:
             status=status,
             reason=self.reason,
             checks=checks,
-            losses=touch_losses(self.chain, self.touches.rows),
+            losses=grazing_losses(self.chain, self.grazings.rows),
             quantities=quantities,
             given=self._given(),
-            # what the load does behind the last moment is no part of a replay
-            trail=None if status is Status.NOT_FINITE else self._trail(),
+            # the replay cannot evaluate the load after the last finite time
+            trajectory=None if status is Status.NOT_FINITE else self._trajectory(),
         )
 
     def _given(self) -> tuple[float, float | None]:
-        """Return the heat that friction gave back in all steps [J], and from when on [s]."""
+        """Return the heat that friction returned in all steps [J], and the first time [s]."""
         given = float(self.now.given)
         return given, float(self.now.given_time) if given > 0.0 else None
 
-    def _trail(self) -> Trail | None:
+    def _trajectory(self) -> Trajectory | None:
         if self.events.track.time.size == 0:
             return None
-        return self.trail.trail(self.problem, (self.law, self.load_call))
+        return self.trajectory.trajectory(self.problem, (self.law, self.load_call))
 
-    def _looking(self) -> Quantity:
-        """Return the longest step on which a user's load is looked at, 11 times."""
+    def _longest_sampling(self) -> Quantity:
+        """Return the longest step on which a user's load is sampled, 11 times."""
         longest = _LONGEST_FIT * (self.request.t_end - self.request.t_start)
         if self.method.max_step is not None:
             longest = min(longest, self.method.max_step)
-        meaning = "longest step on which a user's load is looked at, 11 times; what is shorter "
-        meaning += "can be missed: name it in UserLoad.breakpoints or set max_step"
+        meaning = "longest step on which a user's load is sampled, 11 times; shorter features "
+        meaning += "can be missed: name them in UserLoad.breakpoints or set max_step"
         return Quantity(longest, "s", meaning)
 
-    def _keep_last_state(self) -> None:
-        """Save the state at which a failed run stands, as its last row."""
+    def _save_last_state(self) -> None:
+        """Save the state at which a failed run ended, as its last sample."""
         state = self.state
         t = float(self.now.time)
         row = int(self.now.saved)
@@ -406,7 +413,7 @@ def _problem(
     from stiction.chains.event_driven.state import Problem
 
     span, policy = request.t_end - request.t_start, method.policy
-    table, pieces = chain.friction, chain.load.pieces()
+    table, segments = chain.friction, chain.load.pieces()
     k, c, m = chain.link_stiffness, chain.link_damping, chain.masses
     stiff = np.sqrt(np.max(2.0 * (k[:-1] + k[1:] + 0.5 * chain.plate_springs) / m))
     damp = np.max(2.0 * (c[:-1] + c[1:]) / m)
@@ -419,7 +426,7 @@ def _problem(
         mass=_plain(m),
         link_k=_plain(k),
         link_c=_plain(c),
-        share=_plain(chain.load_shares),
+        load_vector=_plain(chain.load_shares),
         plate_k=_plain(chain.plate_springs),
         plate_speed=chain.plate_speed,
         normal=_plain(chain.normal_forces),
@@ -431,12 +438,12 @@ def _problem(
         jump=chain.law.has_jump,
         fitted=not chain.law.constant and law.share == 0,
         belt=chain.belt_speed,
-        piece_time=_plain(pieces.time),
-        piece_offset=_plain(pieces.offset),
-        piece_rate=_plain(pieces.rate),
-        sine_amplitude=_plain(pieces.amplitude),
-        sine_frequency=_plain(pieces.angular_frequency),
-        sine_phase=_plain(pieces.phase),
+        segment_time=_plain(segments.time),
+        segment_offset=_plain(segments.offset),
+        segment_rate=_plain(segments.rate),
+        sine_amplitude=_plain(segments.amplitude),
+        sine_frequency=_plain(segments.angular_frequency),
+        sine_phase=_plain(segments.phase),
         load_address=load_call.address,
         mu_address=law.mu,
         share_address=law.share,
@@ -454,7 +461,7 @@ def _problem(
 
 
 def _plain(values: Floats) -> Floats:
-    """Return a fresh contiguous, writable copy: one type of array, so one compilation."""
+    """Return a contiguous, writable copy: one array type, hence one compilation."""
     return np.array(values, dtype=np.float64, order="C")
 
 
@@ -481,38 +488,38 @@ def _start(chain: Chain, request: Request) -> State:
 
 
 def saved_states(n: int, save: Floats, many: tuple[int, ...] = ()) -> Saved:
-    """Return room for the states at the save times; of many chains there is a row for each."""
+    """Return arrays for the states at the save times; many chains get a leading axis."""
     from stiction.chains.event_driven import state as er
 
-    rows = (*many, save.size)
+    samples = (*many, save.size)
     return er.Saved(
         time=save.copy(),
-        x=np.empty((*rows, n)),
-        v=np.empty((*rows, n)),
-        mode=np.empty((*rows, n), np.int8),
-        friction=np.empty((*rows, n)),
-        kinetic=np.empty(rows),
-        stored=np.empty(rows),
-        work=np.empty(rows),
-        viscous=np.empty(rows),
-        heat=np.empty((*rows, n)),
+        x=np.empty((*samples, n)),
+        v=np.empty((*samples, n)),
+        mode=np.empty((*samples, n), np.int8),
+        friction=np.empty((*samples, n)),
+        kinetic=np.empty(samples),
+        stored=np.empty(samples),
+        work=np.empty(samples),
+        viscous=np.empty(samples),
+        heat=np.empty((*samples, n)),
     )
 
 
 def _events(n: int, track: Track) -> Events:
     from stiction.chains.event_driven import state as er
 
-    rows = max(1024, 4 * n)
+    count = max(1024, 4 * n)
     return er.Events(
-        time=np.empty(rows),
-        mass=np.empty(rows, np.int64),
-        before=np.empty(rows, np.int64),
-        after=np.empty(rows, np.int64),
-        x=np.empty(rows),
-        v=np.empty(rows),
-        left=np.empty(rows),
-        right=np.empty(rows),
-        touch=er.Touch.table(_TOUCH_ROWS + 4 * n),
+        time=np.empty(count),
+        mass=np.empty(count, np.int64),
+        before=np.empty(count, np.int64),
+        after=np.empty(count, np.int64),
+        x=np.empty(count),
+        v=np.empty(count),
+        left=np.empty(count),
+        right=np.empty(count),
+        grazing=er.Grazing.table(_GRAZING_SAMPLES + 4 * n),
         track=track,
     )
 
@@ -522,14 +529,14 @@ def _track(chain: Chain, method: EventDriven) -> Track:
 
     n = chain.n_mass
     wanted = method.replay
-    rows = min(_TRACK_ROWS, max(64, _TRACK_NUMBERS // n))
+    samples = min(_TRACK_SAMPLES, max(64, _TRACK_NUMBERS // n))
     if not (n <= MOST_REPLAYED if wanted is None else wanted):
-        rows = 0
+        samples = 0
     return er.Track(
-        time=np.empty(rows),
-        x=np.empty((rows, n)),
-        v=np.empty((rows, n)),
-        mode=np.empty((rows, n), np.int8),
+        time=np.empty(samples),
+        x=np.empty((samples, n)),
+        v=np.empty((samples, n)),
+        mode=np.empty((samples, n), np.int8),
         filled=np.zeros(1, np.int64),
         spacing=spacing(chain),
     )
@@ -543,19 +550,19 @@ def _scratch(n: int, order: int) -> Scratch:
         drive=np.zeros((order + 1, n)),
         mu=np.zeros((n, order + 1)),
         load=np.zeros(order + 1),
-        work=np.zeros(2 * order + 1),
-        viscous=np.zeros(2 * order + 1),
-        heat=np.zeros((2 * order + 1, n)),
+        work=np.zeros(2 * order),
+        viscous=np.zeros(2 * order),
+        heat=np.zeros((2 * order, n)),
         fit=np.zeros(order + 1),
         poly=np.zeros(order + 1),
         bernstein=np.zeros((DEPTH + 1, order + 3)),
         norm=np.zeros(order + 1),
         active=np.zeros(n, np.int64),
         root=np.full(n, np.inf),
-        touch=np.full(n, np.inf),
+        grazing=np.full(n, np.inf),
         length=np.full(n, np.inf),
-        open=np.full(n, np.inf),
-        corner=np.zeros(n, np.int64),
+        undecided_from=np.full(n, np.inf),
+        decision=np.zeros(n, np.int64),
         started=np.zeros(n, np.int64),
         xs=np.zeros(n + 2),
         vs=np.zeros(n + 2),

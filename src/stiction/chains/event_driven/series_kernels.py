@@ -1,11 +1,15 @@
-"""Taylor series of a chain while nobody changes mode, and what follows from them.
+"""Taylor series of the motion of a chain between events.
 
-Between events the chain obeys a smooth equation, and its series in time follow from a
-recursion that costs O(n) per order: the links are a tridiagonal stencil. Order 30 over a
-step of about 4 radians of the fastest vibration reaches rounding error, so this is the
-matrix exponential applied to the state, without a matrix. Friction that weakens joins by a
-recursion of its law, where the law has one; any other mu(v) and a user's f(t) join as
-polynomials fitted on the step.
+Between events the equation of motion is smooth, and the coefficients of its solution follow
+from a recursion (formulas sheet, sections 1 and 6)
+
+    m omega^2 (k + 1)(k + 2) x_{k+2} = R_k - sigma N mu_k,
+
+where R_k is coefficient k of all forces but friction. The links are a tridiagonal stencil, so an
+order costs O(n). Order 30 over about 4 radians of the fastest vibration reaches rounding error,
+like the matrix exponential applied to the state, but without a matrix. Weakening friction enters
+by the recursion of its law, if it has one; any other mu(v) and a user's f(t) enter as polynomials
+fitted on the step.
 
 Time inside a step is tau = rate * (t - t0) with `rate` near the fastest frequency, which
 keeps the coefficients near one. Arrays of masses have a ghost at both ends, the walls, so
@@ -40,22 +44,22 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# a user's function is fitted on a step by its values at Gauss nodes; FIT of them, because
-# more would lose digits in the change to powers of tau
+# a user's function is fitted on a step by its values at FIT Chebyshev nodes; more would lose
+# digits in the change to powers of tau
 FIT = 7
 FIT_NODES = 0.5 * (1.0 - np.cos((2.0 * np.arange(FIT) + 1.0) * np.pi / (2.0 * FIT)))
-# where the fit is compared with the function: none of these is a node
+# points, none of them a node, at which the fit is compared with the function
 FIT_CHECKS = np.array([0.995, 0.06, 0.36, 0.64])
-# friction may change over a small speed: at the start of slip, and where a mass stops, which is
-# just before the end of a step that is cut for it
+# friction may vary steeply at the start of slip and at a stop, which lies just before the end of
+# a step that is shortened for it
 MU_CHECKS = np.array([0.0, 0.06, 0.36, 0.64, 0.995, 1.0 / 1.002])
 FIT_WEIGHTS = np.linalg.inv(np.vander(FIT_NODES, FIT, increasing=True))
 
 
 @kernel
-def load_at(p: Problem, t: float, piece: int) -> float:
-    """Return the load [N] at time t, on the given piece."""
-    f: float = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+def load_at(p: Problem, t: float, segment: int) -> float:
+    """Return the load [N] at time t, on the given segment."""
+    f: float = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
     for j in range(p.sine_amplitude.size):
         f += p.sine_amplitude[j] * sin(p.sine_frequency[j] * t + p.sine_phase[j])
     if p.load_address != 0:
@@ -64,12 +68,12 @@ def load_at(p: Problem, t: float, piece: int) -> float:
 
 
 @kernel
-def load_series(p: Problem, t: float, piece: int, f: Floats) -> None:
+def load_series(p: Problem, t: float, segment: int, f: Floats) -> None:
     """Fill f with the series of the load in tau (a user's part is added by `fit_forces`)."""
     for k in range(f.size):
         f[k] = 0.0
-    f[0] = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
-    f[1] = p.piece_rate[piece] / p.rate
+    f[0] = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
+    f[1] = p.segment_rate[segment] / p.rate
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
         parts = (sin(angle), cos(angle), -sin(angle), -cos(angle))
@@ -93,13 +97,14 @@ def expand(
         is known to have; they are set exactly, not left to rounding (of a mass at rest: whether
         its reserve begins at zero)
     s : series; x by (order + 1, n + 2), drive by (order + 1, n), load by (order + 1,); mu by
-        (n, order + 1), of mu where it is fitted and of the law's share e where it has one
+        (n, order + 1), of mu if it is fitted, and of e with mu = mu_k + (mu_s - mu_k) e(w) for a
+        law with a recursion
     """
-    # arrays are taken out of the tuples here: handing whole tuples to an inner function
-    # copies them at every call, which cost twenty times the arithmetic
+    # local names for the arrays: an inner function copies a whole tuple at every call, which
+    # cost twenty times the arithmetic
     omega, x, mu, drive, load = p.rate, s.x, s.mu, s.drive, s.load
     share_of, fitted, rows, step = p.share_address, p.fitted, p.law_start, p.law_step
-    link_k, link_c, share, plate_k = p.link_k, p.link_c, p.share, p.plate_k
+    link_k, link_c, weight, plate_k = p.link_k, p.link_c, p.load_vector, p.plate_k
     mass, normal, low = p.mass, p.normal, p.mu_kinetic
     for k in range(p.order - 1):
         rate = omega * (k + 1)
@@ -116,7 +121,7 @@ def expand(
             right = link_k[c] * (x[k, c + 1] - x[k, c])
             left += link_c[i] * rate * (x[k + 1, c] - x[k + 1, c - 1])
             right += link_c[c] * rate * (x[k + 1, c + 1] - x[k + 1, c])
-            force = right - left + share[i] * load[k] + plate_k[i] * (plate - x[k, c])
+            force = right - left + weight[i] * load[k] + plate_k[i] * (plate - x[k, c])
             drive[k, i] = force
             if mode[i] == 0:
                 continue
@@ -139,22 +144,22 @@ def fit_forces(
 ) -> float:
     """Fit a user's load and mu(v) on a step of length tau; return the misfit near its end.
 
-    The friction polynomial and the motion are repeated until they agree. Past the moment
-    at which a mass stops mu goes on as its mirror image, which is smooth enough for that
-    moment to be found; nothing later than it is used.
+    The fit of mu and the motion are iterated to a fixed point. Beyond a stop, mu is continued to
+    negative slip rates by reflection, which is smooth enough to locate the stop; the step does not
+    use anything later.
 
     Returns
     -------
-    Misfit of the load over the largest force of the step, of mu over its size where it is above
-    one; inf when the repetition does not settle.
+    Misfit of the load over the largest force of the step, of mu over its size if that is above
+    one; inf if the iteration does not converge.
     """
-    piece_load = s.load.copy()
+    segment_load = s.load.copy()
     values = np.empty(FIT)
-    # a load far below what friction holds needs no relative digits
+    # a load far below the static bound needs no relative accuracy
     misfit, scale = 0.0, 1e-300
     for i in range(p.mass.size):
-        if p.share[i] != 0.0:
-            scale = max(scale, p.mu_static[i] * p.normal[i] / abs(p.share[i]))
+        if p.load_vector[i] != 0.0:
+            scale = max(scale, p.mu_static[i] * p.normal[i] / abs(p.load_vector[i]))
     if p.load_address != 0:
         for q in range(FIT):
             values[q] = call(p.load_address, t + FIT_NODES[q] * tau / p.rate)
@@ -162,15 +167,15 @@ def fit_forces(
             if not np.isfinite(values[q]):
                 # a NaN would pass every comparison below
                 return np.inf
-        _powers(values, tau, s.fit)
+        _fit_coefficients(values, tau, s.fit)
         for q in range(FIT_CHECKS.size):
             check = FIT_CHECKS[q] * tau
             value = call(p.load_address, t + check / p.rate)
             if not np.isfinite(value):
                 return np.inf
-            misfit = max(misfit, abs(_sum(s.fit, check) - value) / max(scale, abs(value)))
+            misfit = max(misfit, abs(_polynomial(s.fit, check) - value) / max(scale, abs(value)))
         for k in range(FIT):
-            s.load[k] = piece_load[k] + s.fit[k]
+            s.load[k] = segment_load[k] + s.fit[k]
     if not p.fitted:
         expand(p, t, active, count, mode, lead, s)
         return misfit
@@ -192,9 +197,9 @@ def fit_forces(
                 w = mode[i] * _slip_rate(p, s, i, FIT_NODES[q] * tau)
                 values[q] = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
                 size = max(size, abs(values[q]))
-            _powers(values, tau, s.fit)
+            _fit_coefficients(values, tau, s.fit)
             if lead[i] >= 2:
-                # the force balance at the start of slip is exact; keep it so
+                # the force balance at the start of slip is exact: leave its coefficient
                 s.fit[0] = s.mu[i, 0]
             power = 1.0
             for k in range(FIT):
@@ -205,7 +210,7 @@ def fit_forces(
                 check = MU_CHECKS[q] * tau
                 w = mode[i] * _slip_rate(p, s, i, check)
                 wanted = _mirrored_mu(p.mu_address, p.law_start + i * p.law_step, w)
-                worst = max(worst, abs(_sum(s.fit, check) - wanted))
+                worst = max(worst, abs(_polynomial(s.fit, check) - wanted))
         if change < 1e-15 * size:
             return max(misfit, worst / size)
         if not np.isfinite(change):
@@ -221,7 +226,7 @@ def _mirrored_mu(address: int, row: int, w: float) -> float:
 
 
 @kernel
-def _powers(values: Floats, tau: float, out: Floats) -> None:
+def _fit_coefficients(values: Floats, tau: float, out: Floats) -> None:
     scale = 1.0
     for k in range(FIT):
         total = 0.0
@@ -232,7 +237,7 @@ def _powers(values: Floats, tau: float, out: Floats) -> None:
 
 
 @kernel
-def _sum(c: Floats, tau: float) -> float:
+def _polynomial(c: Floats, tau: float) -> float:
     total = 0.0
     for k in range(FIT - 1, -1, -1):
         total = total * tau + c[k]
@@ -251,7 +256,7 @@ def _slip_rate(p: Problem, s: Scratch, i: int, tau: float) -> float:
 def evaluate(
     p: Problem, tau: float, active: Ints, count: int, mode: Ints, s: Scratch, x: Floats, v: Floats
 ) -> None:
-    """Write the state at tau to x and v by (n + 2,); masses not active keep theirs."""
+    """Write the state at tau to x and v (n + 2,); entries of inactive masses do not change."""
     for a in range(count):
         c = active[a] + 1
         place, speed = 0.0, 0.0
@@ -259,7 +264,7 @@ def evaluate(
             place = (place + s.x[k, c]) * tau
             speed = speed * tau + k * s.x[k, c]
         x[c] = s.x[0, c] + place
-        # exactly, as a run that starts from here decides stick by equal velocities
+        # exactly the belt speed: a run that starts here tests stick by equality
         v[c] = p.rate * speed if mode[c - 1] != 0 else p.belt
 
 
@@ -267,7 +272,7 @@ def evaluate(
 def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: Scratch) -> None:
     """Fill the series of work, viscous heat and friction heat since the step began.
 
-    Each has 2 order + 1 coefficients in tau, without truncation: products of two series
+    Each has 2 order coefficients in tau, without truncation: products of two series
     hold twice the frequency, so cutting them at `order` would lose digits.
     """
     for k in range(s.work.size):
@@ -280,8 +285,8 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
     for a in range(count):
         i = active[a]
         c = i + 1
-        if p.share[i] != 0.0:
-            _load_power(x, s.load, work, c, p.share[i], order)
+        if p.load_vector[i] != 0.0:
+            _load_power(x, s.load, work, c, p.load_vector[i], order)
         if p.plate_k[i] != 0.0 and p.plate_speed != 0.0:
             pull = p.plate_k[i] * p.plate_speed / omega
             work[1] += pull * (p.plate_speed * t - x[0, c])
@@ -303,8 +308,8 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
         _friction_power(x, s.mu, heat, work, i, order, terms, weight, factor, first, p.belt / omega)
     if damped:
         for a in range(count):
-            # each active mass brings the link on its left; the one on its right is its
-            # neighbour's, or a wall's, or a quiet neighbour's
+            # each active mass adds the link on its left; the last of a row of neighbours also
+            # adds the link on its right
             i = active[a]
             _link_power(x, s.viscous, i, order, p.link_c[i] * omega)
             if a == count - 1 or active[a + 1] != i + 1:
@@ -312,13 +317,13 @@ def power_series(p: Problem, t: float, active: Ints, count: int, mode: Ints, s: 
 
 
 @kernel
-def _load_power(x: Floats, load: Floats, work: Floats, c: int, share: float, order: int) -> None:
-    """Add the work of the load on the mass in column c, of which it takes a share."""
+def _load_power(x: Floats, load: Floats, work: Floats, c: int, weight: float, order: int) -> None:
+    """Add the work of the load on the mass in column c, with weight b_i of the load vector."""
     for j in range(order - 1):
         if load[j] == 0.0:
             continue
         for k in range(1, order + 1):
-            work[j + k] += share * load[j] * k * x[k, c] / (j + k)
+            work[j + k] += weight * load[j] * k * x[k, c] / (j + k)
 
 
 @kernel
@@ -348,7 +353,7 @@ def _friction_power(
     first: float,
     belt: float,
 ) -> None:
-    """Fill the friction heat of a moving mass and add what the belt does to it.
+    """Fill the friction heat of a slipping mass and add the work of the belt on it.
 
     mu has `terms` coefficients factor * mu[i, j], plus `first` at j = 0; `weight` is the
     normal force with the sign of slip, `belt` the belt speed in units of tau.
@@ -376,6 +381,6 @@ def energies(p: Problem, t: float, x: Floats, v: Floats) -> tuple[float, float]:
         plate = p.plate_speed * t - x[i + 1]
         stored += 0.5 * p.plate_k[i] * plate * plate
     for link in range(n + 1):
-        stretch = x[link + 1] - x[link]
-        stored += 0.5 * p.link_k[link] * stretch * stretch
+        elongation = x[link + 1] - x[link]
+        stored += 0.5 * p.link_k[link] * elongation * elongation
     return kinetic, stored

@@ -1,4 +1,4 @@
-"""What an event-driven run is made of: its numbers, its state, its rows, its work space."""
+"""Structures of an event-driven run: the problem, the state, samples, events and work arrays."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from stiction.numerics.arrays import Struct, Table
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# kinds of touches
+# a stick force grazes its static bound, or a slip rate grazes zero
 OF_BOUND, OF_SLIP = 0, 1
 
 
 class Progress(Struct):
-    """Where a run stands, in one element.
+    """Time, sums and counters of a run, in one element. The names stand in checkpoints.
 
     time : [s]
-    work, viscous : what load, belt and plate did, and what dampers took [J]
+    work, viscous : work of load, belt and plate, and heat of the dampers [J]
     tau, gap : length of the last fit and of the last step, in tau
-    given, given_time : heat that friction gave back in steps [J], and the start of the first [s]
-    piece : of the load
-    saved, events, touch_rows : samples saved, and rows of `Events` that are filled
-    steps, expansions, touches : counts of steps, of expansions in series, and of all touches
-    rest_seen : 1 where all masses stick and this was told
-    still : steps one after the other in which no time passed
+    given, given_time : heat that friction returned in steps [J], and the start of the first [s]
+    piece : segment of the load
+    saved, events, touch_rows : numbers of samples, of recorded events and of recorded grazings
+    steps, expansions, touches : counts of steps, of expansions in series, and of all grazings
+    rest_seen : 1 after the kernel returned ALL_STUCK for the present equilibrium
+    still : successive steps in which time did not advance
     """
 
     time: float
@@ -48,13 +48,13 @@ class Progress(Struct):
     still: int
 
 
-class Touch(Struct):
-    """A mass that touches its bound, or whose slip rate touches zero.
+class Grazing(Struct):
+    """A grazing: the stick force of a mass touches its bound, or its slip rate touches zero.
 
     time : [s]
-    length : how long it is undecided [s]
-    mass, kind : its number from 0, and OF_BOUND or OF_SLIP
-    slips : 1 where it slips on
+    length : time for which the function stays within its error [s]
+    mass, kind : index of the mass from 0, and OF_BOUND or OF_SLIP
+    slips : 1 if the mass slips afterwards
     """
 
     time: float
@@ -65,16 +65,16 @@ class Touch(Struct):
 
 
 class Problem(NamedTuple):
-    """A chain as kernels read it; units as in `Chain`.
+    """Arrays and numbers of a chain and a method; units as in `Chain`.
 
-    `response` is the time [s] in which a force moves each mass as far as its springs let it;
-    touches between `slip_after` and `slip_before` are left by slip.
+    `response` is the inverse of each mass's local natural frequency [s]. At grazings between
+    `slip_after` and `slip_before` the mass slips.
     """
 
     mass: Floats
     link_k: Floats
     link_c: Floats
-    share: Floats
+    load_vector: Floats
     plate_k: Floats
     plate_speed: float
     normal: Floats
@@ -86,9 +86,9 @@ class Problem(NamedTuple):
     jump: bool
     fitted: bool
     belt: float
-    piece_time: Floats
-    piece_offset: Floats
-    piece_rate: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
     sine_amplitude: Floats
     sine_frequency: Floats
     sine_phase: Floats
@@ -108,12 +108,13 @@ class Problem(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Series and work space of one step.
+    """Taylor coefficients and work arrays of one step.
 
-    `root` and `touch` hold tau of each mass's event and touch, inf for none; `length` how long a
-    touch is undecided [s]; `open` from where a mass is within its error to the end of the step;
-    `corner` whether a mass at its bound is decided by the rule of a jump at the start of the step;
-    `started` whether it then began to move.
+    `root` and `grazing` hold tau of each mass's first event and grazing, inf for none; `length` is
+    the duration of that grazing in tau. From `undecided_from` to the end of the step the function
+    stays within its error. `decision` is 1 for a mass at its bound that the stick rule of a law
+    with a jump decides; in `threshold_kernels` it holds the outcome for each mass at its
+    threshold. `started` is 1 for a mass that begins to slip at the start of the step.
     """
 
     x: Floats
@@ -129,19 +130,21 @@ class Scratch(NamedTuple):
     norm: Floats
     active: Ints
     root: Floats
-    touch: Floats
+    grazing: Floats
     length: Floats
-    open: Floats
-    corner: Ints
+    undecided_from: Floats
+    decision: Ints
     started: Ints
     xs: Floats
     vs: Floats
 
 
 class State(NamedTuple):
-    """All that a run needs to go on: what a checkpoint keeps.
+    """State of a run, as a checkpoint stores it.
 
-    `band` marks masses that came within their error of an event and have not left it yet.
+    `shown` are the modes last recorded, `lead` the numbers of leading coefficients that are zero,
+    `side` the signs of the stick forces. `band` is 1 for a mass whose event function is within its
+    error, 2 for a mass whose grazing of the bound is recorded.
     """
 
     progress: Table[Progress]
@@ -156,7 +159,7 @@ class State(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What is kept at the save times."""
+    """Samples of the state and of the energies at the save times."""
 
     time: Floats
     x: Floats
@@ -171,10 +174,10 @@ class Saved(NamedTuple):
 
 
 class Track(NamedTuple):
-    """A buffer of states on the way, which a replay goes through again; no rows for none.
+    """A buffer of states of the trajectory, for the replay; of length 0 without a replay.
 
-    `mode` is what holds from that state on, `filled` (1,) how many rows there are, and `spacing`
-    the longest way in tau from row to row that asks for none between.
+    `mode` holds from each state to the next one. `filled` (1,) is the number of states, and
+    `spacing` the longest step in tau without intermediate states.
     """
 
     time: Floats
@@ -186,7 +189,7 @@ class Track(NamedTuple):
 
 
 class Events(NamedTuple):
-    """A buffer of mode changes, of touches, and of states on the way."""
+    """Buffers of mode changes, of grazings, and of states of the trajectory."""
 
     time: Floats
     mass: Ints
@@ -196,5 +199,5 @@ class Events(NamedTuple):
     v: Floats
     left: Floats
     right: Floats
-    touch: Table[Touch]
+    grazing: Table[Grazing]
     track: Track

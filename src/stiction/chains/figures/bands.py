@@ -1,4 +1,4 @@
-"""When masses stick, where they change too often to be told apart: shares of time, and a zoom."""
+"""Stick and slip of chains with too many events to draw each: fractions of time, and a zoom."""
 
 from __future__ import annotations
 
@@ -13,16 +13,24 @@ from stiction.plot import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SLIP_MINUS", "SLIP_PLUS", "busiest", "envelope", "is_dense", "shares", "zoom"]
+__all__ = [
+    "SLIP_MINUS",
+    "SLIP_PLUS",
+    "busiest",
+    "envelope",
+    "fractions_of_time",
+    "is_dense",
+    "zoom",
+]
 
 Floats = npt.NDArray[np.float64]
 
 SLIP_PLUS, SLIP_MINUS = style.BLUE, style.VERMILION
-# changes of one mass, beyond which its bars run together on a page
+# mode changes of one mass beyond which bars are not distinguishable
 _MOST_CHANGES = 60
-_MOST_MASSES = 64  # of more a row is too low to show shares
+_MOST_MASSES = 64  # with more masses a row is too low
 _COLUMNS = 240
-_ZOOM = 24.0  # how often the zoom goes into the time span
+_ZOOM = 24.0  # ratio of the time span to the zoom
 
 
 def is_dense(data: ChainData) -> bool:
@@ -36,12 +44,12 @@ def is_dense(data: ChainData) -> bool:
     return int(np.bincount(log.contact[log.contact > 0]).max(initial=0)) > _MOST_CHANGES
 
 
-def shares(data: ChainData, i: int, edges: Floats) -> Floats:
-    """Return (3, k) shares of time that mass `i` spends in slip-, stick and slip+ between edges.
+def fractions_of_time(data: ChainData, i: int, edges: Floats) -> Floats:
+    """Return (3, k) fractions of time of mass `i` in slip-, stick and slip+ between edges.
 
     Exact: from the events, not from the saved times.
 
-    Verified by: tests/unit/chains/figures/test_bands.py::test_shares_are_those_of_the_events
+    Verified by: tests/unit/chains/figures/test_bands.py::test_fractions_of_time_from_events
     """
     times, modes = data.mode_changes(i)
     ends = np.append(times[1:], edges[-1])
@@ -54,12 +62,12 @@ def shares(data: ChainData, i: int, edges: Floats) -> Floats:
 
 
 def envelope(ax: Axes, data: ChainData) -> None:
-    """Draw a row per mass whose colour mixes those of its modes by their shares of time."""
+    """Draw a row per mass; its colour mixes those of its modes by their fractions of time."""
     from matplotlib.colors import to_rgb
 
     edges = np.linspace(*data.span, _COLUMNS + 1)
     colours = np.array([to_rgb(c) for c in (SLIP_MINUS, style.STUCK, SLIP_PLUS)])
-    image = np.stack([shares(data, i, edges).T @ colours for i in range(data.n_mass)])
+    image = np.stack([fractions_of_time(data, i, edges).T @ colours for i in range(data.n_mass)])
     extent = (*data.span, 0.5, data.n_mass + 0.5)
     ax.imshow(
         np.clip(image, 0.0, 1.0),
@@ -71,7 +79,7 @@ def envelope(ax: Axes, data: ChainData) -> None:
 
 
 def busiest(data: ChainData) -> tuple[float, float]:
-    """Return the short stretch of time with the most changes [s].
+    """Return the short time interval with the most mode changes [s].
 
     Verified by: tests/unit/chains/figures/test_bands.py::test_the_zoom_is_where_most_happens
     """
@@ -84,7 +92,7 @@ def busiest(data: ChainData) -> tuple[float, float]:
 
 
 def zoom(ax: Axes, above: Axes, data: ChainData) -> None:
-    """Draw the busiest stretch with every change, and mark it on the strip above."""
+    """Draw the busiest interval with every mode change, and indicate it on the strip above."""
     begin, end = busiest(data)
     colours = {-1: SLIP_MINUS, 0: style.STUCK, 1: SLIP_PLUS}
     for i in range(data.n_mass):

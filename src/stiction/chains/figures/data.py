@@ -1,4 +1,4 @@
-"""What the figures of a chain read from a run, and what they derive from it.
+"""Data of a run for the figures of chains: saved arrays, and quantities derived from them.
 
 Only saved data are read, so a run loaded from disk draws the same figures as a live one.
 """
@@ -40,7 +40,7 @@ class ChainData(RunData):
     NEEDED = _NEEDED
     FAMILY = "a chain"
 
-    # ---- what was saved
+    # ---- saved data
 
     @property
     def x(self) -> Floats:
@@ -79,13 +79,13 @@ class ChainData(RunData):
 
     @property
     def belt_speed(self) -> float:
-        """Speed of the surface under the masses [m/s]; runs on a rail at rest hold none."""
+        """Speed of the surface under the masses [m/s]; 0 for a rail at rest."""
         saved = self.constant("belt_speed")
         return 0.0 if saved is None else float(saved)
 
     @functools.cached_property
     def stick_bound(self) -> Floats | None:
-        """(n,) largest friction force at rest [N]; None when the run does not hold it."""
+        """(n,) static bound of the friction force [N]; None if it is not saved."""
         mu, normal = self.constant("mu_static"), self.constant("normal_force")
         return None if mu is None or normal is None else np.asarray(mu * normal)
 
@@ -145,13 +145,13 @@ class ChainData(RunData):
         pairs = np.column_stack([self.time[begin], self.time[end]])
         return np.asarray(pairs[pairs[:, 1] > pairs[:, 0]])
 
-    # ---- what theory says
+    # ---- closed forms
 
     @functools.cached_property
     def critical_times(self) -> Floats | None:
         """(n,) times [s] at which a rising load reaches each critical force, NaN if never.
 
-        None unless the closed form is known and the load rises without a fall.
+        None unless the closed form is known and the load never decreases.
 
         Verified by: tests/unit/chains/figures/test_data.py::test_critical_times_of_a_ramp
         """
@@ -162,8 +162,8 @@ class ChainData(RunData):
         at = np.searchsorted(load, force, side="left")
         inside = (at > 0) & (at < load.size)
         after = np.clip(at, 1, load.size - 1)
-        share = (force - load[after - 1]) / np.maximum(load[after] - load[after - 1], 1e-300)
-        reached = self.time[after - 1] + share * (self.time[after] - self.time[after - 1])
+        fraction = (force - load[after - 1]) / np.maximum(load[after] - load[after - 1], 1e-300)
+        reached = self.time[after - 1] + fraction * (self.time[after] - self.time[after - 1])
         return np.where(inside, reached, np.where(at == 0, self.time[0], np.nan))
 
     @functools.cached_property

@@ -41,7 +41,7 @@ def motion(data: ChainData, names: tuple[str, ...] = ("x", "v")) -> PaperFigure:
     strip = 0.11 * data.n_mass + 0.06 if few else 0.55
     heights = [1.55] * len(names) + [strip]
     spare = style.digit_room(data.n_mass)
-    # changes that run together get a strip of their own below
+    # dense mode changes get a zoomed strip below
     more = strip + _ZOOM_GAP if is_dense(data) else 0.0
     margins = (0.56 + spare, 0.52 if few else 0.62 + spare, 0.38 + more, 0.08)
     gap = 0.1
@@ -74,7 +74,7 @@ def series_panel(ax: Axes, data: ChainData, name: str) -> None:
     """Draw displacements ("x") or velocities ("v") of the masses on `ax`."""
     values = data.run.variables[name].values
     word, unit = _WORDS[name]
-    _shade_rest(ax, data)
+    _shade_stick(ax, data)
     if data.n_mass <= _SINGLE:
         colours = style.mass_colours(np.arange(1, data.n_mass + 1), data.n_mass)
         for i, colour in enumerate(colours):
@@ -112,11 +112,11 @@ def _many_lines(ax: Axes, data: ChainData, values: Floats) -> None:
     ax.add_collection(LineCollection(lines, colors=colours, linewidths=0.6))
 
 
-def _shade_rest(ax: Axes, data: ChainData) -> None:
+def _shade_stick(ax: Axes, data: ChainData) -> None:
     """Shade the times at which all masses stick."""
-    rest = _merged(data.rest_intervals, data.span)
-    if len(rest):
-        bars = [(begin, end - begin) for begin, end in rest]
+    all_stuck = _merged(data.rest_intervals, data.span)
+    if len(all_stuck):
+        bars = [(begin, end - begin) for begin, end in all_stuck]
         ax.broken_barh(
             bars,
             (0.0, 1.0),
@@ -131,7 +131,7 @@ def _shade_rest(ax: Axes, data: ChainData) -> None:
 def stick_strip(ax: Axes, data: ChainData) -> None:
     """Draw one row per mass: grey where it sticks, coloured where it slips.
 
-    Where it changes too often to be seen, colours are mixed by the shares of time.
+    With too many mode changes, colours are mixed by the fractions of time.
 
     Verified by: tests/unit/chains/figures/test_motion.py::test_grey_bars_agree_with_the_saved_modes
     """
@@ -207,9 +207,9 @@ def _merged(intervals: Floats, span: tuple[float, float]) -> Floats:
     if len(intervals) <= style.MOST_POINTS // 4:
         return intervals
     gap = (span[1] - span[0]) / style.MOST_POINTS
-    apart = np.flatnonzero(intervals[1:, 0] - intervals[:-1, 1] > gap)
-    begin = intervals[np.concatenate([[0], apart + 1]), 0]
-    end = intervals[np.concatenate([apart, [len(intervals) - 1]]), 1]
+    separated = np.flatnonzero(intervals[1:, 0] - intervals[:-1, 1] > gap)
+    begin = intervals[np.concatenate([[0], separated + 1]), 0]
+    end = intervals[np.concatenate([separated, [len(intervals) - 1]]), 1]
     return np.column_stack([begin, end])
 
 

@@ -22,8 +22,8 @@ __all__ = ["onset", "onset_panel", "slip_image"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_EVENTS = 300  # more markers than this would hide the picture: then onsets only
-_ONE_SIGN = 0.01  # slip the other way counts when it is faster than this share
-_LANES = 12  # up to this many masses each row is set apart by a white line
+_ONE_SIGN = 0.01  # slip in the other direction counts above this fraction of the largest
+_MOST_ROWS = 12  # up to this many masses white lines separate the rows
 _MARKS: dict[str, dict[str, Any]] = {
     "slip": {"marker": "^", "mfc": "white", "label": "slip"},
     "stick": {"marker": "s", "mfc": style.INK, "label": "stick"},
@@ -45,7 +45,7 @@ def onset(data: ChainData, window: tuple[float, float] | None = None) -> PaperFi
     Verified by: tests/unit/chains/figures/test_onset.py::test_critical_line_is_the_closed_form
     """
     window = _checked(window, data)
-    wide = data.n_mass > _LANES
+    wide = data.n_mass > _MOST_ROWS
     figure = style.new_figure(style.COLUMN, 2.9 if wide else 1.5 + 0.24 * data.n_mass)
     ax = style.grid(figure, margins=(0.46 + style.digit_room(data.n_mass), 0.72, 0.4, 0.42))[0][0]
     onset_panel(ax, data, window)
@@ -84,13 +84,13 @@ def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = 
         interpolation="nearest",
         extent=(*window, 0.5, n + 0.5),
     )
-    if n <= _LANES:
+    if n <= _MOST_ROWS:
         for edge in np.arange(1.5, n):
             ax.axhline(edge, color="white", lw=1.6)
         ax.set_yticks(np.arange(1, n + 1))
     handles = _lines(ax, data) + _events(ax, data, window)
     ax.set_ylim(0.5, n + 0.5)
-    if n > _LANES:
+    if n > _MOST_ROWS:
         style.scale_axis(ax.yaxis, "mass")
     ax.set_ylabel("mass")
     data.time_axis(ax, window)
@@ -101,7 +101,7 @@ def onset_panel(ax: Axes, data: ChainData, window: tuple[float, float] | None = 
         ax,
         [Patch(facecolor=style.STUCK, label="stuck"), *handles],
         columns=3,
-        markers=1.0 if n <= _LANES else 2.0,
+        markers=1.0 if n <= _MOST_ROWS else 2.0,
     )
 
 
@@ -170,14 +170,14 @@ def _lines(ax: Axes, data: ChainData) -> list[Any]:
             color=style.VERMILION,
             lw=1.0,
             ls=(0, (4, 2)),
-            marker="" if data.n_mass > _LANES else "|",
+            marker="" if data.n_mass > _MOST_ROWS else "|",
             ms=9.0,
             label="critical load",
             zorder=3.0,
         )
     start = data.onsets[-1]
-    # Under a slowly rising load the front follows the load, not the wave. A chain without
-    # a closed form is not driven from its end, and one that moves at the start has no front.
+    # Under a slowly rising load the front follows the load, not a wave. A chain without the closed
+    # form is not loaded at its end, and one that moves at the start has no front.
     at_rest = not data.mode[0, :-1].any()
     known = data.constant("critical_force") is not None
     sudden = critical is None and known and at_rest
@@ -201,7 +201,7 @@ def _events(ax: Axes, data: ChainData, window: tuple[float, float]) -> list[Any]
     """Mark the events; with too many of them only the first slip of each mass."""
     log = data.run.event_log
     inside = (log.time >= window[0]) & (log.time <= window[1]) & (log.contact > 0)
-    wide = data.n_mass > _LANES
+    wide = data.n_mass > _MOST_ROWS
     every: dict[str, Any] = {"ls": "", "mec": style.INK, "zorder": 4.0, "clip_on": False}
     every |= {"ms": 1.5, "mew": 0.3} if wide else {"ms": 3.0, "mew": 0.6}
     if inside.sum() <= _MOST_EVENTS:

@@ -19,7 +19,7 @@ Bools = npt.NDArray[np.bool_]
 
 BLOCK = 0.42  # width of a block over the distance of neighbours
 _MOST_BLOCKS = 60
-_NEAREST = 0.15  # least gap between neighbours that the scale leaves, over their distance
+_NEAREST = 0.15  # least drawn gap between neighbours, over their distance
 _FURTHEST = 3.0  # largest drawn displacement, over the distance of neighbours
 _NICE = (1.0, 2.0, 5.0)
 _MODES = {"slip-": -1, "stick": 0, "slip+": 1}
@@ -39,20 +39,20 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
     chosen = style.few(data.n_mass, _MOST_BLOCKS)
     x = hermite(time, data.time, data.x[:, chosen], data.v[:, chosen])
     x = np.nan_to_num(x, posinf=0.0, neginf=0.0)
-    rest = data.constant("place")
-    rest = np.arange(1.0, data.n_mass + 1.0) if rest is None else rest
-    walls = np.array([0.0, float(rest[0]) * (data.n_mass + 1)])
+    unstressed = data.constant("place")
+    unstressed = np.arange(1.0, data.n_mass + 1.0) if unstressed is None else unstressed
+    walls = np.array([0.0, float(unstressed[0]) * (data.n_mass + 1)])
     linked = _linked(data, chosen)
-    # without a wall the picture follows the chain, or a drifting one would leave it
+    # without a wall the view follows the mean displacement
     drift = np.zeros(time.size) if linked[0] or linked[-1] else x.mean(axis=1)
     x = x - drift[:, None]
-    distance = float(rest[0]) * (int(chosen[1] - chosen[0]) if chosen.size > 1 else 1)
+    distance = float(unstressed[0]) * (int(chosen[1] - chosen[0]) if chosen.size > 1 else 1)
     if scale is None:
         scale = nice_scale(x, distance, linked)
     else:
         why, try_ = "displacements are drawn times this factor.", "leave it out to have it chosen."
         scale = number("animate.scale", scale, rule="positive", why=why, try_=try_)
-    place = rest[chosen] + scale * x
+    place = unstressed[chosen] + scale * x
     half = 0.5 * BLOCK * distance
     colour = np.asarray(m.MODE_COLOURS)[_modes(data, chosen, time) + 1]
     moved = scale * (data.belt_speed * (time - time[0]) - (drift - drift[0]))
@@ -86,7 +86,7 @@ def movie_of(data: ChainData, time: Floats, *, scale: float | None = None) -> m.
 def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
     """Return 1, or 1, 2 or 5 times a power of ten, that shows the motion and no overlap.
 
-    Verified by: tests/unit/chains/figures/test_player.py::test_scale_keeps_blocks_apart
+    Verified by: tests/unit/chains/figures/test_player.py::test_scale_separates_blocks
     """
     none = np.zeros((len(x), 1))
     padded = np.hstack([*([none] if linked[0] else []), x, *([none] if linked[-1] else [])])
@@ -104,7 +104,7 @@ def nice_scale(x: Floats, distance: float, linked: Bools) -> float:
 
 
 def _linked(data: ChainData, chosen: Ints) -> Bools:
-    """Return whether each shown block hangs on its left neighbour, and the right wall."""
+    """Return whether each shown block has a spring on its left, and the right wall."""
     linked = np.ones(chosen.size + 1, dtype=bool)
     stiffness = data.constant("link_stiffness")
     if stiffness is not None:
@@ -113,7 +113,7 @@ def _linked(data: ChainData, chosen: Ints) -> Bools:
 
 
 def _modes(data: ChainData, chosen: Ints, time: Floats) -> Ints:
-    """Return (f, s) modes: those saved last, or entered by an event since.
+    """Return (f, s) modes: of the last sample, or of an event after it.
 
     Verified by: tests/unit/chains/figures/test_player.py::test_modes_change_at_the_events
     """
@@ -133,12 +133,12 @@ def _modes(data: ChainData, chosen: Ints, time: Floats) -> Ints:
 
 def _load(data: ChainData, chosen: Ints, load: Floats, edge: Floats, half: float) -> list[m.Layer]:
     """Return arrows of the load at the right edges of blocks, where few masses carry it."""
-    share = data.constant("load_share")
-    share = np.zeros(chosen.size) if share is None else share[chosen]
-    loaded = np.flatnonzero(share)
+    load_vector = data.constant("load_share")
+    load_vector = np.zeros(chosen.size) if load_vector is None else load_vector[chosen]
+    loaded = np.flatnonzero(load_vector)
     strongest = float(np.abs(load).max(initial=0.0))
     if not strongest or not 0 < loaded.size <= _MOST_ARROWS:
         return []
-    along = 2.0 * _ARROW / BLOCK * half / strongest * np.outer(load, share[loaded])
-    vectors = np.stack([along / np.abs(share).max(), np.zeros(along.shape)], axis=2)
+    along = 2.0 * _ARROW / BLOCK * half / strongest * np.outer(load, load_vector[loaded])
+    vectors = np.stack([along / np.abs(load_vector).max(), np.zeros(along.shape)], axis=2)
     return [m.Arrows(m.raised(edge[:, loaded], half), vectors, np.full((1, loaded.size), m.INK))]

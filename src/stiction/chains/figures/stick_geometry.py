@@ -1,4 +1,4 @@
-"""The set of states in which a chain can rest, and its shadows on pairs of masses.
+"""The stick set of a chain, and its projections on pairs of masses.
 
 At rest the force left for friction is R = b f + p - K x, with |R_i| <= mu_s N_i. As x is an
 affine image of the box of all such R, the stick set is a zonotope: its projection on two
@@ -55,7 +55,7 @@ class Shadow:
     ModelError : if the set is unbounded, empty of meaning, or not known from the data.
 
     Source: formulas sheet of the chains paper, section 2; Axioms 14(4) 299, (15)-(17), (29).
-    Verified by: tests/unit/chains/figures/test_stick_set.py::test_polygon_holds_the_rest_states
+    Verified by: tests/unit/chains/figures/test_stick_set.py::test_polygon_contains_the_equilibria
     """
 
     data: ChainData
@@ -110,9 +110,9 @@ class Shadow:
     @property
     def _push(self) -> Floats:
         """(n,) force [N] on each mass at x = 0 without friction."""
-        share = self.data.constant("load_share")
-        assert share is not None
-        push = share * self.data.load[self.at]
+        load_vector = self.data.constant("load_share")
+        assert load_vector is not None
+        push = load_vector * self.data.load[self.at]
         plate, place = self.data.constant("plate_stiffness"), self.data.constant("plate_place")
         if plate is not None and place is not None:
             push = push + plate * place[self.at]

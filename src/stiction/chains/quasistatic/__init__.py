@@ -1,1 +1,1 @@
-"""Inside `Quasistatic`: loads cut at their turns, modes, branches, records."""
+"""Quasistatic problem (Problem 2): monotone load intervals, active sets, branches of solutions."""

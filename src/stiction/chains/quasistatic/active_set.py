@@ -1,17 +1,17 @@
-"""Who moves next in a quasistatic chain with constant friction.
+"""Active set after an event of a quasistatic chain with constant friction.
 
-At an event the forces are known and the rates are not. They solve a strictly convex
-problem with one-sided conditions: a mass at its friction bound may slip in the direction
-of the force that friction holds, or rest with that force falling. The cases differ in
-what is continuous:
+At an event the forces are known and the slip rates are not. These solve a strictly convex quadratic
+program with complementarity conditions: a mass at its bound either slips in the direction of the
+stick force, or sticks with a decreasing stick force. Which quantity is continuous at the event
+depends on the dampers:
 
-* a damper on every shape: the slip rates; their derivatives solve the problem with C;
-* dampers on some shapes only: the damper forces C v; an implicit step of length eps, with
-  C + eps K, turns the conditions on rates and on their derivatives into one problem;
-* no dampers: the same with C = 0, whose solution are the slip rates.
+* a damper on every shape: slip rates are continuous; their derivatives solve the problem with C;
+* dampers on some shapes: damper forces C v are continuous; an implicit step of length eps, with
+  C + eps K, combines the conditions on rates and on their derivatives into one problem;
+* no dampers: the same with C = 0; its solution are the slip rates.
 
-After a jump of the load, and at the start, a damped chain takes the implicit step with
-the full set-valued law instead.
+After a jump of the load, and at the start, a damped chain takes an implicit step with the full
+set-valued law instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from stiction.chains.elastic import links_pull
 from stiction.chains.quasistatic.slip_frame import Frame
 from stiction.chains.signed_qp import signed_minimum
 
-__all__ = ["Decider", "Moment", "tridiagonal_solver"]
+__all__ = ["ActiveSetSelection", "EventState", "tridiagonal_solver"]
 
 Floats = npt.NDArray[np.float64]
 Signs = npt.NDArray[np.int8]
@@ -35,20 +35,20 @@ Index = npt.NDArray[np.intp]
 Multiply = Callable[[Floats], Floats]
 Solve = Callable[[Index, Floats], Floats]
 
-# a stuck mass with less than this share of its forces in reserve is at its bound
+# a stuck mass is at its bound if its reserve is below this fraction of its forces
 _AT_BOUND = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """What is known at an event.
+class EventState:
+    """State at an event.
 
     Parameters
     ----------
     drive : (n,) R = q - K y [N]
     mode : (n,) before the event
-    gone : (n,) 1 for masses whose mode ends here
-    jumped : whether the load may have jumped, so that rates and forces are not known
+    ended : (n,) 1 for masses whose mode ends here
+    jumped : whether the load may jump here, so that rates and forces are unknown
     rate, force : (n,) slip rates [m/s] and r = R - C v [N] just before
     push : (n, 2) first two coefficients of the series of q over a time `h` from here
     h : [s]
@@ -57,7 +57,7 @@ class Moment:
 
     drive: Floats
     mode: Signs
-    gone: Signs
+    ended: Signs
     jumped: bool
     rate: Floats
     force: Floats
@@ -66,8 +66,8 @@ class Moment:
     noise: float
 
 
-class Decider:
-    """Decides the next modes of a chain.
+class ActiveSetSelection:
+    """Selection of the active set of a chain.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ class Decider:
         self.all_damped = time_constants.size == frame.n
         self.shortest = float(np.min(time_constants, initial=np.inf))
 
-    def next_modes(self, m: Moment) -> Signs | None:
-        """Return the modes just after, None if the chain would have to jump.
+    def next_modes(self, m: EventState) -> Signs | None:
+        """Return the modes just after the event; None if only a jump of x could continue.
 
-        Masses without friction always have the mode 1: they follow the others.
+        Masses without friction have the mode 1.
         """
         frame = self.frame
         if self.damped and m.jumped:
-            sign = self._with_the_full_law(m)
+            sign = self._set_valued_step(m)
         elif self.all_damped:
             sign = self._damped(m)
         else:
@@ -102,38 +102,38 @@ class Decider:
 
     # ---- the cases
 
-    def _damped(self, m: Moment) -> Signs:
+    def _damped(self, m: EventState) -> Signs:
         frame = self.frame
         eps = 1e-7 * min(self.shortest, m.h)
-        # rates of the load one eps later, which the implicit step asks for
+        # rates of the load at the end of the implicit step
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
-        way = later / m.h - frame.stiff(m.rate)
-        ends = (m.gone != 0) | ((m.mode == 0) & self._at_bound(m, m.force))
+        load_rate = later / m.h - frame.stiff(m.rate)
+        ends = (m.ended != 0) | ((m.mode == 0) & self._at_bound(m, m.force))
         ready = ends & ~frame.free
-        kept = (m.mode != 0) & ~ready
+        fixed = (m.mode != 0) & ~ready
         side = np.where(ready, np.where(m.mode != 0, m.mode, np.sign(m.force)), 0)
-        sign = np.where(kept, m.mode, 0)
+        sign = np.where(fixed, m.mode, 0)
         links, plate = frame.c + eps * frame.k, eps * frame.plate
-        return self._one_sided(links, plate, way, side.astype(np.int8), sign, kept)
+        return self._one_sided(links, plate, load_rate, side.astype(np.int8), sign, fixed)
 
-    def _partly_damped(self, m: Moment) -> Signs:
+    def _partly_damped(self, m: EventState) -> Signs:
         frame = self.frame
         force = m.force if self.damped else m.drive
         eps = 1e-6 * min(self.shortest, m.h)
-        # where the load turns, its rate one eps later says where it goes
+        # at an extremum of the load its rate at the end of the implicit step decides
         later = m.push[:, 0] + 2.0 * eps / m.h * m.push[:, 1]
         later = later if float(np.max(np.abs(later))) > m.noise else 0.0 * later
-        way = frame.damp(m.rate) + eps / m.h * later
-        # where the load jumps back, who slipped is within its bound and sticks
+        load_rate = frame.damp(m.rate) + eps / m.h * later
+        # if the load jumps back, a slipping mass is within its bound and sticks
         slips = (m.mode != 0) & (not m.jumped)
         ready = ~frame.free & (self._at_bound(m, force) | slips)
         side = np.where(slips, m.mode, np.sign(force))
         side = np.where(ready, side, 0).astype(np.int8)
         links, plate = frame.c + eps * frame.k, eps * frame.plate
         start = np.where(m.mode != 0, side, 0)
-        return self._one_sided(links, plate, way, side, start, frame.free)
+        return self._one_sided(links, plate, load_rate, side, start, frame.free)
 
-    def _with_the_full_law(self, m: Moment) -> Signs | None:
+    def _set_valued_step(self, m: EventState) -> Signs | None:
         frame, r = self.frame, m.drive
         eps = 1e-8 * min(self.shortest, m.h)
         multiply = _multiplier(frame.c + eps * frame.k, eps * frame.plate)
@@ -146,23 +146,31 @@ class Decider:
 
     # ---- shared parts
 
-    def _at_bound(self, m: Moment, force: Floats) -> Flags:
+    def _at_bound(self, m: EventState, force: Floats) -> Flags:
         reserve = self.frame.bound - np.abs(force)
         size = self.frame.bound + np.abs(m.drive)
-        return np.asarray((reserve <= _AT_BOUND * size) | (m.gone != 0))
+        return np.asarray((reserve <= _AT_BOUND * size) | (m.ended != 0))
 
     def _one_sided(
-        self, link: Floats, plate: Floats, way: Floats, side: Signs, start: Signs, kept: Flags
+        self,
+        link: Floats,
+        plate: Floats,
+        load_rate: Floats,
+        side: Signs,
+        start: Signs,
+        fixed: Flags,
     ) -> Signs:
-        """Return the signs of v in min 1/2 v'Hv - way'v with side_i v_i >= 0.
+        """Return the signs of v in min 1/2 v'Hv - load_rate'v with side_i v_i >= 0.
 
-        Masses with side 0 rest, or are `kept` moving whatever the sign of v.
+        Masses with side 0 stick, except that `fixed` ones slip with any sign of v.
         """
-        kept = kept & (side == 0)
-        held = (side == 0) & ~kept
-        start = np.where(self.frame.free & kept, 1, start).astype(np.int8)
+        fixed = fixed & (side == 0)
+        stuck = (side == 0) & ~fixed
+        start = np.where(self.frame.free & fixed, 1, start).astype(np.int8)
         multiply, solve = _multiplier(link, plate), tridiagonal_solver(link, plate)
-        _, sign = signed_minimum(multiply, solve, way, np.zeros(way.size), start, kept, held, side)
+        _, sign = signed_minimum(
+            multiply, solve, load_rate, np.zeros(load_rate.size), start, fixed, stuck, side
+        )
         return sign
 
 
@@ -184,8 +192,8 @@ def tridiagonal_solver(link: Floats, plate: Floats) -> Solve:
             return np.asarray(rhs / diagonal[a[0]])
         bands = np.zeros((2, a.size))
         bands[1] = diagonal[a]
-        next_door = np.flatnonzero(np.diff(a) == 1)
-        bands[0, next_door + 1] = -beside[a[next_door]]
+        adjacent = np.flatnonzero(np.diff(a) == 1)
+        bands[0, adjacent + 1] = -beside[a[adjacent]]
         return np.asarray(solveh_banded(bands, rhs))
 
     return solve

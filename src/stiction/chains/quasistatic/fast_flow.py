@@ -1,8 +1,8 @@
-"""The branch that a chain without inertia jumps to, as a little inertia would choose it.
+"""Branch selection in the limit of small inertia: the fast flow at constant displacements.
 
-With the places frozen, a small mass follows D v' = R - C v - N mu(|v|) Sgn(v): downhill in
-a potential whose minima are the stable branches. Rest is left only where friction cannot
-hold, so the flow keeps what is stuck stuck as long as it can.
+With constant displacements a small mass D follows  D v' + C v + N mu(|v|) Sgn(v) contains R,  the
+gradient flow of a potential whose minima are the stable branches. A stuck mass is released only if
+its stick force exceeds the static bound, so the flow preserves stick as long as possible.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class FastFlow:
     def settle(
         self, drive: Floats, drift: Floats, v: Floats, lag: float
     ) -> tuple[Floats, Signs] | None:
-        """Return the velocities and modes the flow ends in; None if it does not.
+        """Return velocities and modes at the limit of the flow; None if it does not converge.
 
         Parameters
         ----------
         drive, drift : (n,) R [N] and the rate of q [N/s] now
-        v : (n,) velocities it starts from [m/s]; 0 is stuck
-        lag : a time [s] that is short for the chain; what happens within 1e-8 of it decides
+        v : (n,) initial velocities [m/s]; 0 is stick
+        lag : a time [s] below the time scales of the chain; forces 1e-8 of it later decide
         """
         frame, weak = self.frame, self.weak
         eps = _EPS * lag
@@ -76,15 +76,15 @@ class FastFlow:
             v, sign = new, new_sign
             at_rest = change <= 1e-13 * size + rounding
             if same and (at_rest or (change <= 0.02 * size and count % 4 == 3)):
-                found = self._polished((rho, drive), v, sign, slow)
-                if found is not None:
-                    return found, sign
+                root = self._polished((rho, drive), v, sign, slow)
+                if root is not None:
+                    return root, sign
                 if at_rest:
                     return v, sign
         return None
 
     def _step(self, bend: Floats, lightest: float, last: float) -> float:
-        """Return a pseudo time step in which nothing grows by more than about a third."""
+        """Return a pseudo time step in which no mode grows by more than about a third."""
         least = float(np.linalg.eigvalsh(self.damping + np.diag(bend))[0])
         step = 0.25 * lightest / -least if least < 0.0 else np.inf
         return float(min(step, 2.0 * last, 1e6))
@@ -92,7 +92,7 @@ class FastFlow:
     def _implicit(
         self, rho: Floats, bound: Floats, eps: float, diagonal: Floats, sign: Signs
     ) -> tuple[Floats, Signs]:
-        """Return the next velocities; friction is taken along its tangent."""
+        """Return the velocities after an implicit step with linearised friction."""
         frame = self.frame
         link, plate = frame.c + eps * frame.k, eps * frame.plate + diagonal
         return signed_minimum(
@@ -105,24 +105,24 @@ class FastFlow:
         )
 
     def _seeded(self, rho: Floats, v: Floats) -> Floats:
-        """Move masses that must leave rest into slip at once where rest is a hilltop."""
+        """Perturb masses that must slip, where v = 0 is a maximum of the potential."""
         frame, weak = self.frame, self.weak
-        rest = rho - links_pull(frame.c, v)
-        leaves = (v == 0.0) & (np.abs(rest) > frame.bound) & ~frame.free
+        stick_force = rho - links_pull(frame.c, v)
+        leaves = (v == 0.0) & (np.abs(stick_force) > frame.bound) & ~frame.free
         slope = self.damping.diagonal() + weak.slope(np.zeros(frame.n))
         scale = np.asarray(weak.table.v_scale)
-        return np.where(leaves & (slope < 0.0), np.sign(rest) * 1e-4 * scale, v)
+        return np.where(leaves & (slope < 0.0), np.sign(stick_force) * 1e-4 * scale, v)
 
     def _polished(
         self, targets: tuple[Floats, Floats], v: Floats, sign: Signs, slow: float
     ) -> Floats | None:
-        """Return the root of the force balance with these modes, if Newton finds it near v.
+        """Return the root of the balance of forces with these modes near v, by Newton's method.
 
         Parameters
         ----------
         targets : forces a moment later and now [N]
-        v, sign : where the flow is
-        slow : speed [m/s] below which a mass may be at rest now
+        v, sign : velocities and modes of the flow
+        slow : speed [m/s] below which a mass may stick now
         """
         size, free = float(np.max(np.abs(v))), self.frame.free
         later = self._newton(targets[0], v, sign)
@@ -131,21 +131,21 @@ class FastFlow:
         out = self._newton(targets[1], later[0], sign)
         if out is None:
             return None
-        # between the two moments a velocity moves by this much at most
+        # bound of the change of velocity between the two times
         moved = 20.0 * float(np.max(np.abs(targets[0] - targets[1]))) / later[1] + slow
         off = float(np.max(np.abs(out[0] - later[0])))
         if off > 1e-3 * size + moved or (out[0] * sign < -moved)[~free].any():
             return None
-        rest = np.abs(targets[0] - links_pull(self.frame.c, later[0])) - self.frame.bound
-        if (rest > 1e-9 * self.frame.bound)[sign == 0].any():
+        stick_force = np.abs(targets[0] - links_pull(self.frame.c, later[0])) - self.frame.bound
+        if (stick_force > 1e-9 * self.frame.bound)[sign == 0].any():
             return None
-        # the root at the moment itself may be rest exactly, where slip begins smoothly
+        # at a smooth onset of slip the root is exactly zero
         return np.where(free, out[0], sign * np.maximum(out[0] * sign, 0.0))
 
     def _newton(self, target: Floats, v: Floats, sign: Signs) -> tuple[Floats, float] | None:
-        """Return the root of the force balance near v, and the smallest eigenvalue of H there.
+        """Return the root of the balance of forces near v, and the smallest eigenvalue of H there.
 
-        None where H is not positive definite on the way: that is no stable branch.
+        None if H is not positive definite, because then the branch is unstable.
         """
         a = np.flatnonzero(sign)
         out, least = np.where(sign != 0, v, 0.0), np.inf

@@ -14,13 +14,13 @@ __all__ = ["FrictionCurve"]
 
 Floats = npt.NDArray[np.float64]
 
-# speeds at which a user's law is looked at [m/s]; it is smooth, so this shows its course
+# speeds at which a user's law, which is smooth, is sampled [m/s]
 _PROBES = np.concatenate([[0.0], np.geomspace(1e-8, 1e4, 481)])
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionCurve:
-    """mu(|v|) N per mass, with what decides how many motions are possible.
+    """mu(|v|) N per mass, with the slopes that decide uniqueness.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class FrictionCurve:
 
     @property
     def jump(self) -> float:
-        """Largest difference between what friction holds at rest and carries in slow slip [N]."""
+        """Largest difference between static friction and friction in slow slip [N]."""
         slow = self.table.mu(np.zeros(self.n))
         return float(np.max((self.table.mu_static - slow) * self.normal))
 
     def unique(self, damping: Floats) -> float:
-        """Return the smallest eigenvalue of C - diag(falls) [N s/m]; >= 0: always one motion.
+        """Return the smallest eigenvalue of C - diag(falls) [N s/m]; >= 0: unique velocity.
 
         Parameters
         ----------

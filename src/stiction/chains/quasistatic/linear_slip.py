@@ -1,14 +1,14 @@
-"""Slip under constant friction: a linear equation, summed as power series.
+"""Quasistatic slip under constant friction: a linear equation, summed as power series.
 
-While the active set stays, the masses A that slip obey
+With a constant active set, the slipping masses A obey
 
     C_AA y_A' + K_AA y_A = q_A(t) - sigma_A mu N_A - K_AS y_S ,
 
 which the generalised eigenvectors of (C_AA, K_AA) turn into scalar equations,
-tau eta' + eta = pi(t). Time constants tau may be zero (no damper acts on that shape: the
-sweeping process), small (a transient that dies) or large; each is summed as a power
-series on steps that resolve what is alive. The next active set follows from one implicit
-step of infinitesimal length, a strictly convex problem with one solution.
+tau eta' + eta = pi(t). Time constants tau may be zero (no damper acts on that shape: a sweeping
+process), small (a decaying transient) or large. Each is summed as a power series on steps that
+resolve the transients that have not decayed. The next active set follows from an implicit step of
+infinitesimal length, a strictly convex problem with one solution.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.quasistatic.active_set import Decider, Moment, tridiagonal_solver
+from stiction.chains.quasistatic.active_set import (
+    ActiveSetSelection,
+    EventState,
+    tridiagonal_solver,
+)
 from stiction.chains.quasistatic.slip_frame import Frame, LoadSeries
 from stiction.chains.quasistatic.stepper import SlipMotion, Stepper
 from stiction.core.determinism import Loss
@@ -28,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 _DEAD = 40.0
-# a step spans so many of the shortest time constant alive
+# a step spans this many of the shortest time constants that have not decayed
 _CONSTANTS = 3.0
 # a damper's time constant below this fraction of the largest one counts as none
 _NO_DAMPER = 1e-12
@@ -41,8 +45,8 @@ class LinearSlip(SlipMotion):
     Parameters
     ----------
     frame : the chain
-    may_slip : False for friction that weakens without dampers, under which no continuous
-        solution goes on past the first slip
+    may_slip : False for weakening friction without dampers, which has no continuous solution
+        after the first onset of slip
     """
 
     def __init__(self, frame: Frame, *, may_slip: bool) -> None:
@@ -60,24 +64,22 @@ class LinearSlip(SlipMotion):
             )
         tau = self._shapes(np.arange(frame.n))[0] if self.damped else np.empty(0)
         self.longest = float(np.max(tau, initial=0.0))
-        self.decider = Decider(frame, tau[tau > _NO_DAMPER * self.longest])
+        self.decider = ActiveSetSelection(frame, tau[tau > _NO_DAMPER * self.longest])
 
     # ---- the active set
 
     def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
-        """Set the active set of `s` from now on; return how the run ends if there is none."""
+        """Set the active set of `s`; return the status of the run if there is none."""
         frame = self.frame
         push = frame.push_series(load)[:, 1:]
         noise = 1e-14 * float(np.max(np.abs(push).sum(axis=1)))
-        if frame.pieces.function is not None:
+        if frame.segments.function is not None:
             noise += 1e-13 * float(np.max(np.abs(load.terms)))
         r = frame.drive(s.t, s.y)
-        moment = Moment(r, s.mode, s.ended, s.jumped, s.v, s.force, push[:, :2], load.h, noise)
+        moment = EventState(r, s.mode, s.ended, s.jumped, s.v, s.force, push[:, :2], load.h, noise)
         new = self.decider.next_modes(moment)
         if new is None:
-            return self._no_continuation(
-                s, r, "the load asks for a jump, and no damper slows it down"
-            )
+            return self._no_continuation(s, r, "the solution would jump, and no damper acts on it")
         if not self.may_slip and (new[~frame.free] != 0).any():
             return self._no_continuation(
                 s, r, "friction weakens with slip and no damper balances it"
@@ -93,7 +95,7 @@ class LinearSlip(SlipMotion):
             "contact": i + 1,
             "drive": float(r[i]),
             "bound": float(frame.bound[i]),
-            "load": float(frame.pieces.at(t)),
+            "load": float(frame.segments.at(t)),
             "x": (s.y + frame.belt * t).tolist(),
         }
         s.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
@@ -101,8 +103,8 @@ class LinearSlip(SlipMotion):
 
     # ---- the motion
 
-    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
-        """Integrate slip of the masses `a`; return whether a decision is due."""
+    def integrate_slip(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate slip of the masses `a`; return whether the active set must be decided."""
         frame, tau, v = self.frame, np.empty(0), np.empty((0, 0))
         if self.damped:
             tau, v = self._shapes(a)
@@ -128,9 +130,9 @@ class LinearSlip(SlipMotion):
         return np.where(tau > _NO_DAMPER * longest, tau, 0.0), v
 
     def _dead(self, s: Stepper, tau: Floats) -> npt.NDArray[np.bool_]:
-        """Return which shapes follow the load at once: undamped, or their transient has died."""
+        """Return the shapes without transient: undamped ones, and those that have decayed."""
         quiet = self.frame.fastest * tau <= 0.02
-        if self.frame.pieces.function is not None:
+        if self.frame.segments.function is not None:
             quiet &= tau <= 0.02 * s.window
         return np.asarray((tau == 0.0) | (quiet & (s.t - s.begun > _DEAD * tau)))
 
@@ -140,7 +142,7 @@ def _relaxed(pi: Floats, x: Floats, dead: npt.NDArray[np.bool_]) -> Floats:
     eta, live, last = np.zeros_like(pi), ~dead, pi.shape[1] - 1
     for k in range(last):
         eta[live, k + 1] = (pi[live, k] - eta[live, k]) / (x[live] * (k + 1))
-    # a transient that died leaves the slow motion: eta = pi - tau pi' + tau^2 pi'' - ...
+    # after the transient the slow solution remains: eta = pi - tau pi' + tau^2 pi'' - ...
     eta[dead, last] = pi[dead, last]
     for k in range(last - 1, -1, -1):
         eta[dead, k] = pi[dead, k] - x[dead] * (k + 1) * eta[dead, k + 1]

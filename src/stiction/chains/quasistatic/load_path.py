@@ -1,7 +1,8 @@
-"""A load over a time span, cut where it turns, so that it is monotone in between.
+"""A load divided at its extrema into intervals on which it is monotone.
 
-Straight lines and sines are cut at the roots of their derivative, which are found for
-certain. A user's load is sampled, and its turns are refined from the samples.
+The play operator of a quasistatic chain depends on the extrema of the load only. Extrema of lines
+and sines are roots of the derivative, all of which are isolated. A user's load is sampled, and its
+extrema are refined from the samples.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = [
     "finite_until",
     "jumps_at",
     "left_value",
-    "one_piece",
+    "one_segment",
     "slope",
 ]
 
@@ -33,125 +34,128 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LoadPath:
-    """The load between its turns.
+    """The load on intervals between its extrema.
 
     Parameters
     ----------
-    pieces : the load
-    time : (m + 1,) start, breakpoints and turns, end [s]
-    first, last : (m,) load [N] at both ends of each stretch; they differ from those of
-        the neighbours where a user's load jumps
+    segments : the load
+    time : (m + 1,) start, breakpoints and extrema, end [s]
+    first, last : (m,) load [N] at both ends of each interval; they differ from those of adjacent
+        intervals where a user's load jumps
     """
 
-    pieces: Pieces
+    segments: Pieces
     time: Floats
     first: Floats
     last: Floats
 
     def inverse(self, j: int, level: Floats) -> Floats:
-        """Return the times [s] in stretch j at which the load passes `level` [N]."""
+        """Return the times [s] in interval j at which the load equals `level` [N]."""
         low = np.full(level.shape, self.time[j])
         high = np.full(level.shape, self.time[j + 1])
-        way = 1.0 if self.last[j] > self.first[j] else -1.0
+        direction = 1.0 if self.last[j] > self.first[j] else -1.0
         span = (self.last[j] - self.first[j]) or 1.0
         t = low + np.clip((level - self.first[j]) / span, 0.0, 1.0) * (high - low)
-        if self.pieces.amplitude.size == 0 and self.pieces.function is None:
+        if self.segments.amplitude.size == 0 and self.segments.function is None:
             return np.asarray(t)
 
         def above(t: Floats) -> tuple[Floats, Floats]:
-            return way * (self.pieces.at(t) - level), way * slope(self.pieces, t)
+            return direction * (self.segments.at(t) - level), direction * slope(self.segments, t)
 
         return _roots(above, low, high, t)
 
     @staticmethod
     def of(load: Load, t_start: float, t_end: float, samples: int, most: int) -> LoadPath:
-        """Return the path of `load`; it ends early if it turns more than `most` times."""
-        pieces = load.pieces()
-        fastest = float(np.max(np.abs(pieces.angular_frequency), initial=0.0))
+        """Return the path of `load`; it ends early if there are more than `most` extrema."""
+        segments = load.pieces()
+        fastest = float(np.max(np.abs(segments.angular_frequency), initial=0.0))
         if fastest * (t_end - t_start) > math.pi * most:
             t_end = t_start + math.pi * most / fastest
-        cuts = breakpoints(pieces, t_start, t_end)
+        points = breakpoints(segments, t_start, t_end)
         time, first, last = [t_start], [], []
-        for a, b in itertools.pairwise(cuts):
-            inner = _turns(pieces, float(a), float(b), samples)
+        for a, b in itertools.pairwise(points):
+            inner = _turns(segments, float(a), float(b), samples)
             ends = np.concatenate([[a], inner, [b]])
-            values = pieces.at(ends)
-            values[-1] = left_value(pieces, float(b))
+            values = segments.at(ends)
+            values[-1] = left_value(segments, float(b))
             time += ends[1:].tolist()
             first += values[:-1].tolist()
             last += values[1:].tolist()
-        return LoadPath(pieces, np.array(time), np.array(first), np.array(last))
+        return LoadPath(segments, np.array(time), np.array(first), np.array(last))
 
 
-def finite_until(pieces: Pieces, t_start: float, t_end: float, samples: int) -> float:
-    """Return the time [s] up to which a user's load is finite where it is looked at.
+def finite_until(segments: Pieces, t_start: float, t_end: float, samples: int) -> float:
+    """Return the time [s] up to which a user's load is finite where it is sampled.
 
-    Between two breakpoints it is looked at `samples` times; the last moment before the first
-    NaN or infinity is found by bisection.
+    Between two breakpoints it is sampled `samples` times; the last time before the first NaN or
+    infinity is located by bisection.
     """
-    if pieces.function is None:
+    if segments.function is None:
         return t_end
-    cuts = breakpoints(pieces, t_start, t_end)
-    looks = [np.linspace(a, b, samples + 1) for a, b in itertools.pairwise(cuts)]
-    t = np.unique(np.concatenate(looks))
-    sound = np.isfinite(pieces.at(t))
-    if sound.all():
+    points = breakpoints(segments, t_start, t_end)
+    times = [np.linspace(a, b, samples + 1) for a, b in itertools.pairwise(points)]
+    t = np.unique(np.concatenate(times))
+    finite = np.isfinite(segments.at(t))
+    if finite.all():
         return t_end
-    bad = int(np.argmin(sound))
+    bad = int(np.argmin(finite))
     low, high = float(t[max(bad - 1, 0)]), float(t[bad])
     while low < (middle := 0.5 * (low + high)) < high:
-        low, high = (middle, high) if np.isfinite(pieces.at(middle)) else (low, middle)
+        low, high = (middle, high) if np.isfinite(segments.at(middle)) else (low, middle)
     return low
 
 
-def breakpoints(pieces: Pieces, t_start: float, t_end: float) -> Floats:
+def breakpoints(segments: Pieces, t_start: float, t_end: float) -> Floats:
     """Return the start, the breakpoints strictly inside, and the end [s]."""
-    inside = pieces.time[(pieces.time > t_start) & (pieces.time < t_end)]
+    inside = segments.time[(segments.time > t_start) & (segments.time < t_end)]
     return np.concatenate([[t_start], inside, [t_end]])
 
 
-def left_value(pieces: Pieces, t: float) -> float:
+def left_value(segments: Pieces, t: float) -> float:
     """Return the load [N] just before `t`: a user's load may jump at a breakpoint."""
-    if pieces.function is None:
-        return float(pieces.at(t))
-    return float(pieces.at(np.nextafter(t, -np.inf)))
+    if segments.function is None:
+        return float(segments.at(t))
+    return float(segments.at(np.nextafter(t, -np.inf)))
 
 
-def one_piece(pieces: Pieces, t: float) -> Pieces:
-    """Return the line and the sines that hold at `t`, for all times."""
-    j = slice(max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0), None)
+def one_segment(segments: Pieces, t: float) -> Pieces:
+    """Return the load of the segment at `t`, extended to all times."""
+    j = slice(max(int(np.searchsorted(segments.time, t, side="right")) - 1, 0), None)
     return dataclasses.replace(
-        pieces, time=pieces.time[j][:1], offset=pieces.offset[j][:1], rate=pieces.rate[j][:1]
+        segments,
+        time=segments.time[j][:1],
+        offset=segments.offset[j][:1],
+        rate=segments.rate[j][:1],
     )
 
 
-def jumps_at(pieces: Pieces, t: float, scale: float) -> bool:
+def jumps_at(segments: Pieces, t: float, scale: float) -> bool:
     """Return whether the load jumps at `t` by more than rounding of `scale` [N]."""
-    return abs(float(pieces.at(t)) - left_value(pieces, t)) > 1e-9 * scale
+    return abs(float(segments.at(t)) - left_value(segments, t)) > 1e-9 * scale
 
 
-def slope(pieces: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
+def slope(segments: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
     """Return the rate of the load [N/s] at times t; from the left if asked.
 
     A user's load is differenced: its rate is accurate to about 1e-8 relative.
     """
     t = np.asarray(t, dtype=np.float64)
-    at = np.searchsorted(pieces.time, t, side="left" if left else "right")
+    at = np.searchsorted(segments.time, t, side="left" if left else "right")
     j = np.maximum(at - 1, 0)
-    rate = pieces.rate[j]
-    sines = zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True)
+    rate = segments.rate[j]
+    sines = zip(segments.amplitude, segments.angular_frequency, segments.phase, strict=True)
     for a, w, p in sines:
         rate = rate + a * w * np.cos(w * t + p)
-    if pieces.function is not None:
+    if segments.function is not None:
         own = dataclasses.replace(
-            pieces,
-            offset=0.0 * pieces.offset,
-            rate=0.0 * pieces.rate,
+            segments,
+            offset=0.0 * segments.offset,
+            rate=0.0 * segments.rate,
             amplitude=np.empty(0),
             angular_frequency=np.empty(0),
             phase=np.empty(0),
         )
-        # keep both points on one side of any breakpoint
+        # both points on one side of any breakpoint
         h = 1e-5 * np.maximum(1.0, np.abs(t)) * (-1.0 if left else 1.0)
         f0, f1, f2 = (
             own.at(np.nextafter(t, -np.inf) if left else t),
@@ -162,20 +166,20 @@ def slope(pieces: Pieces, t: npt.ArrayLike, *, left: bool = False) -> Floats:
     return np.asarray(rate)
 
 
-# ---- turns
+# ---- extrema
 
 
-def _turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:
-    """Return the times strictly between a and b at which the load turns."""
-    if pieces.function is not None:
-        return _sampled_turns(pieces, a, b, samples)
-    frequency, swing = pieces.angular_frequency, pieces.amplitude
+def _turns(segments: Pieces, a: float, b: float, samples: int) -> Floats:
+    """Return the times of extrema of the load strictly between a and b."""
+    if segments.function is not None:
+        return _sampled_turns(segments, a, b, samples)
+    frequency, swing = segments.angular_frequency, segments.amplitude
     moving = (frequency != 0.0) & (swing != 0.0)
     if not moving.any():
         return np.empty(0)
-    j = max(int(np.searchsorted(pieces.time, a, side="right")) - 1, 0)
-    rate = float(pieces.rate[j])
-    phase = pieces.phase[moving]
+    j = max(int(np.searchsorted(segments.time, a, side="right")) - 1, 0)
+    rate = float(segments.rate[j])
+    phase = segments.phase[moving]
     w, speed = frequency[moving], swing[moving] * frequency[moving]
     if w.size == 1:
         return _one_sine(rate, float(speed[0]), float(w[0]), float(phase[0]), a, b)
@@ -184,10 +188,10 @@ def _turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:
 
 def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: float) -> Floats:
     """Return the roots of rate + speed cos(w t + phase)."""
-    share = -rate / speed
-    if abs(share) >= 1.0:
+    cosine = -rate / speed
+    if abs(cosine) >= 1.0:
         return np.empty(0)
-    angle = math.acos(share)
+    angle = math.acos(cosine)
     ends = sorted((w * a + phase, w * b + phase))
     turns = np.arange(math.floor(ends[0] / (2 * math.pi)) - 1, ends[1] / (2 * math.pi) + 1)
     angles = np.concatenate([turns * 2 * math.pi + angle, turns * 2 * math.pi - angle])
@@ -196,11 +200,10 @@ def _one_sine(rate: float, speed: float, w: float, phase: float, a: float, b: fl
 
 
 def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, b: float) -> Floats:
-    """Return the roots of rate + sum speed cos(w t + phase), none missed.
+    """Return all roots of rate + sum speed cos(w t + phase) with a change of sign.
 
-    A cell without a root is excluded by a bound of the slope; one where the slope keeps
-    its sign holds at most one root; the others are halved. Roots without change of sign
-    are no turns.
+    A bound of the slope excludes a cell without a root; a cell on which the slope has one sign
+    holds at most one root; other cells are halved. Roots without change of sign are not extrema.
     """
 
     def f(t: npt.ArrayLike, order: int) -> Floats:
@@ -218,8 +221,8 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
         monotone = np.abs(f(middle, 1)) > 0.5 * width * curved
         single.append(np.stack([middle[monotone], np.full(monotone.sum(), width)]))
         width *= 0.5
-        rest = middle[~monotone]
-        middle = np.concatenate([rest - 0.5 * width, rest + 0.5 * width])
+        undecided = middle[~monotone]
+        middle = np.concatenate([undecided - 0.5 * width, undecided + 0.5 * width])
     cells: Floats = np.concatenate([np.empty((2, 0)), *single], axis=1)
     low, high = cells[0] - 0.5 * cells[1], cells[0] + 0.5 * cells[1]
     at_low, at_high = f(low, 0), f(high, 0)
@@ -234,7 +237,7 @@ def _many_sines(rate: float, speed: Floats, w: Floats, phase: Floats, a: float, 
 def _roots(
     rising: Callable[[Floats], tuple[Floats, Floats]], low: Floats, high: Floats, t: Floats
 ) -> Floats:
-    """Return one root in each bracket, by Newton's method kept inside of it.
+    """Return the root in each bracket, by Newton's method safeguarded by bisection.
 
     Parameters
     ----------
@@ -253,20 +256,20 @@ def _roots(
     return np.asarray(t)
 
 
-def _sampled_turns(pieces: Pieces, a: float, b: float, samples: int) -> Floats:
+def _sampled_turns(segments: Pieces, a: float, b: float, samples: int) -> Floats:
     t = np.linspace(a, b, samples + 1)
-    f = pieces.at(t)
-    f[-1] = left_value(pieces, b)
-    way = np.sign(np.diff(f))
-    # level stretches count with what came before, so that a turn is found once
-    for k in range(1, way.size):
-        if way[k] == 0.0:
-            way[k] = way[k - 1]
+    f = segments.at(t)
+    f[-1] = left_value(segments, b)
+    direction = np.sign(np.diff(f))
+    # constant samples take the sign before them, so that an extremum is counted once
+    for k in range(1, direction.size):
+        if direction[k] == 0.0:
+            direction[k] = direction[k - 1]
     turns = []
-    for k in (np.flatnonzero(way[1:] * way[:-1] < 0.0) + 1).tolist():
-        # between the samples around a turn the load is close to a polynomial
+    for k in (np.flatnonzero(direction[1:] * direction[:-1] < 0.0) + 1).tolist():
+        # between the samples around an extremum the load is close to a polynomial
         low, width = float(t[k - 1]), float(t[k + 1] - t[k - 1])
-        through = fitted(np.array([float(pieces.at(low + width * s)) for s in FIT_NODES]))
-        share, _ = first_fall(way[k - 1] * derivative(through)[None, :])
-        turns.append(low + width * share if share <= 1.0 else float(t[k]))
+        through = fitted(np.array([float(segments.at(low + width * s)) for s in FIT_NODES]))
+        cosine, _ = first_fall(direction[k - 1] * derivative(through)[None, :])
+        turns.append(low + width * cosine if cosine <= 1.0 else float(t[k]))
     return np.array(turns)

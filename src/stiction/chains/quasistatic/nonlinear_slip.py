@@ -1,8 +1,8 @@
-"""Slip under friction that depends on the slip speed, with dampers: branches of motions.
+"""Quasistatic slip under friction that depends on the slip rate, with dampers: branches.
 
-Slip follows one branch (see `slip_branch`) until a mass stops, a stuck mass is released or the
-branch ends, and goes on along the branch that a little inertia would lead to (see `fast_flow`).
-Other branches are reported where they open.
+Slip follows one branch (`slip_branch`) until a mass stops, a stuck mass is released or the branch
+ends at a fold. It continues on the branch that small inertia selects (`fast_flow`). Other
+admissible branches are reported as losses of determinism where they appear.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Signs = npt.NDArray[np.int8]
 Index = npt.NDArray[np.intp]
 
 _MOST = 200
-_WATCHES = 32
+_SEARCH_TIMES = 32
 
 
 class NonlinearSlip(SlipMotion):
@@ -42,7 +42,7 @@ class NonlinearSlip(SlipMotion):
 
     Parameters
     ----------
-    frame, weak : the chain and its friction
+    frame, weak : the chain and its friction curve
     choice : which branch to take where several are admissible
     request : time span
     """
@@ -57,8 +57,8 @@ class NonlinearSlip(SlipMotion):
         self._check_solvable()
         self.flow = FastFlow(frame, weak, self.damping)
         self.unique = weak.unique(self.damping)
-        # where the velocity is unique there is nothing to search for
-        self.asked = 0 if self.unique >= 0.0 else frame.n
+        # number of masses among which other branches are searched, 0 if the velocity is unique
+        self.search_size = 0 if self.unique >= 0.0 else frame.n
         self.seed, self.lag = np.zeros(frame.n), self._lag()
         self.least = least_slip_force(weak, self.damping[0, 0]) if frame.n == 1 else 0.0
         self.open, self.chosen, self.unsure = False, False, False
@@ -85,7 +85,7 @@ class NonlinearSlip(SlipMotion):
             )
 
     def _lag(self) -> float:
-        """Return a time [s] that is short for the chain and for the load."""
+        """Return a time [s] below the time scales of the chain and of the load."""
         from scipy.linalg import eigh
 
         stiffness = self.frame.chain.stiffness_matrix()
@@ -94,21 +94,21 @@ class NonlinearSlip(SlipMotion):
         shortest = float(tau[tau > 1e-14 * tau[-1]][0])
         return min(shortest, span, 1.0 / max(self.frame.fastest, 1e-300))
 
-    def marks(self) -> Floats:
-        """Return times [s] at which to look around: of the choice, and to search for branches."""
+    def decision_times(self) -> Floats:
+        """Return times [s] of the branch choice, and at which branches are searched."""
         times = [np.array([self.choice.first_time()])]
-        if 1 < self.asked <= MOST_MASSES:
-            times.append(np.linspace(self.request.t_start, self.request.t_end, _WATCHES + 1))
+        if 1 < self.search_size <= MOST_MASSES:
+            times.append(np.linspace(self.request.t_start, self.request.t_end, _SEARCH_TIMES + 1))
         return np.concatenate(times)
 
     # ---- checkpoint
 
     def pack(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what a checkpoint must hold besides the state of the stepper."""
+        """Return further arrays of a checkpoint."""
         return {"seed": self.seed, "branch": np.array([self.open, self.chosen, self.unsure])}
 
     def unpack(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Take up what `pack` returned."""
+        """Restore the arrays of `pack`."""
         self.seed = kept_array(saved, "seed", (self.frame.n,))
         flags = kept_array(saved, "branch", (3,), "b").tolist()
         self.open, self.chosen, self.unsure = flags
@@ -116,7 +116,7 @@ class NonlinearSlip(SlipMotion):
     # ---- the active set
 
     def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
-        """Take the branch from here on, starting from the velocities before."""
+        """Select the branch from here on, by the fast flow from the velocities before."""
         frame = self.frame
         r, drift = frame.drive(s.t, s.y), frame.drift(load, s.t)
         found = self.flow.settle(r, drift, self.seed, self.lag)
@@ -125,7 +125,7 @@ class NonlinearSlip(SlipMotion):
             return Status.UNCONVERGED
         v, mode = found
         if not self.chosen and not mode.any() and self.choice.leaves(s.t):
-            # from far above, the flow comes down to the fastest stable branch
+            # from large velocities the flow converges to the fastest stable branch
             above = self.flow.settle(r, drift, self._above(2.0 * r), self.lag)
             if above is not None and above[1].any():
                 v, mode = above
@@ -142,8 +142,8 @@ class NonlinearSlip(SlipMotion):
 
     # ---- other branches
 
-    def look(self, s: Stepper, load: LoadSeries) -> None:
-        """Report other branches when they open; forget them when they close."""
+    def report_branches(self, s: Stepper, load: LoadSeries) -> None:
+        """Report other branches when they appear, once until they vanish."""
         if self.unique >= 0.0:
             return
         frame, t = self.frame, s.t
@@ -151,23 +151,23 @@ class NonlinearSlip(SlipMotion):
         if frame.n > MOST_MASSES:
             self._report_jump(s, r)
             return
-        # a moment later, so that branches that open just now are apart already
+        # slightly later, so that branches that appear at this instant are distinct
         soon = r + 1e-8 * self.lag * (frame.drift(load, t) - frame.stiff(s.v))
         found, now = (velocities(frame.chain, self.weak, drive) for drive in (soon, r))
         speed = float(np.max(np.abs([b.velocity for b in found]), initial=0.0)) or 1.0
         others = [b for b in found if np.max(np.abs(b.velocity - s.v)) > 1e-5 * speed]
         if others and not self.open:
-            found = now if _apart(now, speed) == _apart(found, speed) else found
+            found = now if _count_distinct(now, speed) == _count_distinct(found, speed) else found
             where: dict[str, object] = {
                 "velocities": [b.velocity.tolist() for b in found],
                 "branches": [b.kind for b in found],
-                "load": float(frame.pieces.at(t)),
+                "load": float(frame.segments.at(t)),
                 "x": (s.y + frame.belt * t).tolist(),
             }
-            s.losses.append(Loss(t, "quasistatic_branches", where, self._said(s)))
+            s.losses.append(Loss(t, "quasistatic_branches", where, self._continuation(s)))
         self.open = bool(others)
 
-    def _said(self, s: Stepper) -> str:
+    def _continuation(self, s: Stepper) -> str:
         if s.mode.any():
             return "left rest, as asked" if self.chosen else "slipped on"
         return "stayed stuck"
@@ -178,27 +178,27 @@ class NonlinearSlip(SlipMotion):
         self.unsure = False
         where: dict[str, object] = {
             "velocities": [s.v.tolist()],
-            "load": float(self.frame.pieces.at(s.t)),
+            "load": float(self.frame.segments.at(s.t)),
             "drive": r.tolist(),
             "note": f"other branches are searched for up to {MOST_MASSES} masses only",
         }
-        said = "jumped to the branch that a little inertia leads to"
-        s.losses.append(Loss(s.t, "quasistatic_branches", where, said))
+        continuation = "jumped to the branch that a little inertia leads to"
+        s.losses.append(Loss(s.t, "quasistatic_branches", where, continuation))
 
     def reserves(self, force: Floats) -> Floats:
-        """Return the distances from the two forces at which branches of one mass open and close."""
+        """Return the distances to the two forces at which branches of one mass appear or vanish."""
         if self.frame.n > 1:
             return force[:0]
         gap = reserve(np.full(2, self.least), np.concatenate([-force, force]))
-        # a series that starts at a root, but for rounding and the fit of the load, starts at it
+        # set the first coefficients to zero if the series starts at a root within rounding
         gap[np.abs(gap) <= 1e-12 * (np.abs(force).sum() + self.frame.bound[0])] = 0.0
         first = np.argmax(gap != 0.0, axis=1)
         return np.asarray(gap * np.sign(gap[[0, 1], first])[:, None])
 
     # ---- the motion
 
-    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
-        """Integrate along the branch to its next event; return whether a decision is due."""
+    def integrate_slip(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate along the branch to its next event; return whether to decide the branch."""
         from scipy.integrate import DOP853
 
         end, rtol = s.end_of(load), max(s.method.rtol, 3e-14)
@@ -210,11 +210,11 @@ class NonlinearSlip(SlipMotion):
         while True:
             pace = float(branch.rates(0.0, solver.y)[-1])
             if pace > 0.0:
-                # not far past the end of the interval, where the load is not meant
-                ahead = 1.1 * max(end - float(solver.y[-1]), 1e-12 * s.span)
-                solver.h_abs = min(solver.h_abs, ahead / pace)
+                # not far beyond the end of the interval of the load
+                remaining = 1.1 * max(end - float(solver.y[-1]), 1e-12 * s.span)
+                solver.h_abs = min(solver.h_abs, remaining / pace)
             solver.step()
-            # the polynomial between the ends of a step is less exact than the ends
+            # a shorter step, because the dense output is less accurate than the step
             solver.h_abs *= 0.6
             dense, u = solver.dense_output(), (float(solver.t_old), float(solver.t))
             at, event, armed = branch.first_event(dense, u, armed)
@@ -233,7 +233,7 @@ class NonlinearSlip(SlipMotion):
         return event is not None and (not timed or end == s.limit(load.t))
 
     def _speed(self, v: Floats) -> float:
-        """Return a speed [m/s] of the size of those that occur."""
+        """Return a scale of slip rates [m/s]."""
         scale = float(np.max(self.weak.table.v_scale)) if self.weak.bends.any() else 0.0
         return max(float(np.max(np.abs(v))), 1e-3 * scale, 1e-300)
 
@@ -243,7 +243,7 @@ class NonlinearSlip(SlipMotion):
         """Return lines of the audit."""
         value, what = self.unique, "smallest eigenvalue of C - diag(N max|mu'|) [N s/m]"
         if not np.isfinite(value):
-            # no damper makes up for a jump, at whatever speed: its size is what can be told
+            # no damper compensates a jump; report its size instead
             value, what = -self.weak.jump, "minus the largest jump of friction at rest [N]"
         return [
             Check(
@@ -257,8 +257,8 @@ class NonlinearSlip(SlipMotion):
             ),
             Check(
                 "branches_searched",
-                self.asked <= MOST_MASSES,
-                float(self.asked),
+                self.search_size <= MOST_MASSES,
+                float(self.search_size),
                 float(MOST_MASSES),
                 None,
                 "masses among which other branches must be searched for; 0 where there are none",
@@ -267,7 +267,7 @@ class NonlinearSlip(SlipMotion):
         ]
 
 
-def _apart(found: list[Branch], speed: float) -> int:
-    """Return how many of the branches, by rising speed, are distinct."""
+def _count_distinct(found: list[Branch], speed: float) -> int:
+    """Return the number of distinct branches, given in order of speed."""
     sizes = [float(np.abs(branch.velocity).sum()) for branch in found]
     return 1 + sum(b - a > 1e-5 * speed for a, b in itertools.pairwise(sizes))

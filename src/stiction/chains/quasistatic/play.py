@@ -1,12 +1,14 @@
-"""Quasistatic chain of which every link carries a play of the load: one wall, loaded at the end.
+"""Exact quasistatic solution of a chain with one wall and an end load, by play operators.
 
-The force that link i passes on, k_i d_i + c_i d_i' = s_i for the elongation d_i, is the play of
-the load with half width F_i = sum_{j >= i} mu N_j: it stays until the load is F_i away from it and
-then follows. Plays of one load compose to plays of the load (their half widths add), so every link
-can be computed on its own. A stretch of monotone load costs O(n), whatever happens on it.
+The force of link i, k_i d_i + c_i d_i' = s_i for the elongation d_i, is the play operator of the
+load with half width F_i = sum_{j >= i} mu N_j: s_i is constant while |f - s_i| < F_i and otherwise
+follows the load (formulas sheet, section 3). The composition of plays of one load is a play whose
+half width is the sum, so every link is independent of the others. An interval of monotone load
+costs O(n), whatever the number of events.
 
-Without dampers this holds from any compatible start and for every history. With a damper on every
-link it holds while nothing turns: under a load that never falls, from a chain without stress.
+Without dampers this is exact from any compatible start and for every history. With a damper on
+every link it is exact without reversals: under a load that never decreases, from an unstressed
+chain.
 """
 
 from __future__ import annotations
@@ -39,11 +41,11 @@ __all__ = ["is_play", "play_history"]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-_TIE = 1e-12
+_ROUNDING = 1e-12
 
 
 def is_play(chain: Chain, request: Request) -> bool:
-    """Return whether every link carries a play of the load."""
+    """Return whether the force of every link is a play of the load."""
     loaded = np.flatnonzero(chain.load_shares)
     end = {"left": chain.n_mass - 1, "right": 0}.get(chain.supports)
     if (
@@ -56,22 +58,22 @@ def is_play(chain: Chain, request: Request) -> bool:
     damping = chain.link_damping[:-1] if chain.supports == "left" else chain.link_damping[1:]
     if not damping.any():
         return True
-    pieces = chain.load.pieces()
-    if not damping.all() or chain.x_start.any() or pieces.function or pieces.amplitude.any():
+    segments = chain.load.pieces()
+    if not damping.all() or chain.x_start.any() or segments.function or segments.amplitude.any():
         return False
-    f = pieces.at(breakpoints(pieces, request.t_start, request.t_end))
+    f = segments.at(breakpoints(segments, request.t_start, request.t_end))
     f = f if f[-1] >= 0.0 else -f
     return bool(f[0] >= 0.0 and (np.diff(f) >= 0.0).all())
 
 
 def play_history(chain: Chain, request: Request, path: LoadPath, most: int) -> ChainHistory:
-    """Return what happens to a chain of which `is_play` is true.
+    """Return the history of a chain for which `is_play` is true.
 
     Parameters
     ----------
     chain : the chain; without dampers its start must lie in the stick set
     request : time span and saved times
-    path : the load between its turns
+    path : the load on monotone intervals
     most : largest number of events; the run ends with WORK_LIMIT beyond it
 
     Source: formulas sheet of the chains paper, section 3.
@@ -81,21 +83,21 @@ def play_history(chain: Chain, request: Request, path: LoadPath, most: int) -> C
 
 
 @dataclass(frozen=True, eq=False)
-class _Stretch:
-    """One stretch of monotone load, masses and links from the wall.
+class _LoadInterval:
+    """An interval of monotone load; masses and links are counted from the wall.
 
     Parameters
     ----------
-    j : its number in the path
-    way : the direction in which links follow: -1, 0, 1
+    j : its index in the path
+    direction : of the change of link forces: -1, 0, 1
     f0, f1 : force on the end mass at both ends [N]
-    going : (n,) links that follow before the end
-    at_once : (n,) those of them that follow from the beginning
-    onset, begin : (n,) load [N] and time [s] from which on each follows; inf for never
+    going : (n,) links whose force follows the load before the end
+    at_once : (n,) those that follow from the beginning
+    onset, begin : (n,) load [N] and time [s] from which each follows; inf for never
     """
 
     j: int
-    way: int
+    direction: int
     f0: float
     f1: float
     going: Flags
@@ -114,7 +116,7 @@ class _Play:
         links = slice(None, -1) if left else slice(None, 0, -1)
         self.k, self.c = chain.link_stiffness[links], chain.link_damping[links]
         self.damped = bool(self.c.any())
-        self.share = float(chain.load_shares[self.order][-1])
+        self.load_factor = float(chain.load_shares[self.order][-1])
         self.bound = np.asarray(chain.stick_bound[self.order])
         self.width = np.cumsum(self.bound[::-1])[::-1]
         self.d = np.diff(chain.x_start[self.order], prepend=0.0)
@@ -137,14 +139,14 @@ class _Play:
         return recorder.history(self.status, self.reason, stop, stats, self.losses, ())
 
     def _loop(self) -> Generator[Pause, None, float]:
-        """Go from stretch to stretch, and return the time reached."""
+        """Integrate the intervals one after the other; return the time reached."""
         path, request, log = self.path, self.request, self.recorder.log
         first, reached = self._resumed(), float(path.time[-1])
         for j in range(first, path.first.size):
             begin, reached = float(path.time[j]), float(path.time[j + 1])
-            if not self._continues(j):
+            if not self._is_continuous(j):
                 return begin
-            self._go(self._stretch(j))
+            self._integrate_interval(self._interval(j))
             if len(log.time) > self.most:
                 break
             done = (reached - request.t_start) / (request.t_end - request.t_start)
@@ -156,17 +158,17 @@ class _Play:
 
     # ---- checkpoint
 
-    def _pack(self, stretch: int) -> dict[str, npt.NDArray[Any]]:
-        """Return what is needed to go on with a stretch."""
+    def _pack(self, interval: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a checkpoint before an interval."""
         return {
             **pack_recorder(self.recorder),
             "links": np.array([self.d, self.carried]),
             "modes": self.mode,
-            "numbers": np.array([self.last_stick, stretch]),
+            "numbers": np.array([self.last_stick, interval]),
         }
 
     def _resumed(self) -> int:
-        """Take up a checkpoint; return the stretch to go on with."""
+        """Restore a checkpoint; return the index of the next interval."""
         saved = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if saved is None:
             return 0
@@ -174,18 +176,18 @@ class _Play:
         n = self.chain.n_mass
         self.d, self.carried = kept_array(saved, "links", (2, n))
         self.mode = kept_array(saved, "modes", (n,), "i", within=(-1, 1))
-        self.last_stick, stretch = numbers_of(saved, 2)
-        return check_count("numbers", int(stretch), 0, self.path.first.size)
+        self.last_stick, interval = numbers_of(saved, 2)
+        return check_count("numbers", int(interval), 0, self.path.first.size)
 
-    # ---- one stretch
+    # ---- one interval
 
-    def _continues(self, j: int) -> bool:
-        """Whether a jump of the load into stretch j leaves every link where it is."""
+    def _is_continuous(self, j: int) -> bool:
+        """Return whether a jump of the load before interval j changes no link force."""
         if j == 0 or self.path.first[j] == self.path.last[j - 1]:
             return True
-        f = self.share * self.path.first[j]
+        f = self.load_factor * self.path.first[j]
         over = np.abs(f - self.carried) - self.width
-        if (over <= _TIE * (abs(f) + self.width)).all():
+        if (over <= _ROUNDING * (abs(f) + self.width)).all():
             return True
         t, number = float(self.path.time[j]), int(self.number[np.argmax(over)]) + 1
         self.status = Status.NO_CONTINUATION
@@ -194,76 +196,76 @@ class _Play:
         self.losses.append(Loss(t, "no_continuation", where, "the run ends here"))
         return False
 
-    def _stretch(self, j: int) -> _Stretch:
+    def _interval(self, j: int) -> _LoadInterval:
         path = self.path
-        f0, f1 = self.share * path.first[j], self.share * path.last[j]
-        # a damped link that follows goes on where the load rests
-        way = int(np.sign(f1 - f0)) or int(self.damped) * int(np.sign(f1))
-        onset = self.carried + way * self.width
-        going = (way * (f1 - onset) > 0.0) & (way != 0)
+        f0, f1 = self.load_factor * path.first[j], self.load_factor * path.last[j]
+        # a damped link continues to relax under a constant load
+        direction = int(np.sign(f1 - f0)) or int(self.damped) * int(np.sign(f1))
+        onset = self.carried + direction * self.width
+        going = (direction * (f1 - onset) > 0.0) & (direction != 0)
         if self.damped:
             going |= self.mode != 0
-        at_once = going & (way * (onset - f0) <= _TIE * (abs(f0) + self.width))
+        at_once = going & (direction * (onset - f0) <= _ROUNDING * (abs(f0) + self.width))
         onset = np.where(at_once, f0, onset)
         begin = np.where(at_once, path.time[j], np.inf)
         later = going & ~at_once
         if later.any():
-            begin[later] = path.inverse(j, onset[later] / self.share)
-        return _Stretch(j, way, f0, f1, going, at_once, onset, begin)
+            begin[later] = path.inverse(j, onset[later] / self.load_factor)
+        return _LoadInterval(j, direction, f0, f1, going, at_once, onset, begin)
 
-    def _go(self, s: _Stretch) -> None:
-        """Record the events and the saved times of a stretch, and go to its end."""
+    def _integrate_interval(self, s: _LoadInterval) -> None:
+        """Record events and samples of an interval, and advance to its end."""
         self._log(s)
         recorder, path, order = self.recorder, self.path, self.order
         end = float(path.time[s.j + 1])
-        rows = slice(recorder.filled, int(np.searchsorted(recorder.time, end, side="right")))
-        t = np.append(recorder.time[rows], end)
-        f = self.share * path.pieces.at(t)
-        # at the very end of a stretch a user's load may already have jumped
+        samples = slice(recorder.filled, int(np.searchsorted(recorder.time, end, side="right")))
+        t = np.append(recorder.time[samples], end)
+        f = self.load_factor * path.segments.at(t)
+        # at the end of an interval take the value of a user's load before a jump
         f[t == end] = s.f1
-        follows = self.mode == s.way
-        moving = s.going & (follows | (s.way * (f[:, None] - s.onset) > 0.0))
+        follows = self.mode == s.direction
+        moving = s.going & (follows | (s.direction * (f[:, None] - s.onset) > 0.0))
         if self.damped:
             moving = t[:, None] >= s.begin
-        elif s.j == 0 and s.way and t[0] == path.time[0]:
-            # at the start the rates just after it are saved
+        elif s.j == 0 and s.direction and t[0] == path.time[0]:
+            # at the start save the rates just after it
             moving[0] = s.going & (s.onset == f[0])
-        carried = np.where(moving, f[:, None] - s.way * self.width, self.carried)
+        carried = np.where(moving, f[:, None] - s.direction * self.width, self.carried)
         advance = self._relaxed if self.damped else self._followed
         d, rate, work, viscous = advance(s, t, f, carried)
         heat = self.bound * np.abs(np.cumsum(d - self.d, axis=1))
         total = recorder.so_far + np.column_stack([work, viscous, heat[:, order]])
         x, v = np.cumsum(d, axis=1), np.cumsum(rate * moving, axis=1)
         state = (x[:-1], v[:-1], self._friction(carried[:-1], t[:-1]))
-        mode = (s.way * moving[:-1, order]).astype(np.int8)
+        mode = (s.direction * moving[:-1, order]).astype(np.int8)
         y, w, friction = (values[:, order].T for values in state)
-        recorder.save(rows, (t, t, y, w, friction), mode, total[:-1])
-        recorder.so_far, recorder.filled = total[-1], rows.stop
+        recorder.save(samples, (t, t, y, w, friction), mode, total[:-1])
+        recorder.so_far, recorder.filled = total[-1], samples.stop
         self.d, self.carried = d[-1], carried[-1]
-        self.mode = np.where(s.going, s.way, 0).astype(np.int8)
+        self.mode = np.where(s.going, s.direction, 0).astype(np.int8)
 
     def _followed(
-        self, s: _Stretch, t: Floats, f: Floats, carried: Floats
+        self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return elongations and their rates without dampers, work and viscous heat so far."""
-        pieces = self.path.pieces
-        rate = self.share * slope(pieces, t, left=True) if s.way else np.zeros(t.size)
-        if s.j == 0 and s.way and t[0] == self.path.time[0]:
-            rate[0] = self.share * float(slope(pieces, t[0]))
-        pulled = s.way * np.maximum(s.way * (f[:, None] - s.onset), 0.0) * s.going
+        segments = self.path.segments
+        rate = self.load_factor * slope(segments, t, left=True) if s.direction else np.zeros(t.size)
+        if s.j == 0 and s.direction and t[0] == self.path.time[0]:
+            rate[0] = self.load_factor * float(slope(segments, t[0]))
+        pulled = s.direction * np.maximum(s.direction * (f[:, None] - s.onset), 0.0) * s.going
         work = 0.5 * pulled * np.where(pulled != 0.0, f[:, None] + s.onset, 0.0) / self.k
         return carried / self.k, rate[:, None] / self.k, work.sum(axis=1), np.zeros(t.size)
 
     def _relaxed(
-        self, s: _Stretch, t: Floats, f: Floats, carried: Floats
+        self, s: _LoadInterval, t: Floats, f: Floats, carried: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the same with dampers: k d + c d' = over + r tau, tau from the onset on."""
         k, c, decay = self.k, self.c, self.k / self.c
         begin = float(self.path.time[s.j])
         r = (s.f1 - s.f0) / (float(self.path.time[s.j + 1]) - begin)
         tau = np.maximum(t[:, None] - s.begin, 0.0)
-        over = np.where(s.at_once, s.f0 - s.way * self.width, 0.0)
-        # the slow part is a + b tau, what is left of the start decays
+        over = np.where(s.at_once, s.f0 - s.direction * self.width, 0.0)
+        # slow solution a + b tau, plus a decaying transient with initial value `left`
         b = np.where(s.going, r / k, 0.0)
         left = np.where(s.going, self.d - (over - c * b) / k, 0.0)
         done = -np.expm1(-decay * tau)
@@ -276,31 +278,35 @@ class _Play:
 
     def _friction(self, carried: Floats, t: Floats) -> Floats:
         """Return (m, n) friction [N], masses from the wall."""
-        return -np.diff(carried, axis=1, append=self.share * self.path.pieces.at(t)[:, None])
+        return -np.diff(
+            carried, axis=1, append=self.load_factor * self.path.segments.at(t)[:, None]
+        )
 
     # ---- events
 
-    def _log(self, s: _Stretch) -> None:
+    def _log(self, s: _LoadInterval) -> None:
         begin = float(self.path.time[s.j])
-        stops = (self.mode != 0) & (self.mode != s.way)
+        stops = (self.mode != 0) & (self.mode != s.direction)
         turns = stops & s.at_once
-        starts = s.going & (self.mode != s.way) & ~turns
-        # link i starts before the links nearer to the wall, so x is still the old one
+        starts = s.going & (self.mode != s.direction) & ~turns
+        # link i follows before the links nearer to the wall, so that x is unchanged at its onset
         x, v = np.cumsum(self.d), np.zeros(self.d.size)
         if stops.any():
-            rate = slope(self.path.pieces, begin, left=True)
-            v = np.cumsum((self.mode != 0) * self.share * rate / self.k)
-        friction, slid = -self.mode * self.bound, -s.way * self.bound
+            rate = slope(self.path.segments, begin, left=True)
+            v = np.cumsum((self.mode != 0) * self.load_factor * rate / self.k)
+        friction, slid = -self.mode * self.bound, -s.direction * self.bound
         stuck = self._friction(self.carried[None], np.array([begin]))[0]
         halts = stops & ~turns
         at, before = np.full(x.size, begin), self.mode
-        self._rows(halts, at, (before, 0 * before), (x, v, friction, stuck))
-        self._rows(turns, at, (before, 0 * before + s.way), (x, v, friction, slid))
-        self._rows(starts, s.begin, (0 * before, 0 * before + s.way), (x, 0.0 * v, slid, slid))
+        self._record_events(halts, at, (before, 0 * before), (x, v, friction, stuck))
+        self._record_events(turns, at, (before, 0 * before + s.direction), (x, v, friction, slid))
+        self._record_events(
+            starts, s.begin, (0 * before, 0 * before + s.direction), (x, 0.0 * v, slid, slid)
+        )
         if halts.any():
             self.last_stick = begin
 
-    def _rows(
+    def _record_events(
         self,
         who: Flags,
         time: Floats,
@@ -315,12 +321,12 @@ class _Play:
             column += values[i].tolist()
 
     def _stop_time(self, t_end: float) -> float | None:
-        """Return the time from which nothing moves, if no later load moves anything."""
+        """Return the time from which all masses stick, if no later load moves any of them."""
         if self.mode.any() or not self.status.ok:
             return None
-        ends = np.sort([self.share * f for f in self.chain.load.bounds_after(t_end)])
-        slack = _TIE * (self.width + np.abs(self.carried))
-        held = (ends[1] <= self.carried + self.width + slack) & (
+        ends = np.sort([self.load_factor * f for f in self.chain.load.bounds_after(t_end)])
+        slack = _ROUNDING * (self.width + np.abs(self.carried))
+        for_good = (ends[1] <= self.carried + self.width + slack) & (
             ends[0] >= self.carried - self.width - slack
         )
-        return self.last_stick if bool(held.all()) else None
+        return self.last_stick if bool(for_good.all()) else None

@@ -38,17 +38,17 @@ _AHEAD = 4e-5
 def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     """Return the run of a chain: Problem 2, each mode solved exactly.
 
-    Constant friction. Without dampers, one wall and the load on the free end, each spring
-    follows the play operator of the load: exact for every history, O(n) per turn of the
-    load. With dampers and a load that never falls the springs relax one by one, in closed
-    form, O(n). Any other chain is solved mode by mode through eigenvectors. All three are
-    exact to rounding for loads made of lines and sines; a user's load is fitted to `rtol`.
+    Constant friction. Without dampers, with one wall and the load on the free end, each spring
+    force is a play of the load: exact for every history, O(n) per extremum of the load. With
+    dampers and a load that never decreases the springs relax independently, in closed form,
+    O(n). Other chains are solved by eigenvectors for each active set. All three are exact to
+    rounding for loads of lines and sines; a user's load is fitted to `rtol`.
 
-    Weakening friction. Several motions can solve the problem; the run follows one branch
-    and says in its determinism where others open. Without dampers there is no continuous
-    solution past the first slip: the run ends there with status `no_continuation`.
+    Weakening friction. The problem may have several solutions; the run follows one branch and
+    reports where others appear as losses of determinism. Without dampers no continuous solution
+    exists after the first onset of slip: the run ends there with status `no_continuation`.
 
-    The initial velocities of the chain are not used: the velocity follows from the place.
+    The initial velocities of the chain are not used: the velocity follows from the displacement.
 
     Source: Axioms 14(4) 299, Problem 2; formulas sheet, sections 1d, 1e and 3.
     Verified by: tests/unit/chains/quasistatic/test_run.py::test_sweeping_equals_play
@@ -63,7 +63,7 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     check_load(chain.load, request.t_start)
     until = finite_until(chain.load.pieces(), request.t_start, request.t_end, method.load_samples)
     if until < request.t_end:
-        return _cut_short(chain, method, request, until)
+        return _until_last_finite_load(chain, method, request, until)
     weak = FrictionCurve.of(chain)
     if not chain.link_damping.any() and not weak.strengthens:
         _check_start(chain, request.t_start)
@@ -72,10 +72,12 @@ def solve_chain(chain: Chain, method: Quasistatic, request: Request) -> Run:
     return build_run(chain, method, request, dataclasses.replace(history, checks=checks))
 
 
-def _cut_short(chain: Chain, method: Quasistatic, request: Request, until: float) -> Run:
-    """Return the run up to the moment from which the load is no number, and say so.
+def _until_last_finite_load(
+    chain: Chain, method: Quasistatic, request: Request, until: float
+) -> Run:
+    """Return the run up to the last time at which the load is finite.
 
-    Rates of the load are differenced over a little time ahead, which is left out.
+    It ends slightly earlier, because rates of the load are differences over a short time ahead.
     """
     end = max(until - _AHEAD * max(1.0, abs(until)), 0.5 * (request.t_start + until))
     save = np.append(request.save[request.save < end], end)
@@ -110,7 +112,7 @@ def _history(
 
 
 def _check_start(chain: Chain, t: float) -> None:
-    """Refuse a start that friction cannot hold: without dampers the chain would jump."""
+    """Raise ModelError for a start beyond the bounds of stick: without dampers it would jump."""
     drive = chain.drive(t, chain.x_start, np.zeros(chain.n_mass))
     excess = np.abs(drive) - chain.stick_bound
     i = int(np.argmax(excess))
@@ -121,29 +123,29 @@ def _check_start(chain: Chain, t: float) -> None:
             f"x0 with a force of {abs(drive[i]):.9g} N on mass {i + 1}, {excess[i]:.3g} N "
             f"above its friction bound at t = {t:.9g} s",
             "a start at which friction holds every mass, since there are no dampers",
-            "without inertia and dampers nothing but friction balances the forces, so "
-            "the chain would have to jump at the start.",
+            "without inertia and dampers only friction balances the forces, so the "
+            "chain would have to jump at the start.",
             "start from StickSet(chain, f).nearest(x0).x, let the load start lower, or "
             "give the chain dampers.",
         )
 
 
-# ---- what the run says about itself
+# ---- the audit
 
 
 def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check]:
     stuck = history.mode == 0
     bound = np.maximum(chain.stick_bound, np.finfo(float).tiny)
-    share = np.where(stuck & (chain.stick_bound > 0.0), np.abs(history.friction) / bound, 0.0)
-    worst = np.unravel_index(np.argmax(share), share.shape)
+    ratio = np.where(stuck & (chain.stick_bound > 0.0), np.abs(history.friction) / bound, 0.0)
+    worst = np.unravel_index(np.argmax(ratio), ratio.shape)
     slip = history.v - chain.belt_speed
     wrong = float(np.max(np.where(stuck, np.abs(slip), -slip * history.mode), initial=0.0))
     speed = float(np.max(np.abs(slip), initial=0.0)) or 1.0
     return [
         Check(
             "stick_within_bound",
-            bool(share[worst] <= 1.0 + 1e-9),
-            float(share[worst]),
+            bool(ratio[worst] <= 1.0 + 1e-9),
+            float(ratio[worst]),
             1.0 + 1e-9,
             float(history.time[worst[0]]),
             "friction of stuck masses over the static bound, at the saved times",
@@ -161,20 +163,20 @@ def _checks(chain: Chain, request: Request, history: ChainHistory) -> list[Check
 
 
 def _inertia_check(chain: Chain, request: Request) -> Check:
-    """Compare the force with which a mass would overshoot, rate / omega_1, with friction.
+    """Return the audit line of inertia: the overshoot force rate / omega_1 over friction.
 
-    A chain without friction has no bound; there it is compared with the largest load.
+    For a chain without friction the scale is the largest load.
     """
-    pieces = chain.load.pieces()
+    segments = chain.load.pieces()
     t = np.linspace(request.t_start, request.t_end, 257)[:-1]
-    rate = np.max(np.abs(np.multiply.outer(slope(pieces, t), chain.load_shares)), axis=1)
+    rate = np.max(np.abs(np.multiply.outer(slope(segments, t), chain.load_shares)), axis=1)
     rate = rate + float(np.max(chain.plate_springs)) * abs(chain.plate_speed)
     fastest = int(np.argmax(rate))
     drawn = chain.plate_springs * chain.plate_speed
-    pushed = np.multiply.outer(pieces.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
+    pushed = np.multiply.outer(segments.at(t), chain.load_shares) + np.multiply.outer(t, drawn)
     carried, what = float(np.max(chain.stick_bound)), "friction bound"
     if carried == 0.0:
-        carried, what = float(np.max(np.abs(pushed))), "load, as nothing rubs"
+        carried, what = float(np.max(np.abs(pushed))), "load, as there is no friction"
     overshoot = float(rate[fastest]) / _slowest_frequency(chain)
     value = 0.0 if overshoot == 0.0 else overshoot / carried if carried > 0.0 else math.inf
     return Check(

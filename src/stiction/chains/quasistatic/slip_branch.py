@@ -1,4 +1,4 @@
-"""One branch of a quasistatic chain under friction that depends on the slip speed.
+"""One solution branch of a quasistatic chain under friction that depends on the slip rate.
 
 On it, C v + sigma N mu(|v|) = q(t) - K y for the masses that slip. The derivative in time
 is H v' = q' - K v with H = C + diag(N mu'), and the branch ends where H becomes singular.
@@ -6,7 +6,8 @@ In the parameter s with dt = det(H) ds everything stays smooth up to there:
 
     dv/ds = adj(H) (q' - K v),      dt/ds = det(H),
 
-so the end is reached without loss of digits; the places follow from the balance itself.
+so the end (a fold of the branch) is reached without loss of digits. Displacements follow from the
+balance of forces.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ Signs = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
 Dense = Callable[[Floats], Floats]
 
-# a step of the integrator is searched for events at these fractions of it
+# fractions of an integrator step at which event functions are evaluated
 _SAMPLES = np.linspace(0.0, 1.0, 9)[1:]
 
 
 class Event(enum.IntEnum):
-    """What ends a segment of slip; the rows of `SlipBranch.reserves`, the last one all others."""
+    """Events that end a segment of slip: rows of `SlipBranch.reserves`, the last for all others."""
 
     LOAD_ENDS = 0
     BRANCH_ENDS = 1
@@ -42,14 +43,14 @@ class Event(enum.IntEnum):
 
 @dataclass(eq=False)
 class SlipBranch:
-    """The branch that goes on from one state.
+    """The branch through one state.
 
     Parameters
     ----------
     frame, weak : the chain and its friction
-    load, end : the load, and the time [s] at which it ends
-    a, mode : the masses that slip, and the direction of all
-    y, v : (n,) places [m] and slip rates [m/s] at the start
+    load, end : the load, and the end of its interval [s]
+    a, mode : indices of slipping masses, and the modes of all
+    y, v : (n,) slips [m] and slip rates [m/s] at the start
     """
 
     frame: Frame
@@ -63,9 +64,9 @@ class SlipBranch:
     _over: float = 0.0
 
     def __post_init__(self) -> None:
-        among = np.ix_(self.a, self.a)
-        self.c = self.frame.chain.damping_matrix()[among]
-        self.k = self.frame.chain.stiffness_matrix()[among]
+        slipping_block = np.ix_(self.a, self.a)
+        self.c = self.frame.chain.damping_matrix()[slipping_block]
+        self.k = self.frame.chain.stiffness_matrix()[slipping_block]
         self.sizes = np.linalg.eigvalsh(self.c + np.diag(self.weak.bends[self.a]))
         self.sign = self.mode[self.a]
 
@@ -82,15 +83,15 @@ class SlipBranch:
     def rates(self, _: float, z: Floats) -> Floats:
         """Return d(v, t)/ds."""
         v, t = z[:-1], float(z[-1])
-        asked = self.frame.drift(self.load, t)[self.a] - self.k @ v
+        load_rate = self.frame.drift(self.load, t)[self.a] - self.k @ v
         if v.size == 1:
-            only = np.append(asked, self.c[0, 0] + self.slopes(v)[0])
+            only = np.append(load_rate, self.c[0, 0] + self.slopes(v)[0])
             return np.asarray(only / self.sizes[0])
         eigen, shapes = np.linalg.eigh(self.c + np.diag(self.slopes(v)))
-        share = eigen / self.sizes
-        others = np.array([np.prod(np.delete(share, i)) for i in range(share.size)])
-        dv = shapes @ (others / self.sizes * (shapes.T @ asked))
-        return np.append(dv, np.prod(share))
+        ratio = eigen / self.sizes
+        others = np.array([np.prod(np.delete(ratio, i)) for i in range(ratio.size)])
+        dv = shapes @ (others / self.sizes * (shapes.T @ load_rate))
+        return np.append(dv, np.prod(ratio))
 
     def time_rate(self, part: Floats) -> Floats:
         """Return dt/ds for (len(a), m) velocities."""
@@ -101,7 +102,7 @@ class SlipBranch:
         return np.asarray(np.prod(np.linalg.eigvalsh(h) / self.sizes, axis=1))
 
     def places(self, part: Floats, t: Floats) -> Floats:
-        """Return (n, m) places: stuck masses where they are, the others from the balance."""
+        """Return (n, m) slips: constant for stuck masses, others from the balance of forces."""
         y = np.repeat(self.y[:, None], t.size, axis=1)
         y[self.a] = 0.0
         carried = self._force(part, y, t) - self.mode[:, None] * self.weak.force(self.full(part))
@@ -116,30 +117,30 @@ class SlipBranch:
     def _force(self, part: Floats, y: Floats, t: Floats) -> Floats:
         """Return (n, m) forces q - K y - C v."""
         frame = self.frame
-        q = np.multiply.outer(frame.share, self.load.at(t))
+        q = np.multiply.outer(frame.load_vector, self.load.at(t))
         q += frame.q0[:, None] + np.multiply.outer(frame.q1, t)
         return np.asarray(q - frame.stiff(y) - frame.damp(self.full(part)))
 
     # ---- events
 
     def reserves(self, z: Floats) -> Floats:
-        """Return rows that are positive up to an event: time, det H, slip rates, stick reserves."""
+        """Return event functions, positive before: time, det H, slip rates, stick reserves."""
         v, t, frame = z[:-1], z[-1], self.frame
         stuck = np.flatnonzero(self.mode == 0)
         slips = np.where(frame.free[self.a, None], 1.0, self.sign[:, None] * v)
-        rows = [self.end - t, self.time_rate(v), *slips]
+        values = [self.end - t, self.time_rate(v), *slips]
         if stuck.size or frame.n == 1:
             friction = self.friction(v, self.places(v, t), t)
-            rows += list(frame.bound[stuck, None] - np.abs(friction[stuck]))
+            values += list(frame.bound[stuck, None] - np.abs(friction[stuck]))
         if frame.n == 1 and not frame.free[0]:
-            # rest becomes possible, or impossible, where the drive passes the bound
+            # stick becomes admissible, or inadmissible, where the drive passes the bound
             over = np.abs(frame.damp(self.full(v))[0] - friction[0]) - frame.bound[0]
             self._over = self._over or self._side(float(over[0]))
-            rows.append(self._over * over)
-        return np.array(rows)
+            values.append(self._over * over)
+        return np.array(values)
 
     def _side(self, over: float) -> float:
-        """Return whether rest is impossible (1) or possible (-1) just after the start."""
+        """Return whether stick is inadmissible (1) or admissible (-1) just after the start."""
         if abs(over) > 1e-9 * self.frame.bound[0]:
             return 1.0 if over > 0.0 else -1.0
         rate = self.frame.drift(self.load, self.load.t) - self.frame.stiff(self.v)
@@ -148,20 +149,20 @@ class SlipBranch:
     def first_event(
         self, dense: Dense, span: tuple[float, float], armed: Flags
     ) -> tuple[float, Event | None, Flags]:
-        """Return where the first event of a step is, what it is, and which rows may fall next.
+        """Return parameter and kind of the first event of a step, and the armed functions.
 
         Parameters
         ----------
         dense, span : the step
-        armed : the rows of `reserves` that were positive before
+        armed : functions of `reserves` that were positive before
         """
         from scipy.optimize import brentq
 
         u = np.append(span[0], span[0] + (span[1] - span[0]) * _SAMPLES)
-        rows = self.reserves(dense(u[1:]))
-        hit = (rows <= 0.0) & armed[:, None]
+        values = self.reserves(dense(u[1:]))
+        hit = (values <= 0.0) & armed[:, None]
         if not hit.any():
-            return span[1], None, armed | (rows[:, -1] > 0.0)
+            return span[1], None, armed | (values[:, -1] > 0.0)
         k = int(np.argmax(hit.any(axis=0)))
         best, first = np.inf, -1
         for row in np.flatnonzero(hit[:, k]).tolist():
@@ -178,18 +179,18 @@ class SlipBranch:
         return best, Event(min(first, Event.MODE_ENDS)), armed
 
     def pushed(self, v: Floats) -> Floats:
-        """Return velocities off the end of a branch, to the side on which the flow runs on."""
+        """Return velocities just beyond the fold of a branch, on the side of the fast flow."""
         slopes = self.slopes(v)
         shape = np.linalg.eigh(self.c + np.diag(slopes))[1][:, 0]
-        # along it the potential is cubic: downhill is where the speeds fall
-        way = -np.sign(float(shape @ (self.sign * np.abs(slopes))))
-        out = self.full(v + way * 1e-2 * float(np.max(np.abs(v))) * shape)
+        # along the null vector of H the potential is cubic: it decreases with the speeds
+        direction = -np.sign(float(shape @ (self.sign * np.abs(slopes))))
+        out = self.full(v + direction * 1e-2 * float(np.max(np.abs(v))) * shape)
         return np.where(out * self.mode < 0.0, 0.0, out)
 
 
 @dataclass(eq=False)
 class Arc:
-    """One step of the integrator along a branch."""
+    """An integrator step along a branch, as a segment."""
 
     branch: SlipBranch
     dense: Dense
@@ -197,7 +198,7 @@ class Arc:
     nodes: int = 10
 
     def parameter(self, t: Floats) -> Floats:
-        """Return the parameter of the piece at the times `t` [s]."""
+        """Return the parameter of the segment at the times `t` [s]."""
         low, high = np.full(t.size, self.u[0]), np.full(t.size, self.u[1])
         for _ in range(60):
             middle = 0.5 * (low + high)

@@ -1,4 +1,4 @@
-"""A chain without inertia in the coordinates in which friction is written.
+"""Quasistatic chain in slip coordinates, segments of solutions, and the recorder of a run.
 
 With y = x - V t (V the speed of the belt) the slip rates are y', and
 
@@ -41,13 +41,13 @@ _TERMS = 31
 
 @dataclass(frozen=True, eq=False)
 class LoadSeries:
-    """The load on a time interval, as a power series in the fraction of it that has passed.
+    """The load on a time interval, as a power series in the elapsed fraction of it.
 
     Parameters
     ----------
     t, h : start and length of the interval [s]
     terms : (count,) [N]; exact to rounding for lines, and for sines on up to a few radians
-    misfit : error of a user's part at probes [N]
+    misfit : error of the fit of a user's load at probes [N]
     """
 
     t: float
@@ -81,15 +81,15 @@ class Frame:
         self.chain, self.n = chain, chain.n_mass
         self.elastic = Elastic(chain, "Quasistatic")
         self.k, self.c = chain.link_stiffness, chain.link_damping
-        self.plate, self.share = chain.plate_springs, chain.load_shares
+        self.plate, self.load_vector = chain.plate_springs, chain.load_shares
         self.bound = np.asarray(chain.stick_bound)
         self.free = self.bound == 0.0
         self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
         one = np.ones(self.n)
         self.q0 = -self.belt * links_pull(self.c, one)
         self.q1 = self.plate * self.plate_speed - self.belt * self.elastic.force(one)
-        self.pieces = chain.load.pieces()
-        sines = np.abs(self.pieces.angular_frequency[self.pieces.amplitude != 0.0])
+        self.segments = chain.load.pieces()
+        sines = np.abs(self.segments.angular_frequency[self.segments.amplitude != 0.0])
         self.fastest = float(np.max(sines, initial=0.0))
         self.stiffest = float(np.max(self.k[:-1] + self.k[1:] + self.plate))
 
@@ -103,35 +103,37 @@ class Frame:
 
     def drive(self, t: float, y: Floats, *, left: bool = False) -> Floats:
         """Return R = q(t) - K y [N]; with the load just before t if asked."""
-        f = left_value(self.pieces, t) if left else float(self.pieces.at(t))
-        return np.asarray(self.share * f + self.q0 + self.q1 * t - self.stiff(y))
+        f = left_value(self.segments, t) if left else float(self.segments.at(t))
+        return np.asarray(self.load_vector * f + self.q0 + self.q1 * t - self.stiff(y))
 
     def load_series(self, t: float, h: float) -> LoadSeries:
-        """Return the load from t [s] on for h seconds, of one piece alone."""
-        pieces, order = self.pieces, np.arange(_TERMS)
+        """Return the load of one segment from t [s] on for h seconds."""
+        segments, order = self.segments, np.arange(_TERMS)
         terms = np.zeros(_TERMS)
-        j = max(int(np.searchsorted(pieces.time, t, side="right")) - 1, 0)
-        terms[0] = pieces.offset[j] + pieces.rate[j] * (t - pieces.time[j])
-        terms[1] = pieces.rate[j] * h
+        j = max(int(np.searchsorted(segments.time, t, side="right")) - 1, 0)
+        terms[0] = segments.offset[j] + segments.rate[j] * (t - segments.time[j])
+        terms[1] = segments.rate[j] * h
         factorial = np.concatenate([[1.0], np.cumprod(order[1:], dtype=np.float64)])
-        for a, w, p in zip(pieces.amplitude, pieces.angular_frequency, pieces.phase, strict=True):
+        for a, w, p in zip(
+            segments.amplitude, segments.angular_frequency, segments.phase, strict=True
+        ):
             terms += a * (w * h) ** order / factorial * np.sin(w * t + p + 0.5 * np.pi * order)
-        if pieces.function is None:
+        if segments.function is None:
             return LoadSeries(t, h, terms)
-        series = fitted(np.array([float(pieces.function(t + h * s)) for s in FIT_NODES]))
+        series = fitted(np.array([float(segments.function(t + h * s)) for s in FIT_NODES]))
         probe = np.array([0.02, 0.35, 0.6, 0.98])
-        met = np.array([float(pieces.function(t + h * s)) for s in probe])
-        misfit = float(np.max(np.abs(series @ powers(probe, FIT) - met)))
+        values = np.array([float(segments.function(t + h * s)) for s in probe])
+        misfit = float(np.max(np.abs(series @ powers(probe, FIT) - values)))
         terms[:FIT] += series
         return LoadSeries(t, h, terms, misfit)
 
     def drift(self, load: LoadSeries, t: float) -> Floats:
         """Return q'(t) [N/s] on the interval of a load."""
-        return np.asarray(self.share * load.rate(t) + self.q1)
+        return np.asarray(self.load_vector * load.rate(t) + self.q1)
 
     def push_series(self, load: LoadSeries) -> Floats:
         """Return the (n, count) series of q on the interval of a load."""
-        q = np.multiply.outer(self.share, load.terms)
+        q = np.multiply.outer(self.load_vector, load.terms)
         q[:, 0] += self.q0 + self.q1 * load.t
         q[:, 1] += self.q1 * load.h
         return q
@@ -139,20 +141,20 @@ class Frame:
     def stored(self, t: Floats, x: Floats) -> Floats:
         """Return the elastic energy [J] of (m, n) displacements at (m,) times."""
         edge = np.zeros((x.shape[0], 1))
-        stretch = np.diff(np.concatenate([edge, x, edge], axis=1), axis=1)
+        elongation = np.diff(np.concatenate([edge, x, edge], axis=1), axis=1)
         plate = self.plate_speed * t[:, None] - x
-        links = np.sum(self.k * stretch**2, axis=1) + np.sum(self.plate * plate**2, axis=1)
+        links = np.sum(self.k * elongation**2, axis=1) + np.sum(self.plate * plate**2, axis=1)
         return np.asarray(0.5 * links)
 
     def stopped(self, t: float, y: Floats) -> bool:
-        """Return whether no later load can move a chain that rests in `y` now."""
+        """Return whether no later load can move a chain that sticks in `y` now."""
         if self.belt != 0.0 or self.q1.any():
             return False
-        r, f = self.drive(t, y), float(self.pieces.at(t))
+        r, f = self.drive(t, y), float(self.segments.at(t))
         for extreme in self.chain.load.bounds_after(t):
             change = np.zeros(self.n)
-            loaded = self.share != 0.0
-            change[loaded] = self.share[loaded] * (extreme - f)
+            loaded = self.load_vector != 0.0
+            change[loaded] = self.load_vector[loaded] * (extreme - f)
             slack = 1e-11 * (self.bound + np.abs(r))
             if (np.abs(r + change) > self.bound + slack).any():
                 return False
@@ -160,21 +162,21 @@ class Frame:
 
 
 class Span(Protocol):
-    """One smooth stretch of a solution, in a parameter u that rises with time."""
+    """A smooth segment of a solution, in a parameter u that increases with time."""
 
     u: tuple[float, float]
     nodes: int
 
     def parameter(self, t: Floats) -> Floats:
-        """Return the parameters of times t [s] inside the stretch."""
+        """Return the parameters of times t [s] inside the segment."""
 
     def state(self, u: Floats) -> State:
-        """Return time, dt/du (m,), and slip place, slip rate, friction (n, m)."""
+        """Return time, dt/du (m,), and slip, slip rate, friction (n, m)."""
 
 
 @dataclass(eq=False)
 class Step:
-    """A segment given by series in the fraction of it that has passed, shape (n, count)."""
+    """A segment by power series in its elapsed fraction, shape (n, count)."""
 
     t: float
     h: float
@@ -208,15 +210,19 @@ class _Log:
 
 
 class Recorder:
-    """Saves states, integrates the energies, keeps the events."""
+    """Recorder of samples, energies (by Gauss quadrature) and events."""
 
     def __init__(self, frame: Frame, request: Request) -> None:
         self.frame, self.request = frame, request
-        rows, n = request.save.size, frame.n
+        samples, n = request.save.size, frame.n
         self.time = request.save.copy()
-        self.x, self.v = np.empty((rows, n)), np.empty((rows, n))
-        self.mode, self.friction = np.zeros((rows, n), np.int8), np.empty((rows, n))
-        self.work, self.viscous, self.heat = np.zeros(rows), np.zeros(rows), np.zeros((rows, n))
+        self.x, self.v = np.empty((samples, n)), np.empty((samples, n))
+        self.mode, self.friction = np.zeros((samples, n), np.int8), np.empty((samples, n))
+        self.work, self.viscous, self.heat = (
+            np.zeros(samples),
+            np.zeros(samples),
+            np.zeros((samples, n)),
+        )
         self.filled = 0
         self.so_far = np.zeros(n + 2)
         self.log = _Log([], [], [], [], [], [], [], [])
@@ -226,52 +232,52 @@ class Recorder:
         self.filled = 1
         self.save(slice(0, 1), span.state(np.array([span.u[0]])), mode, self.so_far)
 
-    def stretch(self, span: Span, mode: Signs) -> None:
-        """Add one stretch: its saved times and its energies."""
+    def add_segment(self, span: Span, mode: Signs) -> None:
+        """Add a segment: its samples and its energies."""
         u0, u1 = span.u
         ends, _, *_ = span.state(np.array([u0, u1]))
-        # a stretch that ends at a saved time may miss it by rounding
+        # a segment that ends at a save time may miss it by rounding
         reached = float(ends[1]) + 1e-13 * (self.request.t_end - self.request.t_start)
         stop = max(int(np.searchsorted(self.time, reached, side="right")), self.filled)
-        rows, self.filled = slice(self.filled, stop), stop
-        saves = self.time[rows]
+        samples, self.filled = slice(self.filled, stop), stop
+        saves = self.time[samples]
         at = np.clip(span.parameter(saves), u0, u1) if saves.size else np.empty(0)
         total = self.so_far + np.cumsum(self._integrals(span, np.r_[u0, at, u1]), axis=0)
         self.so_far = total[-1]
         if saves.size:
-            self.save(rows, span.state(at), mode, total[:-1])
+            self.save(samples, span.state(at), mode, total[:-1])
 
     def last(self, t: float, y: Floats, w: Floats, friction: Floats, mode: Signs) -> None:
         """Save the state at which a run ends early, if it is not saved yet."""
         if self.filled == 0 or self.time[self.filled - 1] < t:
-            rows = slice(self.filled, self.filled + 1)
-            self.time[self.filled], self.filled = t, rows.stop
+            samples = slice(self.filled, self.filled + 1)
+            self.time[self.filled], self.filled = t, samples.stop
             none = np.empty(0)
             self.save(
-                rows, (none, none, y[:, None], w[:, None], friction[:, None]), mode, self.so_far
+                samples, (none, none, y[:, None], w[:, None], friction[:, None]), mode, self.so_far
             )
 
-    def save(self, rows: slice, state: State, mode: Signs, total: Floats) -> None:
+    def save(self, samples: slice, state: State, mode: Signs, total: Floats) -> None:
         """Save samples.
 
         Parameters
         ----------
-        rows : which of the saved times
+        samples : which of the saved times
         state : as `Span.state` gives it
         mode : (n,), or (m, n)
         total : (m, n + 2) work, viscous heat and friction heats [J] since the start
         """
         frame, (_, _, y, w, friction) = self.frame, state
-        self.x[rows] = y.T + frame.belt * self.time[rows, None]
-        self.v[rows], self.friction[rows] = w.T + frame.belt, friction.T
-        self.mode[rows] = np.where(frame.free, np.sign(w.T), mode)
-        self.work[rows], self.viscous[rows] = total[..., 0], total[..., 1]
-        self.heat[rows] = total[..., 2:]
+        self.x[samples] = y.T + frame.belt * self.time[samples, None]
+        self.v[samples], self.friction[samples] = w.T + frame.belt, friction.T
+        self.mode[samples] = np.where(frame.free, np.sign(w.T), mode)
+        self.work[samples], self.viscous[samples] = total[..., 0], total[..., 1]
+        self.heat[samples] = total[..., 2:]
 
     def event(
         self, t: float, i: int, modes: tuple[int, int], state: tuple[float, float, float, float]
     ) -> None:
-        """Keep one change of mode; state is x, v, friction before and after."""
+        """Record a mode change; state is x, v, friction before and after."""
         log = self.log
         log.time.append(t)
         log.mass.append(i)
@@ -287,7 +293,7 @@ class Recorder:
         state: tuple[Floats, Floats],
         friction: tuple[Floats, Floats],
     ) -> None:
-        """Keep every change of mode at time t, masses without friction left out.
+        """Record all mode changes at time t, except of masses without friction.
 
         Parameters
         ----------
@@ -310,16 +316,16 @@ class Recorder:
         losses: list[Loss],
         checks: Sequence[Check],
     ) -> ChainHistory:
-        """Return everything kept."""
-        rows, log = slice(0, self.filled), self.log
-        time, x = self.time[rows], self.x[rows]
+        """Return the history of the recorded run."""
+        samples, log = slice(0, self.filled), self.log
+        time, x = self.time[samples], self.x[samples]
         ledger = Ledger(
             time=time,
             kinetic=np.zeros(time.size),
             stored=self.frame.stored(time, x),
-            external_work=self.work[rows],
-            friction_heat=self.heat[rows],
-            viscous_heat=self.viscous[rows],
+            external_work=self.work[samples],
+            friction_heat=self.heat[samples],
+            viscous_heat=self.viscous[samples],
         )
         events = RawEvents(
             time=np.array(log.time, dtype=np.float64),
@@ -334,9 +340,9 @@ class Recorder:
         return ChainHistory(
             time=time,
             x=x,
-            v=self.v[rows],
-            mode=self.mode[rows],
-            friction=self.friction[rows],
+            v=self.v[samples],
+            mode=self.mode[samples],
+            friction=self.friction[samples],
             events=events,
             stop_time=stop_time,
             energy=ledger,
@@ -350,13 +356,13 @@ class Recorder:
 
     # ---- inner parts
 
-    def _integrals(self, span: Span, cuts: Floats) -> Floats:
+    def _integrals(self, span: Span, points: Floats) -> Floats:
         """Return (cuts - 1, n + 2) gains of work, viscous heat and friction heats."""
         node, weight = np.polynomial.legendre.leggauss(span.nodes)
-        out = np.zeros((cuts.size - 1, self.frame.n + 2))
+        out = np.zeros((points.size - 1, self.frame.n + 2))
         each = max(1, _CHUNK // (span.nodes * self.frame.n))
-        for begin in range(0, cuts.size - 1, each):
-            part = cuts[begin : begin + each + 1]
+        for begin in range(0, points.size - 1, each):
+            part = points[begin : begin + each + 1]
             half, middle = 0.5 * np.diff(part), 0.5 * (part[1:] + part[:-1])
             u = (middle[:, None] + half[:, None] * node).ravel()
             powers = self._powers(*span.state(u))
@@ -367,13 +373,13 @@ class Recorder:
     def _powers(self, t: Floats, rate: Floats, y: Floats, w: Floats, friction: Floats) -> Floats:
         frame = self.frame
         v, x = w + frame.belt, y + frame.belt * t
-        work = np.asarray(frame.pieces.at(t)) * (frame.share @ v)
+        work = np.asarray(frame.segments.at(t)) * (frame.load_vector @ v)
         if frame.plate_speed != 0.0:
             pull = frame.plate[:, None] * (frame.plate_speed * t - x)
             work = work + frame.plate_speed * pull.sum(axis=0)
         if frame.belt != 0.0:
             work = work + frame.belt * friction.sum(axis=0)
         edge = np.zeros((1, t.size))
-        stretch = np.diff(np.concatenate([edge, v, edge]), axis=0)
-        viscous = frame.c @ stretch**2
+        elongation = np.diff(np.concatenate([edge, v, edge]), axis=0)
+        viscous = frame.c @ elongation**2
         return np.asarray(np.vstack([work, viscous, -friction * w]) * rate)

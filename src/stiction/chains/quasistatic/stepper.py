@@ -46,37 +46,37 @@ Index = npt.NDArray[np.intp]
 
 # a segment spans so many radians of the fastest sine of the load
 _RADIANS = 3.0
-# where a fall is checked to be more than rounding, as fractions of what is left of the step
+# fractions of the remaining step at which a crossing must exceed rounding
 _LATER = np.linspace(0.0, 1.0, 17)[1:] ** 2
 
 
 class SlipMotion(abc.ABC):
-    """What depends on the friction law: the active set, and the motion of slipping masses.
+    """Active set and motion of slipping masses, which depend on the friction law.
 
     Attributes
     ----------
-    unsettled : what changes again and again in a run that does not settle
+    unsettled : name of the quantity that does not converge, for the message
     """
 
     unsettled: ClassVar[str] = "modes of the masses"
 
-    def marks(self) -> Floats:
-        """Return times [s], besides the breakpoints of the load, at which to decide anew."""
+    def decision_times(self) -> Floats:
+        """Return times [s], besides load breakpoints, at which the active set is decided."""
         return np.empty(0)
 
     @abc.abstractmethod
     def decide(self, s: Stepper, load: LoadSeries) -> Status | None:
-        """Set the active set of `s` from now on; return how the run ends if there is none."""
+        """Set the active set of `s`; return the status of the run if there is none."""
 
-    def look(self, s: Stepper, load: LoadSeries) -> None:  # noqa: B027
-        """Report what else is admissible at the start of a segment."""
+    def report_branches(self, s: Stepper, load: LoadSeries) -> None:  # noqa: B027
+        """Report other admissible branches at the start of a segment."""
 
     @abc.abstractmethod
-    def follow(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
-        """Integrate slip of the masses `a`; return whether a decision is due."""
+    def integrate_slip(self, s: Stepper, a: Index, load: LoadSeries) -> bool:
+        """Integrate slip of the masses `a`; return whether the active set must be decided."""
 
     def reserves(self, force: Floats) -> Floats:
-        """Return (m, count) more series whose roots end a segment without slip."""
+        """Return (m, count) further series whose roots end a segment of stick."""
         return force[:0]
 
     def checks(self) -> list[Check]:
@@ -84,26 +84,26 @@ class SlipMotion(abc.ABC):
         return []
 
     def pack(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what a checkpoint must hold besides the state of the stepper."""
+        """Return further arrays of a checkpoint."""
         return {}
 
     def unpack(self, saved: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027
-        """Take up what `pack` returned."""
+        """Restore the arrays of `pack`."""
 
 
 class Stepper:
-    """One solve of the quasistatic problem.
+    """Stepper of the quasistatic problem: segments between changes of the active set.
 
     Attributes
     ----------
-    t, y : time [s] and (n,) slip places [m]
+    t, y : time [s] and (n,) slips [m]
     v, force : (n,) slip rates [m/s] and forces R - C v [N] just before `t`
     mode : (n,) -1, 0, 1; 1 for masses without friction
     ended : (n,) 1 for masses whose mode ends at `t`
-    jumped : whether the load may have jumped at `t`, so that rates and forces are not known
-    begun : when the present modes began [s]
-    window : length [s] on which a user's load was resolved last
-    due : whether the active set is to be decided at `t`
+    jumped : whether the load may jump at `t`, so that rates and forces are unknown
+    begun : start of the present modes [s]
+    window : last length [s] on which the fit of a user's load met its tolerance
+    due : whether the active set must be decided at `t`
     """
 
     def __init__(
@@ -117,14 +117,16 @@ class Stepper:
         self.ended = np.zeros(frame.n, np.int8)
         self.begun, self.jumped, self.due = self.t, True, True
         self.span = request.t_end - request.t_start
-        times = np.unique(np.concatenate([frame.pieces.time, slip.marks(), [request.t_end]]))
+        times = np.unique(
+            np.concatenate([frame.segments.time, slip.decision_times(), [request.t_end]])
+        )
         self.breaks = times[(times > self.t) & (times <= request.t_end)]
-        self.window = np.inf if frame.pieces.function is None else self.span / 16.0
+        self.window = np.inf if frame.segments.function is None else self.span / 16.0
         self.steps, self.idle, self.misfit = 0, 0, 0.0
         self.losses: list[Loss] = []
         self.last_stick: float | None = None
         self.reason = ""
-        # modes, rates and forces before a decision that is not recorded yet
+        # modes, rates and forces before the last decision, until it is recorded
         self._before: tuple[Signs, Floats, Floats] | None = None
 
     def run(self) -> ChainHistory:
@@ -138,13 +140,13 @@ class Stepper:
         if resting and self._still() and frame.stopped(t, self.y):
             stop = self.last_stick if self.last_stick is not None else self.request.t_start
         stats: dict[str, int | float] = {"steps": self.steps}
-        if frame.pieces.function is not None:
+        if frame.segments.function is not None:
             stats["load_misfit"] = float(self.misfit)
         checks = self.slip.checks()
         return self.recorder.history(status, self.reason, stop, stats, self.losses, checks)
 
     def _still(self) -> bool:
-        """Whether masses without friction rest as well."""
+        """Return whether masses without friction are at rest as well."""
         return not self.frame.free.any() or not self.recorder.v[self.recorder.filled - 1].any()
 
     # ---- the loop
@@ -160,9 +162,9 @@ class Stepper:
                 if status is not None:
                     return status
                 self.begun, a = self.t, np.flatnonzero(self.mode)
-            slip.look(self, load)
+            slip.report_branches(self, load)
             if a.size:
-                self.due = slip.follow(self, a, load)
+                self.due = slip.integrate_slip(self, a, load)
             else:
                 still = np.zeros((self.frame.n, load.terms.size))
                 self.due = self.step(load, still)
@@ -175,12 +177,12 @@ class Stepper:
         return Status.SOLVED
 
     def _load(self) -> LoadSeries:
-        """Return the load from now on, as far as one series is exact."""
+        """Return the load from now on, on an interval on which one series is accurate."""
         h = min(self.limit(self.t) - self.t, 2.0 * self.window)
         if self.frame.fastest:
             h = min(h, _RADIANS / self.frame.fastest)
         load = self.frame.load_series(self.t, h)
-        if self.frame.pieces.function is None:
+        if self.frame.segments.function is None:
             return load
         size = float(np.max(np.abs(load.terms)))
         while load.misfit > self.method.rtol * size and load.h > 1e-9 * self.span:
@@ -223,7 +225,7 @@ class Stepper:
         }
 
     def _resume(self) -> None:
-        """Take up a checkpoint."""
+        """Restore a checkpoint."""
         saved = None if self.request.checkpoint is None else self.request.checkpoint.load()
         if saved is None:
             return
@@ -241,13 +243,13 @@ class Stepper:
     # ---- segments
 
     def record(self, segment: Span) -> None:
-        """Add a segment, and before it the changes of mode at its start."""
+        """Record the mode changes at the start of a segment, and the segment."""
         if self._before is not None:
             self._record_changes(*self._before, segment)
             self._before = None
         if self.recorder.filled == 0:
             self.recorder.first(segment, self.mode)
-        self.recorder.stretch(segment, self.mode)
+        self.recorder.add_segment(segment, self.mode)
         self.steps += 1
 
     def _record_changes(self, mode: Signs, v: Floats, force: Floats, segment: Span) -> None:
@@ -261,24 +263,24 @@ class Stepper:
             self.last_stick = t
 
     def step(self, load: LoadSeries, slip: Floats) -> bool:
-        """Go along series up to the next event; return whether a decision is due.
+        """Advance by series to the next event; return whether the active set must be decided.
 
         Parameters
         ----------
         load : on this segment
-        slip : (n, count) series of how far each mass slips from here [m]
+        slip : (n, count) series of the slip of each mass from here [m]
         """
         frame, h = self.frame, load.h
         y = slip.copy()
         y[:, 0] += self.y
         q = frame.push_series(load)
         force = q - frame.stiff(y) - frame.damp(derivative(y) / h)
-        # a series that ends early needs fewer quadrature nodes
+        # a series with fewer terms needs fewer quadrature nodes
         used = np.flatnonzero(((force != 0.0) | (y != 0.0)).any(axis=0))
         count = 1 + int(np.max(used, initial=1))
         step = Step(load.t, h, y[:, :count], force[:, :count], (0.0, 1.0), count)
         turn, self.ended = self._event(step)
-        at_break = turn >= 1.0 and self.end_of(load) == self.limit(load.t)
+        at_breakpoint = turn >= 1.0 and self.end_of(load) == self.limit(load.t)
         step.u = (0.0, min(turn, 1.0))
         self.record(step)
         _, _, places, rates, friction = step.state(np.array([step.u[1]]))
@@ -286,16 +288,16 @@ class Stepper:
         self.y, self.force = places[:, 0], -friction[:, 0]
         self.v = np.where(self.ended * self.mode != 0, 0.0, rates[:, 0])
         size = float(np.max(np.abs(force)) + np.max(frame.bound))
-        self.jumped = at_break and jumps_at(frame.pieces, self.t, size)
-        return turn <= 1.0 or at_break
+        self.jumped = at_breakpoint and jumps_at(frame.segments, self.t, size)
+        return turn <= 1.0 or at_breakpoint
 
     def end_of(self, load: LoadSeries) -> float:
-        """Return the time [s] at the end of a load, which is the limit if it is near that."""
+        """Return the end [s] of the interval of a load; the limit if equal within rounding."""
         limit, end = self.limit(load.t), load.t + load.h
         return limit if abs(end - limit) <= 1e-14 * max(abs(limit), self.span) else end
 
     def _event(self, step: Step) -> tuple[float, Signs]:
-        """Return the fraction of the step at its first event, inf for none, and whose mode ends."""
+        """Return the fraction of the step at its first event, inf for none, and ending modes."""
         frame = self.frame
         rate = derivative(step.y) / step.h
         slip = np.flatnonzero((self.mode != 0) & ~frame.free)
@@ -315,12 +317,12 @@ class Stepper:
         places = float(np.max(np.abs(step.y).sum(axis=1))) + forces / frame.stiffest
         slides = np.arange(who.size) < slip.size
         floor = np.where(slides, 1e-14 * places / step.h, 1e-14 * forces)
-        # what does not change by more than rounding has no events
+        # a function that changes by rounding only has no events
         lively = np.where(slides, variation + np.abs(rows[:, 0]), variation) > floor
         rows, who, floor = rows[lively], who[lively], floor[lively]
-        turn, found, rows, who = _first_real_fall(rows, who, floor)
+        turn, first, rows, who = _first_real_fall(rows, who, floor)
         ended = np.zeros(frame.n + 1, np.int8)
-        ended[who[found]] = 1
+        ended[who[first]] = 1
         if turn <= 1.0:
             near = np.abs(value(rows, turn)) <= 1e-11 * np.abs(rows).sum(axis=1)
             ended[who[near]] = 1
@@ -337,22 +339,22 @@ def reserve(bound: Floats, force: Floats) -> Floats:
 def _first_real_fall(
     rows: Floats, who: Index, floor: Floats
 ) -> tuple[float, list[int], Floats, Index]:
-    """Return the first fall below zero by more than rounding, and the rows still looked at."""
+    """Return the first downward crossing that exceeds rounding, and the remaining functions."""
     while True:
-        turn, found = first_fall(_without_leading_zeros(rows, floor))
+        turn, first = first_fall(_without_leading_zeros(rows, floor))
         if turn > 1.0:
-            return turn, found, rows, who
-        later = rows[found] @ powers(turn + (1.0 - turn) * _LATER, rows.shape[1])
-        real = later.min(axis=1) < -floor[found]
+            return turn, first, rows, who
+        later = rows[first] @ powers(turn + (1.0 - turn) * _LATER, rows.shape[1])
+        real = later.min(axis=1) < -floor[first]
         if real.any():
-            return turn, np.array(found)[real].tolist(), rows, who
-        rest = np.ones(who.size, bool)
-        rest[found] = False
-        rows, who, floor = rows[rest], who[rest], floor[rest]
+            return turn, np.array(first)[real].tolist(), rows, who
+        remaining = np.ones(who.size, bool)
+        remaining[first] = False
+        rows, who, floor = rows[remaining], who[remaining], floor[remaining]
 
 
 def _without_leading_zeros(rows: Floats, floor: Floats) -> Floats:
-    """Divide by tau where a row starts at zero: that root is the present, not an event."""
+    """Divide by tau the series that start at zero, because that root is the present event."""
     rows = rows.copy()
     for _ in range(3):
         size = np.abs(rows).sum(axis=1)

@@ -1,8 +1,9 @@
-"""Goes through an event-driven run again and says how far it is from what the run tells.
+"""Independent verification of an event-driven run: integrate it again and compare.
 
-Each stretch in which nobody changes mode is integrated from the state the method kept at its
-start, by another algorithm, and compared at its end; the inclusion is looked at in both. Then
-the log of events and saved rows are held against the same states.
+The trajectory consists of states between which no mass changes its mode. From each state the motion
+is integrated by another algorithm (`linear` or `smooth`) to the next one, and compared there. At
+both states the friction inclusion is tested: |R| <= mu_s N in stick, slip in the direction of the
+mode otherwise. The recorded events and saved samples are then tested against the same states.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 from stiction.chains.replay import linear, smooth
-from stiction.chains.replay.forces import MOST_DENSE, Forces, Stretches, forces_of
-from stiction.chains.replay.trail import Trail
+from stiction.chains.replay.forces import MOST_DENSE, Forces, Intervals, forces_of
+from stiction.chains.replay.trajectory import Trajectory
 from stiction.core.audit import Check
 from stiction.numerics import jit
 
@@ -34,112 +35,114 @@ Flags = npt.NDArray[np.bool_]
 
 # a run of more masses is replayed on request only
 MOST_MASSES = 200
-# longest way between states, in units of the fastest rate: what both algorithms take at once
-_FAR, _NEAR = 4.0, 0.5
+# longest time between states in units of the fastest rate, for which one step suffices
+_LONG_SPACING, _SHORT_SPACING = 4.0, 0.5
 _LIMIT = 1e-8
 _EPS = float(np.finfo(np.float64).eps)
 _LONGEST = 256.0
-# two times that differ by less are one, as shares of the time
+# two times are equal within this fraction of the time
 _ONE_TIME = 4.0 * _EPS
 _MOTION = "the motion from one state to another"
-# a stretch that disagrees is cut in two up to this many times before it counts
-_CUTS = 6
-_MOST_PARTS = 64
-# saved rows that are held against the motion, evenly spread
-_MOST_ROWS = 32
-# stretches under friction that weakens of which all are integrated; of more, every other one
-_MOST_ALL = 256
+# the steps of an interval that disagrees are halved up to this many times
+_HALVINGS = 6
+_MOST_STEPS = 64
+# most saved samples that are compared with the motion, evenly spaced
+_MOST_SAMPLES = 32
+# up to this many intervals under weakening friction all are integrated, of more every other one
+_MOST_INTERVALS = 256
 # calls of a user's function, for each expansion of the method in a series
 _CALLS = 12.0
 
 
 def spacing(chain: Chain) -> float:
-    """Return how near to each other a replay needs states, in units of the fastest rate."""
+    """Return the spacing of states that a replay needs, in units of the fastest rate."""
     if not chain.law.constant or chain.load.pieces().function is not None:
-        return _NEAR
-    return _FAR if chain.n_mass > MOST_DENSE else 0.5 * _FAR
+        return _SHORT_SPACING
+    return _LONG_SPACING if chain.n_mass > MOST_DENSE else 0.5 * _LONG_SPACING
 
 
-def replay_check(chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> Check:
-    """Return the line of the audit that says whether a second look agrees with the run.
+def replay_check(chain: Chain, history: ChainHistory, trajectory: Trajectory, rtol: float) -> Check:
+    """Return the audit line of the replay: the largest difference to the run.
 
     Parameters
     ----------
-    trail : the states that the method kept on its way
-    rtol : what a user's functions were followed to
+    trajectory : states that the method recorded
+    rtol : tolerance of the fits of a user's functions
 
-    Verified by: tests/unit/chains/replay/test_compare.py::test_damage_is_seen
+    Verified by: tests/unit/chains/replay/test_compare.py::test_damage_is_detected
     """
-    second = _Replay(chain, history, trail, rtol)
-    second.go_through()
-    second.look_at_events()
-    value, time, what = second.worst
+    replay = _Replay(chain, history, trajectory, rtol)
+    replay.check_motion()
+    replay.check_events()
+    value, time, what = replay.worst
     note = (
-        f"{second.share:.0%} of the time integrated again by other means, with the conditions of "
-        "stick, slip and events; difference over the largest speed, place or bound"
+        f"{replay.fraction:.0%} of the time integrated again by other means, with the conditions "
+        "of stick, slip and events; difference over the largest speed, place or bound"
     )
-    if value > second.limit:
+    if value > replay.limit:
         note = f"{what}; {note}"
-    return Check("replay_agrees", bool(value <= second.limit), value, second.limit, time, note)
+    return Check("replay_agrees", bool(value <= replay.limit), value, replay.limit, time, note)
 
 
 @functools.lru_cache(maxsize=64)
-def _spread(size: int, most: int) -> Ints:
-    """Return numbers below `size`, all of them or `most` that are evenly spread, to be read."""
+def _evenly_spaced(size: int, most: int) -> Ints:
+    """Return all indices below `size`, or `most` evenly spaced ones. Shared: do not write."""
     if size <= most:
         return np.arange(size)
     return np.linspace(0, size - 1, most).astype(np.int64)
 
 
 def jumps_of(begin: Floats) -> Floats:
-    """Return the times at which pieces of a load end that begin within rounding of their end.
+    """Return the times of jumps: ends of load segments that are shorter than rounding.
 
     Verified by: tests/unit/chains/replay/test_compare.py::test_a_jump_in_no_time
     """
     return np.asarray(begin[1:][np.diff(begin) <= _ONE_TIME * np.abs(begin[1:])])
 
 
-def _resolved(trail: Trail, f: Forces) -> Trail:
-    """Return the states without the ways on which a load changes within rounding of the time.
+def _resolved(trajectory: Trajectory, f: Forces) -> Trajectory:
+    """Return the trajectory without intervals that are shorter than rounding and hold a jump.
 
-    On them it is before and after a jump at once: no state can be held against it.
+    On such an interval the load has both values, so that no state can be tested.
     """
-    jumps = jumps_of(f.pieces.time)
+    jumps = jumps_of(f.segments.time)
     if jumps.size == 0:
-        return trail
-    end, follows = trail.time[1:], trail.follows.copy()
-    follows[1:] &= (np.diff(trail.time) > _ONE_TIME * np.abs(end)) | ~np.isin(end, jumps)
-    return dataclasses.replace(trail, follows=follows)
+        return trajectory
+    end, follows = trajectory.time[1:], trajectory.follows.copy()
+    follows[1:] &= (np.diff(trajectory.time) > _ONE_TIME * np.abs(end)) | ~np.isin(end, jumps)
+    return dataclasses.replace(trajectory, follows=follows)
 
 
 class _Replay:
-    """One replay: the model, what is compared, and the worst that was met."""
+    """One replay: the forces of the model, the run, scales, and the largest difference."""
 
-    def __init__(self, chain: Chain, history: ChainHistory, trail: Trail, rtol: float) -> None:
+    def __init__(
+        self, chain: Chain, history: ChainHistory, trajectory: Trajectory, rtol: float
+    ) -> None:
         self.f = f = forces_of(chain)
-        self.history, self.trail = history, _resolved(trail, f)
-        trail = self.trail
-        own_load, own_law = f.pieces.function is not None, not (f.law.constant or f.law.convex)
-        # what is fitted to rtol cannot agree better
+        self.history, self.trajectory = history, _resolved(trajectory, f)
+        trajectory = self.trajectory
+        own_load, own_law = f.segments.function is not None, not (f.law.constant or f.law.convex)
+        # fits with tolerance rtol cannot agree better
         self.limit = max(_LIMIT, 10.0 * rtol) if own_load or own_law else _LIMIT
         # calls of a user's function for one state
         self.calls = int(own_load) + int(own_law) * f.n
         self.exact = f.law.constant and not own_load
-        # what the ways from state to state are counted in
+        # unit of the time between states
         self.reach = linear.rate_of(f) if self.exact else 0.0
         rate = f.rate or 1.0
-        speed = float(np.abs(trail.v).max(initial=0.0)) + abs(f.belt)
+        speed = float(np.abs(trajectory.v).max(initial=0.0)) + abs(f.belt)
         self.speed = speed or 1.0
-        self.place = float(np.abs(trail.x).max(initial=0.0)) + self.speed / rate
+        self.place = float(np.abs(trajectory.x).max(initial=0.0)) + self.speed / rate
         self.worst: tuple[float, float | None, str] = (0.0, None, "")
-        self.share = 1.0
-        self._size_up(rate)
-        # a user's load may jump, which takes a closer look
-        self.compiled = trail.problem is not None and not own_load and jit.mode() == "compiled"
+        self.fraction = 1.0
+        self._set_scales(rate)
+        # jumps of a user's load are handled by the NumPy functions only
+        self.compiled = trajectory.problem is not None and not own_load and jit.mode() == "compiled"
 
-    def _size_up(self, rate: float) -> None:
-        """Find the size of the terms that forces are made of: their rounding is no difference."""
-        f, p, time = self.f, self.f.pieces, self.trail.time
+    def _set_scales(self, rate: float) -> None:
+        """Set the scales of differences, so that rounding of the terms of forces does not count."""
+        f, p, time = self.f, self.f.segments, self.trajectory.time
         ends = (float(time[0]), float(time[-1])) if time.size else (0.0, 0.0)
         late = max(map(abs, ends))
         if p.time.size == 1:
@@ -147,264 +150,279 @@ class _Replay:
             load = max(abs(offset + rise * (t - begin)) for t in ends)
         else:
             both = np.array(ends)
-            load = float(np.abs(f.straight(both, f.piece_at(both))).max())
+            load = float(np.abs(f.straight(both, f.segment_at(both))).max())
             load = max(load, float(np.abs(p.offset).max()))
         if p.amplitude.size:
             load += float(np.abs(p.amplitude).sum())
         force = (2.0 * self.place) * f.stiffest
-        force += f.share_size * load + f.bound
+        force += f.load_size * load + f.bound
         if f.damped:
             force += (2.0 * self.speed) * np.maximum(f.link_c[1:], f.link_c[:-1])
         if f.plate:
             force += f.plate_k * (self.place + abs(f.plate_speed) * late)
         hold = f.bound
-        if not f.held:
-            # a bound of zero is compared with the forces there are
+        if not f.all_bounded:
+            # a bound of zero is replaced by a fraction of the forces
             hold = np.where(hold > 0.0, hold, max(float(hold.max()), 1e-3 * float(force.max())))
-        # angles of fast sines are rounded at late times
+        # the angle of a fast sine is rounded at late times
         turns = float((np.abs(p.amplitude) * np.abs(p.angular_frequency)).sum()) * (0.25 * late)
-        self.hold = hold + (16.0 * _EPS / self.limit) * (force + f.share_size * turns)
-        # what rounding of forces and of time makes of speeds and places in one stretch
+        self.hold = hold + (16.0 * _EPS / self.limit) * (force + f.load_size * turns)
+        # errors of velocities and displacements in one interval, by rounding of forces and of time
         push = float((force / f.mass).max())
         loose = push * _EPS * (64.0 / rate + 4.0 * late)
         self.speed += loose / self.limit
         loose = 16.0 * _EPS * self.place + 4.0 / rate * loose + 4.0 * _EPS * late * self.speed
         self.place += loose / self.limit
 
-    def note(self, value: Floats, time: Floats, what: str) -> None:
-        """Take values (..., s) at times (s,), as shares of what they may be."""
+    def record(self, value: Floats, time: Floats, what: str) -> None:
+        """Update the largest difference by relative values (..., s) at times (s,)."""
         if value.size == 0 or value.max() <= self.worst[0]:
             return
         worst = value.max(axis=0) if value.ndim > 1 else value
         at = int(np.argmax(worst))
-        # a NaN is the worst of all
+        # NaN counts as the largest value
         size = float(worst[at]) if np.isfinite(worst[at]) else 1e300
         self.worst = size, float(time[at]), what
 
     # ---- from state to state
 
-    def go_through(self) -> None:
-        """Integrate every stretch again, and look at the inclusion at both ends."""
-        trail, h, f = self.trail, self.history, self.f
-        if trail.time.size == 0:
-            self.share, self.drive = 0.0, np.empty((f.n, 0))
+    def check_motion(self) -> None:
+        """Integrate the intervals again, and test the inclusion at both ends."""
+        trajectory, h, f = self.trajectory, self.history, self.f
+        if trajectory.time.size == 0:
+            self.fraction, self.drive = 0.0, np.empty((f.n, 0))
             return
-        k = np.flatnonzero(trail.follows[1:])
-        rows, before = self._rows()
-        steps = self._few(k)
+        k = np.flatnonzero(trajectory.follows[1:])
+        samples, before = self._saved_samples()
+        steps = self._selected_intervals(k)
         if self.compiled:
-            self._compiled_through(k, steps, rows, before)
+            self._compiled_motion(k, steps, samples, before)
             return
-        start, row_x, row_v = np.concatenate([steps, before]), h.x[rows], h.v[rows]
-        t0, t1 = trail.time[start], np.concatenate([trail.time[steps + 1], h.time[rows]])
-        x, v, mode = (a.T.copy() for a in (trail.x, trail.v, trail.mode.astype(np.float64)))
-        given = Stretches(t0, t1, x[:, start], v[:, start], mode[:, start], f.piece_at(t0))
+        start, row_x, row_v = np.concatenate([steps, before]), h.x[samples], h.v[samples]
+        t0, t1 = (
+            trajectory.time[start],
+            np.concatenate([trajectory.time[steps + 1], h.time[samples]]),
+        )
+        x, v, mode = (
+            a.T.copy() for a in (trajectory.x, trajectory.v, trajectory.mode.astype(np.float64))
+        )
+        intervals = Intervals(t0, t1, x[:, start], v[:, start], mode[:, start], f.segment_at(t0))
         x1 = np.concatenate([x[:, steps + 1], row_x.T], axis=1)
         v1 = np.concatenate([v[:, steps + 1], row_v.T], axis=1)
-        self._integrate(given, x1, v1)
-        self._inclusion(x, v, mode, k)
-        self._friction_of_rows(rows, given, steps.size, x1, v1)
-        self._count(k, steps)
+        self._integrate(intervals, x1, v1)
+        self._check_inclusion(x, v, mode, k)
+        self._check_saved_friction(samples, intervals, steps.size, x1, v1)
+        self._covered_time(k, steps)
 
-    def _count(self, k: Ints, steps: Ints) -> None:
-        """Find the share of the time that is gone through."""
-        trail, time = self.trail, self.history.time
-        all_lengths = trail.time[1:] - trail.time[:-1]
+    def _covered_time(self, k: Ints, steps: Ints) -> None:
+        """Compute the fraction of the time that is verified."""
+        trajectory, time = self.trajectory, self.history.time
+        all_lengths = trajectory.time[1:] - trajectory.time[:-1]
         length = all_lengths[k]
         covered = length.sum()
         if steps.size < k.size:
-            # those in which nobody slips are compared without
+            # intervals of stick are compared without an integration
             covered += all_lengths[steps].sum() - length[self._moves[k]].sum()
         asked = time[-1] - time[0]
-        self.share = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
+        self.fraction = min(1.0, float(covered / asked)) if asked > 0.0 else 1.0
 
-    def _compiled_through(self, k: Ints, steps: Ints, row: Ints, before: Ints) -> None:
-        """Do with compiled kernels what the rest of this class does for all states at once."""
+    def _compiled_motion(self, k: Ints, steps: Ints, sample: Ints, before: Ints) -> None:
+        """Do the same by compiled kernels, state by state."""
         from stiction.chains.replay import inclusion_kernels as ik
 
-        f, h, trail, problem = self.f, self.history, self.trail, self.trail.problem
+        f, h, trajectory, problem = self.f, self.history, self.trajectory, self.trajectory.problem
         assert problem is not None
-        self._way = way = ik.Way(trail.time, trail.x, trail.v, trail.mode, trail.follows)
-        sliding = self._sliding(h.v[row], trail.mode[before])
-        rows = ik.Rows(row, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
-        s = steps.size + row.size
-        time, piece, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
+        self._states = states = ik.States(
+            trajectory.time, trajectory.x, trajectory.v, trajectory.mode, trajectory.follows
+        )
+        sliding = self._sliding(h.v[sample], trajectory.mode[before])
+        samples = ik.SavedSamples(sample, before, h.time, h.x, h.v, h.mode, h.friction, sliding)
+        s = steps.size + sample.size
+        time, segment, mode = np.empty((s, 2)), np.empty(s, np.int64), np.empty((s, f.n), np.int8)
         start, goal = np.empty((2, s, 2, f.n))
-        ik.gather(problem.piece_time, way, rows, steps, time, piece, start, mode, goal)
-        off = self._ends_apart(time, piece, start, mode, goal)
+        ik.gather(problem.segment_time, states, samples, steps, time, segment, start, mode, goal)
+        off = self._end_differences(time, segment, start, mode, goal)
         moves = bool(mode.any())
-        self.note(off, time[:, 1], _MOTION if moves else "a state of rest")
+        self.record(off, time[:, 1], _MOTION if moves else "an equilibrium")
         sizes = (f.bound[:, 0], self.hold[:, 0], self.speed, self.place, f.rate or 1.0)
         self._sizes = ik.Sizes(*sizes)
-        self.drive, worst = np.empty((trail.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
+        self.drive, worst = np.empty((trajectory.time.size, f.n)), np.empty((len(ik.OF_STATES), 2))
         self._model = ik.Model(*f.numbers)
-        ik.look(self._model, way, rows, self._sizes, self.drive, worst)
+        ik.check_states(self._model, states, samples, self._sizes, self.drive, worst)
         self._note_each(worst, ik.OF_STATES)
-        self._count(k, steps)
+        self._covered_time(k, steps)
 
-    def _ends_apart(
-        self, time: Floats, piece: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
+    def _end_differences(
+        self, time: Floats, segment: Ints, start: Floats, mode: npt.NDArray[np.int8], goal: Floats
     ) -> Floats:
-        """Return (s,) differences between where stretches lead and what the run says of it."""
+        """Return (s,) differences at the ends of intervals between integration and run."""
         from stiction.chains.replay import kernels
 
-        f, problem, end = self.f, self.trail.problem, np.empty_like(start)
+        f, problem, end = self.f, self.trajectory.problem, np.empty_like(start)
         assert problem is not None
         work, length = np.empty((kernels.WORK_ROWS, f.n + 2)), time[:, 1] - time[:, 0]
         sizes = np.array([self.place, self.speed])
         if self.exact:
             rate = linear.rate_of(f)
             longest = linear.terms(rate * float(length.max(initial=0.0)))
-            weight = np.zeros(longest + 2 + 4 * f.pieces.amplitude.size)
-            kernels.linear_ends(problem, rate, time, piece, start, mode, end, work, weight)
+            weight = np.zeros(longest + 2 + 4 * f.segments.amplitude.size)
+            kernels.linear_ends(problem, rate, time, segment, start, mode, end, work, weight)
             return np.asarray((np.abs(end - goal).max(axis=2) / sizes).max(axis=1))
 
-        def apart(at: Ints | slice, parts: Floats) -> Floats:
-            cut = parts.astype(np.int64)
-            given = time[at], piece[at], cut, start[at], mode[at], end[: cut.size], work
-            kernels.smooth_ends(problem, f.law.convex, *given)
-            return np.asarray((np.abs(given[5] - goal[at]).max(axis=2) / sizes).max(axis=1))
+        def difference_of(at: Ints | slice, parts: Floats) -> Floats:
+            counts = parts.astype(np.int64)
+            reached, initial = end[: counts.size], (start[at], mode[at])
+            kernels.smooth_ends(
+                problem, f.law.convex, time[at], segment[at], counts, *initial, reached, work
+            )
+            return np.asarray((np.abs(reached - goal[at]).max(axis=2) / sizes).max(axis=1))
 
         rate = f.rate + f.steepness
-        parts = np.ceil(length * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
-        off = apart(slice(None), parts)
-        self._refine(off, parts, apart)
+        parts = np.ceil(length * (rate / (1.2 * _SHORT_SPACING))).clip(1, _MOST_STEPS)
+        off = difference_of(slice(None), parts)
+        self._halve_steps(off, parts, difference_of)
         return off
 
     def _sliding(self, v: Floats, mode: npt.NDArray[np.int8]) -> Floats:
-        """Return (r, n) the size of friction [N] at (r, n) velocities, if the masses slip."""
+        """Return the magnitude (r, n) of kinetic friction [N] at (r, n) velocities."""
         f = self.f
         if f.law.constant:
             return np.repeat(f.kinetic.T, len(v), axis=0)
         return np.ascontiguousarray(f.friction((mode * (v - f.belt)).T).T)
 
     def _note_each(self, worst: Floats, what: Sequence[str]) -> None:
-        """Take the worst of each kind, (kinds, 2) with its time."""
+        """Update the largest difference by the worst of each kind, (kinds, 2) with its time."""
         for (value, time), words in zip(worst.tolist(), what, strict=True):
             if not value <= self.worst[0]:
-                # a NaN is the worst of all
+                # NaN counts as the largest value
                 self.worst = value if math.isfinite(value) else 1e300, time, words
 
     @functools.cached_property
     def _moves(self) -> Flags:
-        """(m,) whether a mass moves from a state on."""
-        return np.asarray(self.trail.mode.any(axis=1))
+        """(m,) whether a mass slips after a state."""
+        return np.asarray(self.trajectory.mode.any(axis=1))
 
-    def _few(self, k: Ints) -> Ints:
-        """Return which stretches are integrated: all, or evenly spread ones where that is dear."""
+    def _selected_intervals(self, k: Ints) -> Ints:
+        """Return the intervals to integrate: all, or evenly spaced ones if that is expensive."""
         if self.exact or k.size == 0:
-            # uniform motion lasts as long as it likes, and would take as many terms
-            time = self.trail.time
+            # a long interval of uniform motion would need a term per radian
+            time = self.trajectory.time
             return k[(time[k + 1] - time[k]) * self.reach <= _LONGEST]
         k = k[self._moves[k]]
-        most = max(_MOST_ALL, k.size // 2)
+        most = max(_MOST_INTERVALS, k.size // 2)
         if self.calls:
             most = max(16, int(_CALLS * float(self.history.stats["expansions"]) / 11.0))
-        return k if k.size <= most else k[_spread(k.size, most)]
+        return k if k.size <= most else k[_evenly_spaced(k.size, most)]
 
-    def _integrate(self, given: Stretches, x1: Floats, v1: Floats) -> None:
-        """Compare with the states at the ends; cut finer what does not agree."""
-        # masses that stick rest, or ride on the belt
-        x, v = given.x + given.v * (given.t1 - given.t0), given.v
-        goes = np.flatnonzero(given.mode.any(axis=0))
-        if goes.size == 0:
-            self.note(self._off(x - x1, v - v1), given.t1, "a state of rest")
+    def _integrate(self, intervals: Intervals, x1: Floats, v1: Floats) -> None:
+        """Integrate, compare with the states at the ends, and halve steps where they differ."""
+        # stuck masses rest, or move with the belt
+        x, v = intervals.x + intervals.v * (intervals.t1 - intervals.t0), intervals.v
+        moving = np.flatnonzero(intervals.mode.any(axis=0))
+        if moving.size == 0:
+            self.record(self._difference(x - x1, v - v1), intervals.t1, "an equilibrium")
             return
-        every = 2 * goes.size > given.t0.size
-        part = given if every else given.part(goes)
+        every = 2 * moving.size > intervals.t0.size
+        part = intervals if every else intervals.part(moving)
         if self.exact:
             ends = self._linear_ends(part)
         else:
             rate = self.f.rate + self.f.steepness
-            parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _NEAR))).clip(1, _MOST_PARTS)
+            parts = np.ceil((part.t1 - part.t0) * (rate / (1.2 * _SHORT_SPACING))).clip(
+                1, _MOST_STEPS
+            )
             ends = self._smooth_ends(part, parts)
         if every:
-            off = self._off(ends[0] - x1, ends[1] - v1)
+            off = self._difference(ends[0] - x1, ends[1] - v1)
         else:
             v = v.copy()
-            x[:, goes], v[:, goes] = ends
-            off = self._off(x - x1, v - v1)
+            x[:, moving], v[:, moving] = ends
+            off = self._difference(x - x1, v - v1)
         if not self.exact and not off.max() <= 0.1 * self.limit:
-            where = slice(None) if every else goes
-            off[where] = self._refined(part, parts, off[where], x1[:, where], v1[:, where])
-        self.note(off, given.t1, _MOTION)
+            where = slice(None) if every else moving
+            off[where] = self._smooth_differences(
+                part, parts, off[where], x1[:, where], v1[:, where]
+            )
+        self.record(off, intervals.t1, _MOTION)
 
-    def _refined(
-        self, given: Stretches, parts: Floats, off: Floats, x1: Floats, v1: Floats
+    def _smooth_differences(
+        self, intervals: Intervals, parts: Floats, off: Floats, x1: Floats, v1: Floats
     ) -> Floats:
-        """Return (s,) differences of the smooth method, with steps as short as they need."""
+        """Return (s,) differences by the Runge-Kutta method, with steps halved as needed."""
 
-        def apart(at: Ints, parts: Floats) -> Floats:
-            x, v = self._smooth_ends(given.part(at), parts)
-            return self._off(x - x1[:, at], v - v1[:, at])
+        def difference_of(at: Ints, parts: Floats) -> Floats:
+            x, v = self._smooth_ends(intervals.part(at), parts)
+            return self._difference(x - x1[:, at], v - v1[:, at])
 
-        self._refine(off, parts, apart)
+        self._halve_steps(off, parts, difference_of)
         return off
 
-    def _refine(self, off: Floats, parts: Floats, apart: Callable[[Ints, Floats], Floats]) -> None:
-        """Cut stretches finer whose ends disagree, for as long as that changes something.
+    def _halve_steps(
+        self, off: Floats, parts: Floats, difference_of: Callable[[Ints, Floats], Floats]
+    ) -> None:
+        """Halve the steps of intervals that disagree, as long as that changes the difference.
 
         Parameters
         ----------
-        off, parts : (s,) differences and number of steps, both written anew
-        apart : returns the differences of some stretches, cut into so many steps
+        off, parts : (s,) differences and numbers of steps, both updated
+        difference_of : returns the differences of some intervals for given numbers of steps
         """
         left = np.flatnonzero(~(off <= 0.1 * self.limit))
-        for _ in range(_CUTS):
+        for _ in range(_HALVINGS):
             if left.size == 0:
                 break
             parts[left] *= 2.0
-            before, off[left] = off[left], apart(left, parts[left])
-            # a difference that shorter steps do not change is one of the run
+            before, off[left] = off[left], difference_of(left, parts[left])
+            # a difference that shorter steps do not change is an error of the run
             changes = np.abs(off[left] - before) > 0.01 * off[left]
             left = left[(off[left] > 0.1 * self.limit) & changes]
 
-    def _linear_ends(self, given: Stretches) -> tuple[Floats, Floats]:
-        if self.trail.problem is None or jit.mode() == "plain":
-            return linear.ends(self.f, given)
+    def _linear_ends(self, intervals: Intervals) -> tuple[Floats, Floats]:
+        if self.trajectory.problem is None or jit.mode() == "plain":
+            return linear.ends(self.f, intervals)
         from stiction.chains.replay import kernels
 
-        problem, rate = self.trail.problem, linear.rate_of(self.f)
-        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
-        longest = linear.terms(rate * float((given.t1 - given.t0).max()))
+        problem, rate = self.trajectory.problem, linear.rate_of(self.f)
+        time, start, modes, end, work = _kernel_arrays(intervals, kernels.WORK_ROWS)
+        longest = linear.terms(rate * float((intervals.t1 - intervals.t0).max()))
         weight = np.zeros(longest + 2 + 4 * problem.sine_amplitude.size)
-        kernels.linear_ends(problem, rate, time, given.piece, start, modes, end, work, weight)
+        kernels.linear_ends(problem, rate, time, intervals.segment, start, modes, end, work, weight)
         return end[:, 0].T, end[:, 1].T
 
-    def _smooth_ends(self, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
-        if self.trail.problem is None or jit.mode() == "plain":
-            return smooth.ends(self.f, given, parts)
+    def _smooth_ends(self, intervals: Intervals, parts: Floats) -> tuple[Floats, Floats]:
+        if self.trajectory.problem is None or jit.mode() == "plain":
+            return smooth.ends(self.f, intervals, parts)
         from stiction.chains.replay import kernels
 
-        time, start, modes, end, work = _packed(given, kernels.WORK_ROWS)
-        cut, problem = parts.astype(np.int64), self.trail.problem
+        time, start, modes, end, work = _kernel_arrays(intervals, kernels.WORK_ROWS)
+        counts, problem = parts.astype(np.int64), self.trajectory.problem
         kernels.smooth_ends(
-            problem, self.f.law.convex, time, given.piece, cut, start, modes, end, work
+            problem, self.f.law.convex, time, intervals.segment, counts, start, modes, end, work
         )
         return end[:, 0].T, end[:, 1].T
 
-    def _off(self, place: Floats, speed: Floats) -> Floats:
+    def _difference(self, place: Floats, speed: Floats) -> Floats:
         """Return (s,) differences over the largest place and speed."""
         far, fast = np.abs(place).max(axis=0), np.abs(speed).max(axis=0)
         return np.asarray(np.maximum(far / self.place, fast / self.speed))
 
-    def _inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
-        """Look at stick within its bound and slip along its mode, at both ends of stretches."""
-        f, time = self.f, self.trail.time
+    def _check_inclusion(self, x: Floats, v: Floats, mode: Floats, k: Ints) -> None:
+        """Test the friction inclusion at both ends of intervals."""
+        f, time = self.f, self.trajectory.time
         now = time
-        if f.pieces.function is not None and f.pieces.time.size > 1:
-            # a user's load may jump here, and its value at the jump itself may be either
-            now = np.where(np.isin(time, f.pieces.time), np.nextafter(time, np.inf), time)
-        self.drive = f.drive(x, v, now, f.piece_at(time))
+        if f.segments.function is not None and f.segments.time.size > 1:
+            # a user's load may jump here: use its value after the jump
+            now = np.where(np.isin(time, f.segments.time), np.nextafter(time, np.inf), time)
+        self.drive = f.drive(x, v, now, f.segment_at(time))
         slip = v - f.belt
         self._stick_and_slip(time, self.drive, slip, mode)
         drive, end = self.drive[:, k + 1], time[k + 1]
-        if f.pieces.function is not None and f.pieces.time.size > 1:
-            # and at the end of a stretch the value before counts
-            at = np.flatnonzero(np.isin(end, f.pieces.time))
-            t, piece = np.nextafter(end[at], time[k][at]), f.piece_at(time[k][at])
-            after, later = now[k + 1][at], f.piece_at(end[at])
-            drive[:, at] += f.share * (f.load(t, piece) - f.load(after, later))
+        if f.segments.function is not None and f.segments.time.size > 1:
+            # at the end of an interval use the value before the jump
+            at = np.flatnonzero(np.isin(end, f.segments.time))
+            t, segment = np.nextafter(end[at], time[k][at]), f.segment_at(time[k][at])
+            after, later = now[k + 1][at], f.segment_at(end[at])
+            drive[:, at] += f.load_vector * (f.load(t, segment) - f.load(after, later))
         self._stick_and_slip(end, drive, slip[:, k + 1], mode[:, k])
 
     def _stick_and_slip(self, t: Floats, drive: Floats, slip: Floats, mode: Floats) -> None:
@@ -413,76 +431,79 @@ class _Replay:
         excess -= self.f.bound
         excess *= stuck
         excess /= self.hold
-        self.note(excess, t, "friction of a stuck mass above its bound")
+        self.record(excess, t, "friction of a stuck mass above its bound")
         wrong = np.where(stuck, np.abs(slip), -mode * slip)
         wrong /= self.speed
-        self.note(wrong, t, "slip against the mode")
+        self.record(wrong, t, "slip against the mode")
 
-    # ---- saved rows
+    # ---- saved samples
 
-    def _rows(self) -> tuple[Ints, Ints]:
-        """Return saved rows, evenly spread, and the state before each."""
-        time, trail = self.history.time, self.trail
-        most = 4 if self.calls else _MOST_ROWS
-        rows = _spread(time.size, most)
-        before = np.searchsorted(trail.time, time[rows], side="right") - 1
-        last = trail.time.size - 1
-        known = (before >= 0) & ((before < last) | (time[rows] == trail.time[last]))
-        known &= trail.follows[np.minimum(before + 1, last)] | (before == last)
-        known &= (time[rows] - trail.time[before]) * self.reach <= _LONGEST
-        return rows[known], before[known]
+    def _saved_samples(self) -> tuple[Ints, Ints]:
+        """Return indices of saved samples, evenly spaced, and of the state before each."""
+        time, trajectory = self.history.time, self.trajectory
+        most = 4 if self.calls else _MOST_SAMPLES
+        samples = _evenly_spaced(time.size, most)
+        before = np.searchsorted(trajectory.time, time[samples], side="right") - 1
+        last = trajectory.time.size - 1
+        known = (before >= 0) & ((before < last) | (time[samples] == trajectory.time[last]))
+        known &= trajectory.follows[np.minimum(before + 1, last)] | (before == last)
+        known &= (time[samples] - trajectory.time[before]) * self.reach <= _LONGEST
+        return samples[known], before[known]
 
-    def _friction_of_rows(
-        self, rows: Ints, given: Stretches, first: int, x: Floats, v: Floats
+    def _check_saved_friction(
+        self, samples: Ints, intervals: Intervals, first: int, x: Floats, v: Floats
     ) -> None:
-        """Hold mode and friction of saved rows against the states before them and the law."""
-        f, h, t = self.f, self.history, given.t1[first:]
-        mode, x, v = given.mode[:, first:], x[:, first:], v[:, first:]
-        self.note(np.abs(h.mode[rows].T - mode), t, "the mode of a saved row")
-        drive = f.drive(x, v, t, given.piece[first:])
+        """Compare mode and friction of saved samples with the states before them and the law."""
+        f, h, t = self.f, self.history, intervals.t1[first:]
+        mode, x, v = intervals.mode[:, first:], x[:, first:], v[:, first:]
+        self.record(np.abs(h.mode[samples].T - mode), t, "the mode of a saved sample")
+        drive = f.drive(x, v, t, intervals.segment[first:])
         force = np.where(mode == 0.0, drive, mode * f.friction(mode * (v - f.belt)))
-        force += h.friction[rows].T
-        self.note(np.abs(force) / self.hold, t, "the friction of a saved row")
+        force += h.friction[samples].T
+        self.record(np.abs(force) / self.hold, t, "the friction of a saved sample")
 
     # ---- events
 
-    def look_at_events(self) -> None:
-        """Hold the log against the states: each event is there, and its condition holds."""
-        trail, f, events = self.trail, self.f, self.history.all_events()
-        if self.compiled and trail.time.size and self._compiled_log():
+    def check_events(self) -> None:
+        """Test that events and mode changes of the trajectory match, and the condition of each."""
+        trajectory, f, events = self.trajectory, self.f, self.history.all_events()
+        if self.compiled and trajectory.time.size and self._compiled_events():
             return
-        first = np.sign(trail.v[:1] - f.belt).astype(np.int8)
-        mode = np.concatenate([first, trail.mode])
+        first = np.sign(trajectory.v[:1] - f.belt).astype(np.int8)
+        mode = np.concatenate([first, trajectory.mode])
         changes = mode[1:] != mode[:-1]
-        logged = self._logged(events.time)
-        if not trail.follows[1:].all():
-            changes[1:] &= trail.follows[1:, None]
-        row, mass = np.nonzero(changes)
+        logged = self._events_in_intervals(events.time)
+        if not trajectory.follows[1:].all():
+            changes[1:] &= trajectory.follows[1:, None]
+        sample, mass = np.nonzero(changes)
         if logged is None:
             logged = np.arange(events.time.size)
-        time, before, after = trail.time[row], mode[row, mass], mode[row + 1, mass]
+        time, before, after = trajectory.time[sample], mode[sample, mass], mode[sample + 1, mass]
         if logged.size != time.size:
             at = self._first_difference(events.time[logged], time)
-            self.note(np.ones(1), at, "an event in the log or in the motion, but not in both")
+            self.record(np.ones(1), at, "an event in the log or in the motion, but not in both")
             return
         if time.size == 0:
             return
         other = (events.mass[logged] != mass) | (events.before[logged] != before)
         other |= events.after[logged] != after
-        self.note(other.astype(np.float64), time, "an event of another mass or kind")
+        self.record(other.astype(np.float64), time, "an event of another mass or kind")
         late = np.abs(events.time[logged] - time) * (f.rate or 1.0)
-        self.note(late, time, "the time of an event")
-        far = np.abs(events.x[logged] - trail.x[row, mass]) / self.place
-        self.note(far, time, "the place of an event")
-        fast = np.abs(events.v[logged] - trail.v[row, mass]) / self.speed
-        self.note(fast, time, "the speed of an event")
-        self._conditions(row, mass, before, after, logged)
+        self.record(late, time, "the time of an event")
+        far = np.abs(events.x[logged] - trajectory.x[sample, mass]) / self.place
+        self.record(far, time, "the displacement of an event")
+        fast = np.abs(events.v[logged] - trajectory.v[sample, mass]) / self.speed
+        self.record(fast, time, "the velocity of an event")
+        self._check_conditions(sample, mass, before, after, logged)
 
-    def _compiled_log(self) -> bool:
-        """Do the same in compiled code; return whether there are as many events as changes."""
+    def _compiled_events(self) -> bool:
+        """Do the same by a compiled kernel; return whether there are as many events as changes."""
         from stiction.chains.replay import inclusion_kernels as ik
 
-        e, logged = self.history.all_events(), self._logged(self.history.all_events().time)
+        e, logged = (
+            self.history.all_events(),
+            self._events_in_intervals(self.history.all_events().time),
+        )
         if logged is None:
             logged = np.arange(e.time.size)
         before, after = (np.asarray(modes, dtype=np.int64) for modes in (e.before, e.after))
@@ -490,24 +511,24 @@ class _Replay:
             logged, e.time, e.mass, before, after, e.x, e.v, e.friction_left, e.friction_right
         )
         worst = np.empty((len(ik.OF_EVENTS), 2))
-        if not ik.look_at_log(self._model, self._way, log, self._sizes, self.drive, worst):
+        if not ik.check_log(self._model, self._states, log, self._sizes, self.drive, worst):
             self.drive = self.drive.T
             return False
         self._note_each(worst, ik.OF_EVENTS)
         return True
 
-    def _logged(self, time: Floats) -> Ints | None:
-        """Return which events of the log lie in kept stretches; None for all."""
-        trail = self.trail
-        if trail.follows[1:].all():
+    def _events_in_intervals(self, time: Floats) -> Ints | None:
+        """Return the events that lie in recorded parts of the trajectory; None for all."""
+        trajectory = self.trajectory
+        if trajectory.follows[1:].all():
             return None
-        first = np.flatnonzero(~trail.follows[1:]) + 1
+        first = np.flatnonzero(~trajectory.follows[1:]) + 1
         start = np.concatenate([[0], first])
-        stop = np.concatenate([first, [trail.time.size]]) - 1
-        at = np.searchsorted(trail.time[start], time, side="right") - 1
-        inside = (at >= 0) & (time <= trail.time[stop[at.clip(0)]])
-        # what changed at the first state of a stretch changed before anything was kept of it
-        inside &= (time > trail.time[start[at.clip(0)]]) | (at == 0)
+        stop = np.concatenate([first, [trajectory.time.size]]) - 1
+        at = np.searchsorted(trajectory.time[start], time, side="right") - 1
+        inside = (at >= 0) & (time <= trajectory.time[stop[at.clip(0)]])
+        # a change at the first state of a part has no recorded state before it
+        inside &= (time > trajectory.time[start[at.clip(0)]]) | (at == 0)
         return np.flatnonzero(inside)
 
     def _first_difference(self, one: Floats, two: Floats) -> Floats:
@@ -517,40 +538,51 @@ class _Replay:
         longer = one if one.size > two.size else two
         return longer[at : at + 1]
 
-    def _conditions(self, row: Ints, mass: Ints, before: Ints, after: Ints, logged: Ints) -> None:
-        """Look at what must hold where a mass lets go, stops or turns round."""
-        f, t, events = self.f, self.trail.time[row], self.history.all_events()
-        force, bound = self.drive[mass, row], f.bound[mass, 0]
+    def _check_conditions(
+        self, sample: Ints, mass: Ints, before: Ints, after: Ints, logged: Ints
+    ) -> None:
+        """Test the conditions of release, stop and reversal."""
+        f, t, events = self.f, self.trajectory.time[sample], self.history.all_events()
+        force, bound = self.drive[mass, sample], f.bound[mass, 0]
         hold = self.hold[mass, 0]
-        if f.pieces.function is not None:
-            # where a user's load jumps, the log may tell its value on either side
-            kept = ~np.isin(t, f.pieces.time[1:])
-            logged, row, mass, t = logged[kept], row[kept], mass[kept], t[kept]
-            before, after, force = before[kept], after[kept], force[kept]
-            bound, hold = bound[kept], hold[kept]
-        # the drive is past the bound on the side to which the mass goes, or within it
+        if f.segments.function is not None:
+            # at a jump of a user's load the event may hold its value on either side
+            clear = ~np.isin(t, f.segments.time[1:])
+            logged, sample, mass, t = (
+                logged[clear],
+                sample[clear],
+                mass[clear],
+                t[clear],
+            )
+            before, after, force = (
+                before[clear],
+                after[clear],
+                force[clear],
+            )
+            bound, hold = bound[clear], hold[clear]
+        # after release the drive exceeds the bound in the direction of slip, in stick it does not
         missing = np.where(after == 0, np.abs(force) - bound, bound - after * force) / hold
-        self.note(missing, t, "the drive at an event")
-        slip = self.trail.v[row, mass] - f.belt
+        self.record(missing, t, "the drive at an event")
+        slip = self.trajectory.v[sample, mass] - f.belt
         begins = (t == self.history.time[0]) & (before != 0)
-        self.note(np.where(begins, 0.0, np.abs(slip)) / self.speed, t, "slip at an event")
-        # friction as the log tells it: what held before, and what holds from there
+        self.record(np.where(begins, 0.0, np.abs(slip)) / self.speed, t, "slip at an event")
+        # friction of the event on both sides: the reaction in stick, the law in slip
         law = f.kinetic[mass, 0]
         if not f.law.constant:
             law = f.friction(np.zeros((f.n, 1)))[mass, 0]
         left = np.where(before == 0, force, before * law) + events.friction_left[logged]
         right = np.where(after == 0, force, after * law) + events.friction_right[logged]
         off = np.maximum(np.abs(left), np.abs(right)) / hold
-        self.note(off, t, "the friction of an event")
+        self.record(off, t, "the friction of an event")
 
 
-def _packed(
-    given: Stretches, rows: int
+def _kernel_arrays(
+    intervals: Intervals, samples: int
 ) -> tuple[Floats, Floats, npt.NDArray[np.int8], Floats, Floats]:
-    """Return times, starts, modes, room for ends, and work space, as kernels take them."""
-    n, s = given.x.shape
+    """Return times, initial states, modes, an array for end states, and a work array."""
+    n, s = intervals.x.shape
     start = np.empty((s, 2, n))
-    start[:, 0], start[:, 1] = given.x.T, given.v.T
-    time = np.stack([given.t0, given.t1], axis=1)
-    modes = np.ascontiguousarray(given.mode.T, dtype=np.int8)
-    return time, start, modes, np.empty((s, 2, n)), np.empty((rows, n + 2))
+    start[:, 0], start[:, 1] = intervals.x.T, intervals.v.T
+    time = np.stack([intervals.t0, intervals.t1], axis=1)
+    modes = np.ascontiguousarray(intervals.mode.T, dtype=np.int8)
+    return time, start, modes, np.empty((s, 2, n)), np.empty((samples, n + 2))

@@ -1,6 +1,7 @@
-"""Forces on the masses of a chain in many states at once, from the model and nothing else.
+"""Forces on the masses of a chain in many states at once, for the replay.
 
-Arrays are (n, s): one column per state. Nothing here is shared with the methods that solve.
+Arrays are (n, s): one column per state. Everything comes from the model, nothing from the methods,
+so that the replay is independent of them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from stiction.chains.model import Chain
 
-__all__ = ["Forces", "Stretches", "forces_of"]
+__all__ = ["Forces", "Intervals", "forces_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -25,15 +26,15 @@ MOST_DENSE = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
-    """Pieces of a run in which nobody changes mode.
+class Intervals:
+    """Time intervals of a run in which no mass changes its mode.
 
     Parameters
     ----------
     t0, t1 : (s,) start and end [s]
     x, v : (n, s) displacements [m] and velocities [m/s] at the start
     mode : (n, s) -1 slip-, 0 stick, 1 slip+
-    piece : (s,) piece of the load
+    segment : (s,) segment of the load
     """
 
     t0: Floats
@@ -41,12 +42,12 @@ class Stretches:
     x: Floats
     v: Floats
     mode: Floats
-    piece: Ints
+    segment: Ints
 
-    def part(self, columns: npt.NDArray[np.bool_] | Ints) -> Stretches:
-        """Return some of them."""
+    def part(self, columns: npt.NDArray[np.bool_] | Ints) -> Intervals:
+        """Return the selected intervals."""
         x, v, mode = self.x[:, columns], self.v[:, columns], self.mode[:, columns]
-        return Stretches(self.t0[columns], self.t1[columns], x, v, mode, self.piece[columns])
+        return Intervals(self.t0[columns], self.t1[columns], x, v, mode, self.segment[columns])
 
 
 class Forces:
@@ -61,7 +62,7 @@ class Forces:
         n, table, column = chain.n_mass, chain.friction, (slice(None), None)
         self.n, self.mass = n, chain.masses[column]
         self.link_k, self.link_c = chain.link_stiffness[column], chain.link_damping[column]
-        self.share, self.plate_k = chain.load_shares[column], chain.plate_springs[column]
+        self.load_vector, self.plate_k = chain.load_shares[column], chain.plate_springs[column]
         self.normal, self.bound = chain.normal_forces[column], chain.stick_bound[column]
         self.belt, self.plate_speed = chain.belt_speed, chain.plate_speed
         self.damped, self.plate = bool(self.link_c.any()), bool(self.plate_k.any())
@@ -69,17 +70,17 @@ class Forces:
         self._p = [row[column] for row in table.parameters]
         self._z = [row[column] for row in table.start]
         self.kinetic = self.normal * table.mu_kinetic[column]
-        self.pieces = chain.load.pieces()
-        # the stiffest spring at each mass, sizes of shares, and whether friction holds all masses
+        self.segments = chain.load.pieces()
+        # the stiffest spring at each mass, |b|, and whether every mass has friction
         self.stiffest = np.maximum(self.link_k[1:], self.link_k[:-1])
-        self.share_size, self.held = np.abs(self.share), bool(self.bound.all())
+        self.load_size, self.all_bounded = np.abs(self.load_vector), bool(self.bound.all())
         k, c = chain.link_stiffness, chain.link_damping
         stiff = (2.0 * (k[:-1] + k[1:]) + chain.plate_springs) / chain.masses
-        # no eigenvalue of the motion is larger [1/s]: Gershgorin's circles
+        # bound of all eigenvalues of the motion [1/s], by Gershgorin's circles
         self.rate = float(np.sqrt(stiff.max()))
         if self.damped:
             self.rate += float(np.max(2.0 * (c[:-1] + c[1:]) / chain.masses))
-        p = self.pieces
+        p = self.segments
         self.steady = not (p.rate.any() or p.amplitude.size) and p.function is None
         self.steady = self.steady and p.time.size == 1
 
@@ -91,23 +92,23 @@ class Forces:
         k, c = (_tridiagonal(link[:, 0]) for link in (self.link_k, self.link_c))
         return k - np.diag(self.plate_k[:, 0]), c
 
-    def piece_at(self, t: Floats) -> Ints:
-        """Return the piece of the load that begins at or before each time."""
-        if self.pieces.time.size == 1:
+    def segment_at(self, t: Floats) -> Ints:
+        """Return the index of the load segment at each time."""
+        if self.segments.time.size == 1:
             return np.zeros(t.size, np.int64)
-        found = np.searchsorted(self.pieces.time, t, side="right") - 1
+        found = np.searchsorted(self.segments.time, t, side="right") - 1
         return np.maximum(found, 0)
 
-    def straight(self, t: Floats, piece: Ints) -> Floats:
-        """Return the load [N] without its sines, (s,)."""
-        p = self.pieces
+    def straight(self, t: Floats, segment: Ints) -> Floats:
+        """Return the linear part of the load [N], (s,)."""
+        p = self.segments
         if p.time.size == 1:
             return np.asarray(p.offset[0] + p.rate[0] * (t - p.time[0]))
-        return np.asarray(p.offset[piece] + p.rate[piece] * (t - p.time[piece]))
+        return np.asarray(p.offset[segment] + p.rate[segment] * (t - p.time[segment]))
 
-    def load(self, t: Floats, piece: Ints) -> Floats:
+    def load(self, t: Floats, segment: Ints) -> Floats:
         """Return the load [N], (s,)."""
-        p, f = self.pieces, self.straight(t, piece)
+        p, f = self.segments, self.straight(t, segment)
         for size, w, phase in zip(p.amplitude, p.angular_frequency, p.phase, strict=True):
             f = f + size * np.sin(w * t + phase)
         if p.function is not None:
@@ -115,18 +116,18 @@ class Forces:
         return f
 
     def pull(self, x: Floats, v: Floats | None, out: Floats) -> None:
-        """Write the force of links and of plate springs at rest to `out` [N], (n, s)."""
+        """Write the force of links, and of plate springs with the plate at zero, to `out` [N]."""
         if self.dense is not None:
             np.matmul(self.dense[0], x, out=out)
             if self.damped and v is not None:
                 out += self.dense[1] @ v
             return
         tension = np.empty((x.shape[0] + 1, x.shape[1]))
-        _stretch(x, tension)
+        _elongations(x, tension)
         tension *= self.link_k
         if self.damped and v is not None:
             speed = np.empty_like(tension)
-            _stretch(v, speed)
+            _elongations(v, speed)
             speed *= self.link_c
             tension += speed
         np.subtract(tension[1:], tension[:-1], out=out)
@@ -134,48 +135,48 @@ class Forces:
             out -= self.plate_k * x
 
     def push(self, t: Floats, load: Floats) -> Floats:
-        """Return what the load and the way of the plate add [N], (n, s)."""
-        force = self.share * load
+        """Return the force of the load and of the plate displacement [N], (n, s)."""
+        force = self.load_vector * load
         if self.plate and self.plate_speed != 0.0:
             force += self.plate_k * (self.plate_speed * t)
         return np.asarray(force)
 
-    def drive(self, x: Floats, v: Floats, t: Floats, piece: Ints) -> Floats:
+    def drive(self, x: Floats, v: Floats, t: Floats, segment: Ints) -> Floats:
         """Return the force on each mass without friction [N], (n, s)."""
         out = np.empty_like(x)
         self.pull(x, v, out)
-        out += self.push(t, self.load(t, piece))
+        out += self.push(t, self.load(t, segment))
         return out
 
     def friction(self, speed: Floats) -> Floats:
-        """Return the size of the friction force [N] of masses that slip at (n, s) speeds."""
+        """Return the magnitude of kinetic friction [N] at (n, s) slip speeds."""
         if self.law.constant:
             return self.kinetic
         if not self.law.convex:
-            # a convex law is a formula that goes on below zero, where rounding may lead
+            # rounding may make a speed negative; only a convex law has a formula there
             speed = np.maximum(speed, 0.0)
         return np.asarray(self.normal * self.law.formulas.mu(speed, self._z, self._p))
 
     @functools.cached_property
     def numbers(self) -> tuple[Any, ...]:
-        """What compiled kernels read, in the order of `inclusion_kernels.Model`."""
-        p, none = self.pieces, np.zeros((self.n, 1))
+        """The arguments of `inclusion_kernels.Model`, in order."""
+        p, none = self.segments, np.zeros((self.n, 1))
         zero = self.kinetic if self.law.constant else self.friction(none)
-        columns = self.link_k, self.link_c, self.share, self.plate_k, zero
-        k, c, share, plate, law = (np.array(column).reshape(-1) for column in columns)
+        columns = self.link_k, self.link_c, self.load_vector, self.plate_k, zero
+        k, c, load_vector, plate, law = (np.array(column).reshape(-1) for column in columns)
         load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
-        return k, c, share, plate, self.plate_speed, self.belt, law, *map(np.array, load)
+        return k, c, load_vector, plate, self.plate_speed, self.belt, law, *map(np.array, load)
 
     @functools.cached_property
     def steepness(self) -> float:
-        """How fast friction that falls along a curve may change a speed [1/s]."""
+        """Largest growth rate of a perturbation of slip by velocity weakening, L N / m [1/s]."""
         if not self.law.convex:
             return 0.0
         slope = self.law.formulas.slope(np.zeros((self.n, 1)), self._z, self._p)
         return float(np.max(np.abs(slope) * self.normal / self.mass, initial=0.0))
 
 
-# the last chain that was asked for, and its forces: often one chain is solved again
+# cache of the last chain and its forces: often one chain is solved repeatedly
 _last: tuple[weakref.ref[Chain], Forces] | None = None
 
 
@@ -189,12 +190,12 @@ def forces_of(chain: Chain) -> Forces:
 
 
 def _tridiagonal(link: Floats) -> Floats:
-    """Return the matrix of the forces that (n + 1,) links put on masses at their places."""
+    """Return the matrix that maps displacements to forces of (n + 1,) links."""
     return np.diag(link[1:-1], 1) + np.diag(link[1:-1], -1) - np.diag(link[:-1] + link[1:])
 
 
-def _stretch(x: Floats, out: Floats) -> None:
-    """Write the elongations of all links, those to the walls included."""
+def _elongations(x: Floats, out: Floats) -> None:
+    """Write the elongations of all links, including those to the walls."""
     out[0] = x[0]
     np.subtract(x[1:], x[:-1], out=out[1:-1])
     np.negative(x[-1], out=out[-1])

@@ -1,7 +1,8 @@
-"""The two algorithms of a replay, stretch by stretch, for runs with compiled kernels.
+"""Compiled integration between events for the replay, one interval after the other.
 
-They do what `linear` and `smooth` do in NumPy: Chebyshev polynomials where friction does not
-depend on speed, a Runge-Kutta method of order 8 where it does.
+With friction independent of the slip rate the motion is a matrix exponential, summed by Chebyshev
+polynomials (see `linear`); with other friction it is integrated by a Runge-Kutta method of order 8
+(see `smooth`). Both are independent of the Taylor series of the event-driven method.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Modes = npt.NDArray[np.int8]
 
-# rows of work space, (WORK_ROWS, n + 2)
+# work arrays have the shape (WORK_ROWS, n + 2)
 WORK_ROWS = 26
 _STAGES, _WEIGHTS, _TIMES = STAGES, WEIGHTS, TIMES
 _N_STAGES = 11
@@ -33,42 +34,42 @@ def linear_ends(
     p: Problem,
     rate: float,
     time: Floats,
-    piece: Ints,
+    segment: Ints,
     start: Floats,
     mode: Modes,
     end: Floats,
     work: Floats,
     weight: Floats,
 ) -> None:
-    """Write the states at the ends of stretches with friction that does not depend on speed.
+    """Write the end states of intervals with friction independent of the slip rate.
 
     Parameters
     ----------
     rate : above all frequencies [rad/s]
     time : (s, 2) start and end [s]
-    piece : (s,) piece of the load
+    segment : (s,) segment of the load
     start, end : (s, 2, n) displacements [m] and velocities [m/s]
     mode : (s, n)
     work : (WORK_ROWS, n + 2)
-    weight : room for the terms of the longest stretch, and twice the sines four more
+    weight : work array for the terms of the longest interval, and four numbers per sine
 
     Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
     Verified by: tests/unit/chains/replay/test_linear.py::test_kernel_and_arrays_agree
     """
     for s in range(time.shape[0]):
-        if _rests(time, start, mode, s, end):
+        if _sticks(time, start, mode, s, end):
             continue
         tau = rate * (time[s, 1] - time[s, 0])
         top = _terms(tau)
         _bessel(tau, top, weight)
-        _begin(p, rate, time[s, 0], piece[s], start, mode, s, work, weight)
+        _first_polynomial(p, rate, time[s, 0], segment[s], start, mode, s, work, weight)
         n = p.mass.size
         for c in range(n + 2):
             work[6, c] = weight[0] * work[0, c]
             work[7, c] = weight[0] * work[1, c]
         old, now, new = 4, 0, 2
         for k in range(top):
-            _order(p, rate, k, old, now, new, work, weight)
+            _next_polynomial(p, rate, k, old, now, new, work, weight)
             w = weight[k + 1]
             for c in range(1, n + 1):
                 work[6, c] += w * work[new, c]
@@ -80,8 +81,8 @@ def linear_ends(
 
 
 @kernel
-def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
-    """Write the end of a stretch in which all masses stick, and rest or ride; return whether."""
+def _sticks(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> bool:
+    """If all masses stick, write the end state, at rest or moving with the belt; return whether."""
     n = mode.shape[1]
     for i in range(n):
         if mode[s, i] != 0:
@@ -93,18 +94,18 @@ def _rests(time: Floats, start: Floats, mode: Modes, s: int, end: Floats) -> boo
 
 
 @kernel
-def _begin(
+def _first_polynomial(
     p: Problem,
     rate: float,
     t: float,
-    piece: int,
+    segment: int,
     start: Floats,
     mode: Modes,
     s: int,
     work: Floats,
     weight: Floats,
 ) -> None:
-    """Write the first polynomial, the gains and the force of the start, which only rises."""
+    """Write the first polynomial, 1 / (m R^2), the initial force over it, and the load rate."""
     n = p.mass.size
     for r in range(11):
         for c in range(n + 2):
@@ -114,7 +115,7 @@ def _begin(
         work[1, i + 1] = start[s, 1, i] / rate
     work[11, 0] = 0.0
     work[11, n + 1] = 0.0
-    load = p.piece_offset[piece] + p.piece_rate[piece] * (t - p.piece_time[piece])
+    load = p.segment_offset[segment] + p.segment_rate[segment] * (t - p.segment_time[segment])
     for i in range(n):
         c = i + 1
         if mode[s, i] == 0:
@@ -123,10 +124,10 @@ def _begin(
         left = p.link_k[i] * (work[11, c] - work[11, c - 1])
         right = p.link_k[c] * (work[11, c + 1] - work[11, c])
         force = right - left + p.plate_k[i] * (p.plate_speed * t - work[11, c])
-        force += p.share[i] * load - mode[s, i] * p.normal[i] * p.mu_kinetic[i]
+        force += p.load_vector[i] * load - mode[s, i] * p.normal[i] * p.mu_kinetic[i]
         work[8, c] = gain
         work[9, c] = gain * force
-        rises = p.share[i] * p.piece_rate[piece] + p.plate_k[i] * p.plate_speed
+        rises = p.load_vector[i] * p.segment_rate[segment] + p.plate_k[i] * p.plate_speed
         work[10, c] = gain * rises / rate
     first = weight.size - 4 * p.sine_amplitude.size
     for j in range(p.sine_amplitude.size):
@@ -138,7 +139,7 @@ def _begin(
 
 
 @kernel
-def _order(
+def _next_polynomial(
     p: Problem, rate: float, k: int, old: int, now: int, new: int, work: Floats, weight: Floats
 ) -> None:
     """Write the polynomial of order k + 1 from those of orders k and k - 1."""
@@ -153,7 +154,7 @@ def _order(
         right = p.link_k[c] * (work[now, c + 1] - work[now, c])
         left += p.link_c[i] * rate * (work[now + 1, c] - work[now + 1, c - 1])
         right += p.link_c[c] * rate * (work[now + 1, c + 1] - work[now + 1, c])
-        force = right - left - p.plate_k[i] * work[now, c] + p.share[i] * load
+        force = right - left - p.plate_k[i] * work[now, c] + p.load_vector[i] * load
         work[new + 1, c] = (
             work[old + 1, c]
             + times * work[8, c] * force
@@ -165,7 +166,7 @@ def _order(
 
 @kernel
 def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
-    """Return the load of this order that sines make, and go on to the next."""
+    """Return the contribution of sines to the load of this order, and advance to the next order."""
     load = 0.0
     first = weight.size - 4 * p.sine_amplitude.size
     for j in range(p.sine_amplitude.size):
@@ -181,7 +182,7 @@ def _waves(p: Problem, rate: float, times: float, weight: Floats) -> float:
 
 @kernel
 def _terms(tau: float) -> int:
-    """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
+    """Return the number of terms whose remainder is below 1e-15, by J_k < (tau / 2)^k / k!."""
     k, size = 0, 1.0
     while k < 6 or size > 1e-15:
         k += 1
@@ -191,7 +192,10 @@ def _terms(tau: float) -> int:
 
 @kernel
 def _bessel(tau: float, top: int, weight: Floats) -> None:
-    """Write J_0, 2 J_1, ..., 2 J_top at tau, from high orders to low ones (Miller)."""
+    """Write J_0, 2 J_1, ..., 2 J_top at tau, by Miller's downward recurrence.
+
+    The upward recurrence would amplify rounding. J_0 + 2 J_2 + 2 J_4 + ... = 1 normalises.
+    """
     if tau < 1e-9:
         for k in range(top + 1):
             weight[k] = 0.0
@@ -219,20 +223,20 @@ def smooth_ends(
     p: Problem,
     convex: bool,
     time: Floats,
-    piece: Ints,
+    segment: Ints,
     parts: Ints,
     start: Floats,
     mode: Modes,
     end: Floats,
     work: Floats,
 ) -> None:
-    """Write the states at the ends of stretches, by the Runge-Kutta method of order 8.
+    """Write the end states of intervals, by the Runge-Kutta method of order 8.
 
     Parameters
     ----------
-    convex : whether the law is a formula that goes on below zero speed
-    parts : (s,) steps that each stretch is cut into
-    time, piece, start, mode, end, work : as for `linear_ends`
+    convex : whether the formula of the law extends to negative speeds
+    parts : (s,) number of steps of each interval
+    time, segment, start, mode, end, work : as for `linear_ends`
 
     Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389.
     Verified by: tests/unit/chains/replay/test_smooth.py::test_kernel_and_arrays_agree
@@ -242,7 +246,7 @@ def smooth_ends(
         work[r, 0] = 0.0
         work[r, n + 1] = 0.0
     for s in range(time.shape[0]):
-        if _rests(time, start, mode, s, end):
+        if _sticks(time, start, mode, s, end):
             continue
         h = (time[s, 1] - time[s, 0]) / parts[s]
         for i in range(n):
@@ -251,7 +255,7 @@ def smooth_ends(
         for part in range(parts[s]):
             t = time[s, 0] + part * h
             for j in range(_N_STAGES):
-                _stage(p, convex, t, h, piece[s], (time[s, 0], time[s, 1]), j, mode, s, work)
+                _stage(p, convex, t, h, segment[s], (time[s, 0], time[s, 1]), j, mode, s, work)
             for c in range(1, n + 1):
                 place, speed = work[0, c], work[1, c]
                 for j in range(_N_STAGES):
@@ -270,16 +274,16 @@ def _stage(
     convex: bool,
     t: float,
     h: float,
-    piece: int,
+    segment: int,
     span: tuple[float, float],
     j: int,
     mode: Modes,
     s: int,
     work: Floats,
 ) -> None:
-    """Write the derivatives of stage j to rows 4 + 2 j (of x) and 5 + 2 j (of v)."""
+    """Write the derivatives of stage j to work[4 + 2 j] (of x) and work[5 + 2 j] (of v)."""
     n, first, last = p.mass.size, span[0], span[1]
-    # mass by mass: sums over stages stay in registers
+    # masses in the outer loop: sums over stages stay in registers
     for c in range(1, n + 1):
         place, speed = work[0, c], work[1, c]
         for q in range(j):
@@ -288,11 +292,11 @@ def _stage(
             speed += w * work[5 + 2 * q, c]
         work[2, c], work[3, c] = place, speed
     now = t + _TIMES[j] * h
-    load = p.piece_offset[piece] + p.piece_rate[piece] * (now - p.piece_time[piece])
+    load = p.segment_offset[segment] + p.segment_rate[segment] * (now - p.segment_time[segment])
     for q in range(p.sine_amplitude.size):
         load += p.sine_amplitude[q] * sin(p.sine_frequency[q] * now + p.sine_phase[q])
     if p.load_address != 0:
-        # of a jump at either end only the side within is seen
+        # at a jump at either end take the value inside the interval
         within = max(now, first + 4.5e-16 * abs(first))
         load += call(p.load_address, min(within, last - 4.5e-16 * abs(last)))
     for i in range(n):
@@ -305,7 +309,7 @@ def _stage(
         right = p.link_k[c] * (work[2, c + 1] - work[2, c])
         left += p.link_c[i] * (work[3, c] - work[3, c - 1])
         right += p.link_c[c] * (work[3, c + 1] - work[3, c])
-        force = right - left + p.share[i] * load
+        force = right - left + p.load_vector[i] * load
         force += p.plate_k[i] * (p.plate_speed * now - work[2, c])
         mu = p.mu_kinetic[i]
         if not p.constant:

@@ -1,12 +1,12 @@
-"""Motion under friction that does not depend on speed: the exponential, by Chebyshev polynomials.
+"""Motion between events with constant friction: matrix exponential by Chebyshev polynomials.
 
-While nobody changes mode, x'' is linear in x, x' and t, with sines. In tau = R t, with R above
-all frequencies, its matrix B has its spectrum in the unit disc, along the imaginary axis, and
+Between events x'' is linear in x, x' and t, with sines. In tau = R t, with R above all frequencies,
+the spectrum of its matrix B lies in the unit disc, along the imaginary axis, and
 
     exp(tau B) = J_0(tau) + 2 sum_k J_k(tau) P_k(B),   P_{k+1} = 2 B P_k + P_{k-1},
 
-with Bessel functions J_k, which vanish faster than any power of k beyond tau. Many stretches of
-a run are done at once. Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
+with Bessel functions J_k, which decay faster than any power of k beyond k = tau. Many intervals
+are integrated at once. Source: Tal-Ezer, Kosloff, J. Chem. Phys. 81 (1984) 3967.
 """
 
 from __future__ import annotations
@@ -16,85 +16,85 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.replay.forces import Forces, Stretches
+from stiction.chains.replay.forces import Forces, Intervals
 
 __all__ = ["ends", "rate_of", "terms"]
 
 Floats = npt.NDArray[np.float64]
 
-# numbers in one array of a bunch of stretches: more do not stay near the processor
-_BUNCH = 9_600
+# numbers in one array of a batch of intervals: more would leave the cache
+_BATCH = 9_600
 
 
-def ends(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
-    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the stretches.
+def ends(forces: Forces, intervals: Intervals) -> tuple[Floats, Floats]:
+    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the intervals.
 
     Verified by: tests/unit/chains/replay/test_linear.py::test_against_the_matrix_exponential
     """
-    n, s = given.x.shape
-    size = max(32, _BUNCH // n)
+    n, s = intervals.x.shape
+    size = max(32, _BATCH // n)
     if s <= size:
-        return _bunch(forces, given)
+        return _batch(forces, intervals)
     x, v = np.empty((n, s)), np.empty((n, s))
-    # those of like length together, so that none asks for more terms than it needs
-    order = np.argsort(given.t1 - given.t0, kind="stable")
+    # batches of similar length, so that none has more terms than it needs
+    order = np.argsort(intervals.t1 - intervals.t0, kind="stable")
     for first in range(0, s, size):
         part = order[first : first + size]
-        x[:, part], v[:, part] = _bunch(forces, given.part(part))
+        x[:, part], v[:, part] = _batch(forces, intervals.part(part))
     return x, v
 
 
 def rate_of(forces: Forces) -> float:
-    """Return a rate R [1/s] above all frequencies, those of the load included."""
-    waves = np.abs(forces.pieces.angular_frequency)
+    """Return a rate R [1/s] above all frequencies, including those of the load."""
+    waves = np.abs(forces.segments.angular_frequency)
     return max(forces.rate, float(waves.max(initial=0.0))) or 1.0
 
 
-def _bunch(forces: Forces, given: Stretches) -> tuple[Floats, Floats]:
-    """Sum the polynomials of B, on x - x0 and v / R, so that only the motion is summed."""
-    f, (n, s) = forces, given.x.shape
+def _batch(forces: Forces, intervals: Intervals) -> tuple[Floats, Floats]:
+    """Sum the polynomials of B on (x - x0, v / R), so that only the change of x is summed."""
+    f, (n, s) = forces, intervals.x.shape
     rate = rate_of(f)
-    tau = rate * (given.t1 - given.t0)
+    tau = rate * (intervals.t1 - intervals.t0)
     top = terms(float(tau.max()))
     weight = _bessel(tau, top)
-    gain = (given.mode != 0.0) / (f.mass * (rate * rate))
-    order = _Order(f, given, gain, rate)
+    gain = (intervals.mode != 0.0) / (f.mass * (rate * rate))
+    order = _Order(f, intervals, gain, rate)
     parts = np.zeros((top + 1, 2, n, s))
-    parts[0, 1] = given.v / rate
+    parts[0, 1] = intervals.v / rate
     for k in range(top):
         order.next(k, parts[k - 1], parts[k], parts[k + 1])
     parts *= weight[:, None, None, :]
     total = np.add.reduce(parts, axis=0)
     total[1] *= rate
-    return given.x + total[0], total[1]
+    return intervals.x + total[0], total[1]
 
 
 class _Order:
-    """From the polynomials of orders k - 1 and k to that of order k + 1."""
+    """Recurrence from the polynomials of orders k - 1 and k to that of order k + 1."""
 
-    def __init__(self, f: Forces, given: Stretches, gain: Floats, rate: float) -> None:
-        p, self._f, self._rate = f.pieces, f, rate
-        still = np.empty_like(given.x)
-        f.pull(given.x, None, still)
-        still += f.push(given.t0, f.straight(given.t0, given.piece))
-        still -= given.mode * f.kinetic
+    def __init__(self, f: Forces, intervals: Intervals, gain: Floats, rate: float) -> None:
+        p, self._f, self._rate = f.segments, f, rate
+        still = np.empty_like(intervals.x)
+        f.pull(intervals.x, None, still)
+        still += f.push(intervals.t0, f.straight(intervals.t0, intervals.segment))
+        still -= intervals.mode * f.kinetic
         still *= gain
-        # the force of the start appears at every even order, and its rise at every odd one
+        # the initial force contributes to every even order, its rate to every odd one
         self._still, self._twice = still, 2.0 * still
         self._gain, self._gain2 = gain, 2.0 * gain
         self._rising: Floats | None = None
         if p.rate.any() or (f.plate and f.plate_speed != 0.0):
-            rise = p.rate[given.piece] if p.rate.size > 1 else p.rate
-            rise = f.share * rise + f.plate_k * f.plate_speed
+            rise = p.rate[intervals.segment] if p.rate.size > 1 else p.rate
+            rise = f.load_vector * rise + f.plate_k * f.plate_speed
             self._rising = (2.0 / rate) * rise * gain
-        self._waves = _Waves(f, given.t0, rate) if p.amplitude.size else None
+        self._waves = _Waves(f, intervals.t0, rate) if p.amplitude.size else None
 
     def next(self, k: int, old: Floats, now: Floats, new: Floats) -> None:
         """Write the next polynomial to `new`, (2, n, s)."""
         speed = now[1] * self._rate if self._f.damped else None
         self._f.pull(now[0], speed, new[1])
         if self._waves is not None:
-            new[1] += self._f.share * self._waves.term(k)
+            new[1] += self._f.load_vector * self._waves.term(k)
         new[1] *= self._gain if k == 0 else self._gain2
         if k == 0:
             new[0] = now[1]
@@ -109,10 +109,10 @@ class _Order:
 
 
 class _Waves:
-    """The sines of the load, which have polynomials P_k of their own."""
+    """Polynomials P_k of the sines of the load."""
 
     def __init__(self, forces: Forces, t: Floats, rate: float) -> None:
-        p = forces.pieces
+        p = forces.segments
         angle = np.multiply.outer(p.angular_frequency, t) + p.phase[:, None]
         self.any = p.amplitude.size > 0
         self._step = (p.angular_frequency / rate)[:, None]
@@ -121,7 +121,7 @@ class _Waves:
         self._old = (self._sine, self._cosine)
 
     def term(self, k: int) -> Floats:
-        """Return the load [N] of order k, (s,), and go on to the next."""
+        """Return the load [N] of order k, (s,), and advance to the next order."""
         here = self._size @ self._sine
         times = 1.0 if k == 0 else 2.0
         sine = times * self._step * self._cosine
@@ -134,7 +134,7 @@ class _Waves:
 
 
 def terms(tau: float) -> int:
-    """Return how many terms leave out less than 1e-15: J_k < (tau / 2)^k / k!."""
+    """Return the number of terms whose remainder is below 1e-15, by J_k < (tau / 2)^k / k!."""
     k, size = 0, 1.0
     while k < 6 or size > 1e-15:
         k += 1
@@ -145,7 +145,7 @@ def terms(tau: float) -> int:
 def _bessel(tau: Floats, top: int) -> Floats:
     """Return (top + 1, s) weights J_0, 2 J_1, 2 J_2, ... at tau, by the midpoint rule.
 
-    For functions of this kind the rule is exact but for Bessel functions of order 4 q - k.
+    The rule is exact up to Bessel functions of order 4 q - k, which are below rounding.
     """
     q = (top + 1) // 2 + 5
     angle = (np.arange(q) + 0.5) * (0.5 * math.pi / q)

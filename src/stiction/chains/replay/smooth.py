@@ -1,6 +1,6 @@
-"""Motion under friction or loads of any smooth kind: an explicit Runge-Kutta method of order 8.
+"""Motion between events with any smooth friction or load: a Runge-Kutta method of order 8.
 
-Many stretches of a run are done at once, one column each.
+Many intervals are integrated at once, one column each.
 Source: Cooper, Verner, SIAM J. Numer. Anal. 9 (1972) 389, the method with 11 stages.
 """
 
@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.replay.forces import Forces, Stretches
+from stiction.chains.replay.forces import Forces, Intervals
 
 __all__ = ["STAGES", "TIMES", "WEIGHTS", "ends"]
 
@@ -35,47 +35,51 @@ _STAGES: tuple[tuple[float, ...], ...] = (
     (0, 0, 0, 0, (-42 + 7 * _S) / 18, (-18 + 28 * _S) / 45, (-273 - 53 * _S) / 72,
      (301 + 53 * _S) / 72, (28 - 28 * _S) / 45, (49 - 7 * _S) / 18),
 )  # fmt: skip
-# numbers in one array of a bunch of stretches: more do not stay near the processor
-_BUNCH = 9_600
+# numbers in one array of a batch of intervals: more would leave the cache
+_BATCH = 9_600
 WEIGHTS = np.array([1 / 20, 0, 0, 0, 0, 0, 0, 49 / 180, 16 / 45, 49 / 180, 1 / 20])
-_ROWS = [np.array(row) for row in _STAGES]
+_STAGE_ROWS = [np.array(row) for row in _STAGES]
 TIMES = np.array([sum(row) for row in _STAGES])
 STAGES = np.array([[*row, *([0.0] * (11 - len(row)))] for row in _STAGES])
 
 
-def ends(forces: Forces, given: Stretches, parts: Floats) -> tuple[Floats, Floats]:
-    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the stretches.
+def ends(forces: Forces, intervals: Intervals, parts: Floats) -> tuple[Floats, Floats]:
+    """Return (n, s) displacements [m] and velocities [m/s] at the ends of the intervals.
 
     Parameters
     ----------
-    parts : (s,) steps that each stretch is cut into
+    parts : (s,) number of steps of each interval
 
     Verified by: tests/unit/chains/replay/test_smooth.py::test_order_of_the_method
     """
-    n, s = given.x.shape
-    x, v, size = np.empty((n, s)), np.empty((n, s)), max(32, _BUNCH // n)
-    # those cut alike together, so that none is cut finer than it needs
+    n, s = intervals.x.shape
+    x, v, size = np.empty((n, s)), np.empty((n, s)), max(32, _BATCH // n)
+    # batches with equal numbers of steps
     for many in np.unique(parts).tolist():
         alike = np.flatnonzero(parts == many)
         for first in range(0, alike.size, size):
             at = alike[first : first + size]
-            x[:, at], v[:, at] = _bunch(forces, given.part(at), int(many))
+            x[:, at], v[:, at] = _batch(forces, intervals.part(at), int(many))
     return x, v
 
 
-def _bunch(f: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
-    n, s = given.x.shape
-    h = (given.t1 - given.t0) / parts
-    own = f.pieces.function is not None
-    first, last = np.nextafter(given.t0, given.t1), np.nextafter(given.t1, given.t0)
-    push = f.push(given.t0, f.load(given.t0, given.piece))
+def _batch(f: Forces, intervals: Intervals, parts: int) -> tuple[Floats, Floats]:
+    n, s = intervals.x.shape
+    h = (intervals.t1 - intervals.t0) / parts
+    own = f.segments.function is not None
+    first, last = np.nextafter(intervals.t0, intervals.t1), np.nextafter(intervals.t1, intervals.t0)
+    push = f.push(intervals.t0, f.load(intervals.t0, intervals.segment))
     steady = f.steady and not (f.plate and f.plate_speed != 0.0)
-    gain = (given.mode != 0.0) / f.mass
-    # both derivatives side by side: one product makes both sums of a stage
-    slopes, state, start = np.empty((len(_ROWS), 2, n, s)), np.empty((2, n, s)), np.empty((2, n, s))
-    start[0], start[1] = given.x, given.v
+    gain = (intervals.mode != 0.0) / f.mass
+    # both derivatives in one array: one product gives both sums of a stage
+    slopes, state, start = (
+        np.empty((len(_STAGE_ROWS), 2, n, s)),
+        np.empty((2, n, s)),
+        np.empty((2, n, s)),
+    )
+    start[0], start[1] = intervals.x, intervals.v
     for part in range(parts):
-        for j, row in enumerate(_ROWS):
+        for j, row in enumerate(_STAGE_ROWS):
             if j == 0:
                 state[...] = start
             else:
@@ -83,18 +87,18 @@ def _bunch(f: Forces, given: Stretches, parts: int) -> tuple[Floats, Floats]:
                 state *= h
                 state += start
             if not steady:
-                t = given.t0 + (part + TIMES[j]) * h
+                t = intervals.t0 + (part + TIMES[j]) * h
                 if own:
-                    # of a jump at either end only the side within is seen
+                    # at a jump at either end take the value inside the interval
                     t = np.clip(t, np.minimum(first, last), last)
-                push = f.push(t, f.load(t, given.piece))
+                push = f.push(t, f.load(t, intervals.segment))
             force = slopes[j, 1]
             slopes[j, 0] = state[1]
             f.pull(state[0], state[1], force)
             force += push
-            force -= given.mode * f.friction(given.mode * (state[1] - f.belt))
+            force -= intervals.mode * f.friction(intervals.mode * (state[1] - f.belt))
             force *= gain
-        np.matmul(WEIGHTS, slopes.reshape(len(_ROWS), -1), out=state.reshape(-1))
+        np.matmul(WEIGHTS, slopes.reshape(len(_STAGE_ROWS), -1), out=state.reshape(-1))
         state *= h
         start += state
     return start[0], start[1]

@@ -35,11 +35,11 @@ _STENCILS = (
 # steps in shares of a parameter, from the first that the model allows
 _STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
 _MECHANICS = (
-    *("mass", "link_k", "link_c", "share", "plate_k", "plate_speed"),
+    *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
     *("normal", "mu_static", "mu_kinetic", "belt"),
 )
 _LOAD = (
-    *("piece_time", "piece_offset", "piece_rate"),
+    *("segment_time", "segment_offset", "segment_rate"),
     *("sine_amplitude", "sine_frequency", "sine_phase"),
 )
 
@@ -156,16 +156,16 @@ def _numbers(chain: Chain) -> dict[str, Any]:
         "mass": chain.masses,
         "link_k": chain.link_stiffness,
         "link_c": chain.link_damping,
-        "share": chain.load_shares,
+        "load_vector": chain.load_shares,
         "plate_k": chain.plate_springs,
         "plate_speed": chain.plate_speed,
         "normal": chain.normal_forces,
         "mu_static": table.mu_static,
         "mu_kinetic": table.mu_kinetic,
         "belt": chain.belt_speed,
-        "piece_time": pieces.time,
-        "piece_offset": pieces.offset,
-        "piece_rate": pieces.rate,
+        "segment_time": pieces.time,
+        "segment_offset": pieces.offset,
+        "segment_rate": pieces.rate,
         "sine_amplitude": pieces.amplitude,
         "sine_frequency": pieces.angular_frequency,
         "sine_phase": pieces.phase,

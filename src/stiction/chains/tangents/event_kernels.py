@@ -17,7 +17,7 @@ import numpy.typing as npt
 from stiction.chains.event_driven.records import drive_of, friction_of
 from stiction.chains.event_driven.series_kernels import load_at
 from stiction.chains.event_driven.state import Problem, Scratch
-from stiction.chains.event_driven.tie_kernels import TIE, force_size, jumps, speed_size
+from stiction.chains.event_driven.threshold_kernels import THRESHOLD, force_size, jumps, speed_size
 from stiction.chains.tangents.series_kernels import load_derivative
 from stiction.chains.tangents.state import (
     BREAKPOINT,
@@ -96,7 +96,7 @@ def _drive_rate(p: Problem, g: Variation, t: float, load: float, slope: float, i
     middle = _acceleration(p, g, t, load, i)
     before = p.link_k[i] * (v[c] - v[c - 1]) + p.link_c[i] * (middle - left)
     after = p.link_k[c] * (v[c + 1] - v[c]) + p.link_c[c] * (right - middle)
-    rate: float = after - before + p.share[i] * slope + p.plate_k[i] * (p.plate_speed - v[c])
+    rate: float = after - before + p.load_vector[i] * slope + p.plate_k[i] * (p.plate_speed - v[c])
     return rate
 
 
@@ -132,7 +132,7 @@ def _drive_bend(
         here = _jerk(p, d, g, t, load, slope, i)
         bend += p.link_c[c] * (_jerk(p, d, g, t, load, slope, i + 1) - here)
         bend -= p.link_c[i] * (here - _jerk(p, d, g, t, load, slope, i - 1))
-    total: float = bend + 2.0 * p.share[i] * s.load[2] * p.rate * p.rate
+    total: float = bend + 2.0 * p.load_vector[i] * s.load[2] * p.rate * p.rate
     return total
 
 
@@ -146,11 +146,11 @@ def _drive_by(
     right = p.link_k[c] * (dx[c + 1] - dx[c]) + p.link_c[c] * (dv[c + 1] - dv[c])
     force: float = right - left - p.plate_k[i] * dx[c]
     if d.load[q] != 0:
-        force += p.share[i] * g.load_by[0]
+        force += p.load_vector[i] * g.load_by[0]
     if d.mechanics[q] != 0:
         left = d.link_k[q, i] * (x[c] - x[c - 1]) + d.link_c[q, i] * (v[c] - v[c - 1])
         right = d.link_k[q, c] * (x[c + 1] - x[c]) + d.link_c[q, c] * (v[c + 1] - v[c])
-        force += right - left + d.share[q, i] * load
+        force += right - left + d.load_vector[q, i] * load
         force += d.plate_k[q, i] * (p.plate_speed * t - x[c]) + p.plate_k[i] * d.plate_speed[q] * t
     return force
 
@@ -163,10 +163,10 @@ def _bound_by(p: Problem, d: Directions, q: int, i: int) -> float:
 
 @kernel
 def at_start(
-    p: Problem, d: Directions, g: Variation, log: Log, t: float, piece: int, mode: Ints
+    p: Problem, d: Directions, g: Variation, log: Log, t: float, segment: int, mode: Ints
 ) -> None:
     """Begin the variations: masses at rest on the surface stick or begin to slip."""
-    load = load_at(p, t, piece)
+    load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]
         if g.v_event[i + 1] != p.belt or bound == 0.0:
@@ -194,7 +194,7 @@ def pass_events(
     s: Scratch,
     log: Log,
     t: float,
-    piece: int,
+    segment: int,
     mode: Ints,
 ) -> None:
     """Let the variations jump where modes change at time t, from `g.mode` to `mode`."""
@@ -204,7 +204,7 @@ def pass_events(
             count += 1
     if count == 0:
         return
-    load = load_at(p, t, piece)
+    load = load_at(p, t, segment)
     for i in range(p.mass.size):
         if mode[i] == g.mode[i] or p.mu_static[i] * p.normal[i] == 0.0:
             continue
@@ -216,7 +216,7 @@ def pass_events(
         log.time[row], log.mass[row], log.after[row], log.before[row] = t, i, mode[i], g.mode[i]
         for c in range(p.mass.size):
             log.x[row, c], log.v[row, c] = g.x_event[c + 1], g.v_event[c + 1]
-        _pass_one(p, d, g, s, log, t, load, piece, mode[i], i)
+        _pass_one(p, d, g, s, log, t, load, segment, mode[i], i)
         log.filled[0] += 1
     g.last[0] = t
 
@@ -230,7 +230,7 @@ def _pass_one(
     log: Log,
     t: float,
     load: float,
-    piece: int,
+    segment: int,
     after: int,
     i: int,
 ) -> None:
@@ -239,7 +239,7 @@ def _pass_one(
     drive = drive_of(p, g.x_event, g.v_event, load, t, i)
     size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
     at_start = t == p.start
-    thrown = piece > 0 and t == p.piece_time[piece]
+    thrown = segment > 0 and t == p.segment_time[segment]
     if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
         _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
     if before != 0 and abs(excess) <= _NEAR * size:
@@ -257,7 +257,7 @@ def _pass_one(
         if before != 0:
             time_by = before * (g.v[q, i + 1] - d.belt[q]) / rate
         elif not (thrown or at_start):
-            load_derivative(p, d, q, t, piece, g.load_by)
+            load_derivative(p, d, q, t, segment, g.load_by)
             change = _bound_by(p, d, q, i) - after * _drive_by(p, d, g, q, t, load, i)
             time_by = change / rate
         elif np.isnan(g.v[q, i + 1]):
@@ -287,7 +287,7 @@ def _rate_of_event(
     if before == 0:
         rate = after * _drive_rate(p, g, t, load, slope, i)
         bend = abs(_drive_bend(p, d, g, s, t, load, i))
-        error = TIE * p.mu_static[i] * p.normal[i] + _ROUNDING * size
+        error = THRESHOLD * p.mu_static[i] * p.normal[i] + _ROUNDING * size
     else:
         rate = -before * _acceleration(p, g, t, load, i)
         bend = abs(_jerk(p, d, g, t, load, slope, i))
@@ -305,8 +305,8 @@ def find_grazing(
     """Record where a slip rate or a drive grazed its threshold within a step of length tau."""
     last = tau + 1e-13 * max(1.0, tau)
     for i in range(p.mass.size):
-        if s.touch[i] <= last and p.mu_static[i] * p.normal[i] > 0.0:
-            _fail(g, log, t + s.touch[i] / p.rate, GRAZING, i, 0.0, _ROUNDING)
+        if s.grazing[i] <= last and p.mu_static[i] * p.normal[i] > 0.0:
+            _fail(g, log, t + s.grazing[i] / p.rate, GRAZING, i, 0.0, _ROUNDING)
 
 
 @kernel
@@ -322,9 +322,9 @@ def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, 
 
 
 @kernel
-def check_end(p: Problem, g: Variation, log: Log, t: float, piece: int, mode: Ints) -> None:
+def check_end(p: Problem, g: Variation, log: Log, t: float, segment: int, mode: Ints) -> None:
     """Record an event at the end of the run: there the state has a derivative to either side."""
-    load = load_at(p, t, piece)
+    load = load_at(p, t, segment)
     for i in range(p.mass.size):
         bound = p.mu_static[i] * p.normal[i]
         if bound == 0.0:
@@ -341,7 +341,7 @@ def check_end(p: Problem, g: Variation, log: Log, t: float, piece: int, mode: In
 
 @kernel
 def at_end(
-    p: Problem, d: Directions, g: Variation, t: float, piece: int, rate: Floats, force_by: Floats
+    p: Problem, d: Directions, g: Variation, t: float, segment: int, rate: Floats, force_by: Floats
 ) -> None:
     """Write the velocities and accelerations at the end, and the derivatives of friction forces.
 
@@ -350,11 +350,11 @@ def at_end(
     rate : (2 n,) velocities [m/s] and accelerations [m/s^2]
     force_by : (m, n) derivatives of the friction forces on the masses
     """
-    n, load = p.mass.size, load_at(p, t, piece)
+    n, load = p.mass.size, load_at(p, t, segment)
     for i in range(n):
         rate[i], rate[n + i] = g.v_event[i + 1], _acceleration(p, g, t, load, i)
     for q in range(g.x.shape[0]):
-        load_derivative(p, d, q, t, piece, g.load_by)
+        load_derivative(p, d, q, t, segment, g.load_by)
         for i in range(n):
             mode, c = g.mode[i], i + 1
             if mode == 0:

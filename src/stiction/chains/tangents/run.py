@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.event_driven.run import Solver, refuse
+from stiction.chains.event_driven.run import EventDrivenIntegrator, refuse
 from stiction.chains.tangents.directions import expanded, laid_out
 from stiction.chains.tangents.parameters import unit_of
 from stiction.chains.tangents.state import (
@@ -124,7 +124,7 @@ class TangentRun:
         request = Request(*t_span, save=np.array(t_span))
         plain = dataclasses.replace(method, replay=False)
         self.chain, self.method, self.names, self.t_span = chain, method, names, t_span
-        self.steps = Solver(plain, chain, request)
+        self.steps = EventDrivenIntegrator(plain, chain, request)
         self.law = self.steps.law
         if not chain.law.constant:
             self.law = CompiledLaw(chain.friction, ("mu", "share", "slope"))
@@ -176,8 +176,8 @@ class TangentRun:
                 "solve() says why"
             )
         rate, force_by = np.empty(2 * self.chain.n_mass), np.empty((len(self.names), p.mass.size))
-        v, piece = self.variation, int(one.now.piece)
-        at_end(p, self.directions, v, self.t_span[1], piece, rate, force_by)
+        v, segment = self.variation, int(one.now.piece)
+        at_end(p, self.directions, v, self.t_span[1], segment, rate, force_by)
         return self._result(rate, force_by)
 
     def _drain(self) -> None:

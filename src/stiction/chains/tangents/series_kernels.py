@@ -153,13 +153,13 @@ def slip_speed_of(p: Problem, base: Floats, sign: int, i: int, tau: float) -> fl
 
 
 @kernel
-def load_derivative(p: Problem, d: Directions, q: int, t: float, piece: int, f: Floats) -> None:
+def load_derivative(p: Problem, d: Directions, q: int, t: float, segment: int, f: Floats) -> None:
     """Fill f with the series in tau of the load's derivative by direction `q`."""
     for k in range(f.size):
         f[k] = 0.0
-    f[0] = d.piece_offset[q, piece] + d.piece_rate[q, piece] * (t - p.piece_time[piece])
-    f[0] -= p.piece_rate[piece] * d.piece_time[q, piece]
-    f[1] = d.piece_rate[q, piece] / p.rate
+    f[0] = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - p.segment_time[segment])
+    f[0] -= p.segment_rate[segment] * d.segment_time[q, segment]
+    f[1] = d.segment_rate[q, segment] / p.rate
     for j in range(p.sine_amplitude.size):
         angle = p.sine_frequency[j] * t + p.sine_phase[j]
         parts = (sin(angle), cos(angle), -sin(angle), -cos(angle))
@@ -180,7 +180,7 @@ def propagate(
     g: Variation,
     mode: Ints,
     t: float,
-    piece: int,
+    segment: int,
     tau: float,
     count: int,
 ) -> None:
@@ -193,7 +193,7 @@ def propagate(
     for part in range(parts):
         now = t + part * width / p.rate
         for q in range(g.x.shape[0]):
-            _expand(p, d, g, mode, now, piece, q, count)
+            _expand(p, d, g, mode, now, segment, q, count)
             _move(p, d, g, mode, q, width, count)
         if part + 1 < parts:
             _recentre(p, g, width, count)
@@ -201,7 +201,7 @@ def propagate(
 
 @kernel
 def _expand(
-    p: Problem, d: Directions, g: Variation, mode: Ints, t: float, piece: int, q: int, count: int
+    p: Problem, d: Directions, g: Variation, mode: Ints, t: float, segment: int, q: int, count: int
 ) -> None:
     """Write the series of the variation by direction `q`."""
     top, omega, y, x = p.order, p.rate, g.series, g.base
@@ -211,7 +211,7 @@ def _expand(
             y[k, c] = 0.0
     load, acts, loads = g.load_by, d.mechanics[q] != 0, d.load[q] != 0
     if loads:
-        load_derivative(p, d, q, t, piece, load)
+        load_derivative(p, d, q, t, segment, load)
     link_k, link_c, plate_k, mass, moving = p.link_k, p.link_c, p.plate_k, p.mass, g.moving
     constant = p.constant
     for k in range(top - 1):
@@ -226,7 +226,7 @@ def _expand(
             right += link_c[c] * rate * (y[k + 1, c + 1] - y[k + 1, c])
             force = right - left - plate_k[i] * y[k, c]
             if loads:
-                force += p.share[i] * load[k]
+                force += p.load_vector[i] * load[k]
             if acts:
                 force += _own_force(p, d, x, g.load, q, k, i, t)
             if mode[i] != 0 and (k == 0 or not constant):
@@ -251,7 +251,7 @@ def _own_force(
         plate, plate_by = p.plate_speed * t, d.plate_speed[q] * t
     elif k == 1:
         plate, plate_by = p.plate_speed / p.rate, d.plate_speed[q] / p.rate
-    force: float = right - left + d.share[q, i] * load[k]
+    force: float = right - left + d.load_vector[q, i] * load[k]
     force += d.plate_k[q, i] * (plate - x[k, c]) + p.plate_k[i] * plate_by
     return force
 

@@ -66,16 +66,16 @@ class Directions(NamedTuple):
     mass: Floats
     link_k: Floats
     link_c: Floats
-    share: Floats
+    load_vector: Floats
     plate_k: Floats
     plate_speed: Floats
     normal: Floats
     mu_static: Floats
     mu_kinetic: Floats
     belt: Floats
-    piece_time: Floats
-    piece_offset: Floats
-    piece_rate: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
     sine_amplitude: Floats
     sine_frequency: Floats
     sine_phase: Floats

@@ -90,9 +90,9 @@ def _ready(state: State, s: Scratch, g: Variation) -> float:
     now.events = now.touch_rows = 0
     for c in range(state.x.size):
         g.x_event[c], g.v_event[c] = state.x[c], state.v[c]
-    for i in range(s.touch.size):
+    for i in range(s.grazing.size):
         # masses that the step leaves aside have nothing there
-        s.touch[i] = s.root[i] = np.inf
+        s.grazing[i] = s.root[i] = np.inf
     return now.time
 
 

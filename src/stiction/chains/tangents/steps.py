@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stiction.chains.tangents.directions import expanded, laid_out
 from stiction.chains.tangents.run import check_span, label_of, units_of
-from stiction.chains.theta.march import March
+from stiction.chains.theta.integrator import ThetaIntegrator
 from stiction.chains.theta.run import scheme_of
 from stiction.chains.theta.setup import begin
 from stiction.core.run import Request
@@ -63,38 +63,42 @@ def _followed(
 ) -> Tangents:
     from stiction.chains.tangents import theta_kernels as tk
 
-    march = March(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
-    p, work, now, n = march.problem, march.work, march.now, chain.n_mass
-    directions, start, _kept = laid_out(chain, names, march.law)
+    integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
+    p, work, now, n = integrator.problem, integrator.work, integrator.now, chain.n_mass
+    directions, start, _kept = laid_out(chain, names, integrator.law)
     g = _variation(n, len(names))
     g.x[:, 1:-1], g.v[:, 1:-1] = start[:n].T, start[n:].T
-    begin(chain, march.scheme, p, work, march.saved, march.events)
+    begin(chain, integrator.scheme, p, work, integrator.saved, integrator.events)
     advance = tk.advance_exact_tangents if p.constant else tk.advance_weakening_tangents
     chunk, found = max(20, _MASS_STEPS_PER_CALL // n), list[EventTangent]()
     code = tk.PAUSE
     while True:
-        for i, _, after in march.events.marks[: int(now.events)].tolist():
+        for i, _, after in integrator.events.changes[: int(now.events)].tolist():
             state = np.concatenate([work.motion.x[:n], work.motion.slip_rate[:n] + p.belt])
-            time = EventTangent(march.time, label_of(after, i), state, np.zeros(len(names)))
+            time = EventTangent(integrator.time, label_of(after, i), state, np.zeros(len(names)))
             found.append(time)
         now.events = 0
         if code in (tk.DONE, tk.NOT_FINITE) or len(found) >= method.max_events:
             break
-        code = advance(p, work, march.saved, march.events, directions, g, chunk)
-        for call in march.calls.values():
+        code = advance(p, work, integrator.saved, integrator.events, directions, g, chunk)
+        for call in integrator.calls.values():
             call.check()
-        march.law.check()
+        integrator.law.check()
     if code != tk.DONE:
         raise SolveError(
-            f"the run ended at t = {march.time:.9g} s, before its end; solve() says why"
+            f"the run ended at t = {integrator.time:.9g} s, before its end; solve() says why"
         )
-    return _result(chain, march, names, g, found)
+    return _result(chain, integrator, names, g, found)
 
 
 def _result(
-    chain: Chain, march: March, names: tuple[str, ...], g: Variation, found: list[EventTangent]
+    chain: Chain,
+    integrator: ThetaIntegrator,
+    names: tuple[str, ...],
+    g: Variation,
+    found: list[EventTangent],
 ) -> Tangents:
-    p, motion, n = march.problem, march.work.motion, chain.n_mass
+    p, motion, n = integrator.problem, integrator.work.motion, chain.n_mass
     x, v = motion.x[:n].copy(), motion.slip_rate[:n] + p.belt
     failures = []
     by = np.concatenate([g.x[:, 1:-1], g.v[:, 1:-1]], axis=1).T

@@ -21,7 +21,7 @@ from stiction.chains.tangents.state import POINTS, Directions
 from stiction.chains.theta.exact_kernels import advance_exact, advance_weakening
 from stiction.chains.theta.state import (
     Events,
-    LoadPiece,
+    LoadSegment,
     Problem,
     Saved,
     Sine,
@@ -78,11 +78,11 @@ def advance_exact_tangents(
     """Advance a chain of constant friction by at most `steps` steps, or up to a change of modes."""
     now = work.progress[0]
     for _ in range(steps):
-        piece, load = now.piece, now.load
+        segment, load = now.piece, now.load
         before, changes = _ready(p, work.f, g, now.step), now.events
         code = advance_exact(p, work, saved, events, 1)
         if now.step > before:
-            _follow(p, work, d, g, piece, load)
+            _follow(p, work, d, g, segment, load)
         if code in (DONE, NOT_FINITE) or now.events != changes:
             return code
     return PAUSE
@@ -95,11 +95,11 @@ def advance_weakening_tangents(
     """Do as `advance_exact_tangents` with friction that varies with the slip speed."""
     now = work.progress[0]
     for _ in range(steps):
-        piece, load = now.piece, now.load
+        segment, load = now.piece, now.load
         before, changes = _ready(p, work.f, g, now.step), now.events
         code = advance_weakening(p, work, saved, events, 1)
         if now.step > before:
-            _follow(p, work, d, g, piece, load)
+            _follow(p, work, d, g, segment, load)
         if code in (DONE, NOT_FINITE) or now.events != changes:
             return code
     return PAUSE
@@ -114,8 +114,8 @@ def _ready(p: Problem, f: Floats, g: Variation, step: int) -> int:
 
 
 @kernel
-def _follow(p: Problem, work: Work, d: Directions, g: Variation, piece: int, load: float) -> None:
-    """Carry the variations over the step just made, which began on a piece and load."""
+def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, load: float) -> None:
+    """Carry the variations over the step just made, which began on a segment and load."""
     now, f = work.progress[0], work.f
     system, masses = system_of(f), masses_of(f)
     t, part = p.t_start + (now.step - 1) * p.h, p.theta * p.h
@@ -137,9 +137,9 @@ def _follow(p: Problem, work: Work, d: Directions, g: Variation, piece: int, loa
     for q in range(g.x.shape[0]):
         pull_by = 0.0
         if d.load[q] != 0:
-            pull_by = (1.0 - p.theta) * _load_by(p, work.pieces, work.sines, d, q, t, piece)
+            pull_by = (1.0 - p.theta) * _load_by(p, work.segments, work.sines, d, q, t, segment)
             end = time_after(p, now.step - 1)
-            pull_by += p.theta * _load_by(p, work.pieces, work.sines, d, q, end, now.piece)
+            pull_by += p.theta * _load_by(p, work.segments, work.sines, d, q, end, now.piece)
         _step(p, work, d, g, q, t, pull, pull_by)
 
 
@@ -159,17 +159,17 @@ def _check(p: Problem, work: Work, g: Variation, t: float) -> None:
 @kernel
 def _load_by(
     p: Problem,
-    pieces: Table[LoadPiece],
+    segments: Table[LoadSegment],
     sines: Table[Sine],
     d: Directions,
     q: int,
     t: float,
-    piece: int,
+    segment: int,
 ) -> float:
     """Return the derivative of the load at time t."""
-    line = pieces[piece]
-    by: float = d.piece_offset[q, piece] + d.piece_rate[q, piece] * (t - line.time)
-    by -= line.rate * d.piece_time[q, piece]
+    line = segments[segment]
+    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
+    by -= line.rate * d.segment_time[q, segment]
     for j in range(len(sines)):
         sine = sines[j]
         angle = sine.frequency * t + sine.phase
@@ -201,7 +201,7 @@ def _step(
             continue
         c, coupling = i + 1, masses.damping[i] + part * masses.stiffness[i]
         force = masses.stiffness[c] * (dx[c + 1] - dx[c]) - masses.stiffness[i] * (dx[c] - dx[i])
-        force += masses.share[i] * pull_by - masses.plate_stiffness[i] * dx[c]
+        force += masses.load_vector[i] * pull_by - masses.plate_stiffness[i] * dx[c]
         force += masses.inertia[i] * dv[c]
         force += _own_force(p, work, d, g, q, i, t, pull)
         friction_by = _friction_by(p, normal, mu_kinetic, d, q, i, w[i])
@@ -248,7 +248,7 @@ def _own_force(
     plate = t + part
     stretch = p.plate_speed * plate - g.place[c] - part * rate
     force += d.plate_k[q, i] * stretch + masses.plate_stiffness[i] * d.plate_speed[q] * plate
-    force += d.share[q, i] * pull - d.mass[q, i] * (rate - g.velocity[c]) / part
+    force += d.load_vector[q, i] * pull - d.mass[q, i] * (rate - g.velocity[c]) / part
     if not p.constant:
         row = p.law_start + i * p.law_step
         fall = masses.normal_force[i] * law_value(p.slope_address, abs(w[i]), row)

@@ -1,1 +1,1 @@
-"""Inside the theta schemes: one step with exact or smoothed friction, and the march."""
+"""Theta schemes with set-valued or regularised friction: kernels of a step, and the integrator."""

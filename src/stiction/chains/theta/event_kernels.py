@@ -1,4 +1,8 @@
-"""Events of a theta run as they are told: those that took two steps made one, column by column."""
+"""Events of a theta run: mode changes of one mass in two successive steps merged into one event.
+
+A step resolves the time of an event to its length h only. A reversal seen as slip, stick, slip in
+successive steps, and a stop seen as slip, reversed slip, stick, are reported as one event.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +21,20 @@ __all__ = ["NEAR", "count_joined", "counted", "join", "join_at_once", "joined"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
-# a change of mode in the step after another one is told with it [steps]
+# two mode changes of a mass within this many steps may be one event
 NEAR = 1.5
-# events from which on the compiled loop pays
+# number of events from which the compiled loop is faster
 _MANY = 20_000
 
 
-def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Marks]:
-    """Return the events with every reversal or arrest that took two steps made one.
+def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, ModeArray]:
+    """Return the events, with each reversal or stop that took two steps merged into one.
 
-    A mass that turns round passes through stick for one step (slip+, stick, slip-), and
-    with theta = 1/2 one that stops may turn round for one (slip+, slip-, stick). Both are
-    one event, at the time of the first change; a step resolves no more than that.
+    A mass that reverses sticks for one step (slip+, stick, slip-); with theta = 1/2 a mass that
+    stops may slip backwards for one step (slip+, slip-, stick). Either is one event at the time of
+    the first change.
 
     Parameters
     ----------
@@ -42,7 +46,7 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Ma
     -------
     Time, x, v, friction before and after (5, m), mass (m,), modes before and after (2, m).
     """
-    rows = sum(block.marks.shape[0] for block in blocks)
+    rows = sum(block.changes.shape[0] for block in blocks)
     columns = np.empty((5, rows))
     mass, modes = np.empty(rows, np.int64), np.empty((2, rows), np.int8)
     made = 0
@@ -52,17 +56,17 @@ def joined(blocks: Sequence[Events], h: float, n: int) -> tuple[Floats, Ints, Ma
             made = join(block, h, columns, mass, modes, last, made)
     else:
         values = np.concatenate([block.values for block in blocks])
-        marks = np.concatenate([block.marks for block in blocks])
-        made = join_at_once(values, marks, h, columns, mass, modes)
+        changes = np.concatenate([block.changes for block in blocks])
+        made = join_at_once(values, changes, h, columns, mass, modes)
     return columns[:, :made], mass[:made], modes[:, :made]
 
 
 def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | None:
-    """Return how many events `joined` will find, and when each mass first slips (n,), else NaN.
+    """Return the number of events of `joined`, and the onset of slip of each mass (n,), else NaN.
 
-    None where the events are so few that they may as well be joined.
+    None if there are few events, which are then joined at once.
     """
-    if sum(block.marks.shape[0] for block in blocks) < _MANY or mode() != "compiled":
+    if sum(block.changes.shape[0] for block in blocks) < _MANY or mode() != "compiled":
         return None
     kinds, onset = Kinds.table(), np.full(n + 1, np.nan)
     time, modes = np.full(n + 1, -np.inf), np.zeros((2, n + 1), np.int8)
@@ -73,29 +77,29 @@ def counted(blocks: Sequence[Events], h: float, n: int) -> tuple[int, Floats] | 
 
 
 def join_at_once(
-    values: Floats, marks: Any, h: float, columns: Floats, mass: Ints, modes: Marks
+    values: Floats, changes: Any, h: float, columns: Floats, mass: Ints, modes: ModeArray
 ) -> int:
-    """Do what `join` does, for all events of a run at once."""
-    order = np.argsort(marks[:, 0], kind="stable")
-    which, before, after = marks[order].T
+    """Join the events of a run by NumPy, as `join` does."""
+    order = np.argsort(changes[:, 0], kind="stable")
+    which, before, after = changes[order].T
     time = values[order, 0]
     near = (which[1:] == which[:-1]) & (time[1:] - time[:-1] < NEAR * h)
     turned = (after[:-1] == 0) & (after[1:] == -before[:-1])
     arrested = (after[:-1] == -before[:-1]) & (after[1:] == 0)
     pairs = np.flatnonzero(near & (before[:-1] != 0) & (turned | arrested))
-    # what was joined to the event before it begins no pair: of neighbours every second one counts
+    # an event that ends a pair does not begin another one: of adjacent pairs take every second
     at = np.arange(pairs.size)
     begins = np.diff(pairs, prepend=-2) > 1
     in_row = at - np.maximum.accumulate(np.where(begins, at, 0))
     pairs = pairs[in_row % 2 == 0]
     first, second = order[pairs], order[pairs + 1]
-    kept = np.ones(marks.shape[0], bool)
-    kept[second] = False
-    place = np.cumsum(kept) - 1
-    made = int(np.count_nonzero(kept))
-    columns[:, :made], mass[:made] = values[kept].T, marks[kept, 0]
-    modes[:, :made] = marks[kept, 1:].T
-    modes[1, place[first]], columns[4, place[first]] = marks[second, 2], values[second, 4]
+    separate = np.ones(changes.shape[0], bool)
+    separate[second] = False
+    place = np.cumsum(separate) - 1
+    made = int(np.count_nonzero(separate))
+    columns[:, :made], mass[:made] = values[separate].T, changes[separate, 0]
+    modes[:, :made] = changes[separate, 1:].T
+    modes[1, place[first]], columns[4, place[first]] = changes[second, 2], values[second, 4]
     return made
 
 
@@ -105,25 +109,24 @@ def join(
     h: float,
     columns: Matrix,
     mass: Integers,
-    modes: Marks,
+    modes: ModeArray,
     last: Integers,
     made: int,
 ) -> int:
-    """Write events to `columns`, `mass` and `modes`, in order of time; return how many are there.
+    """Append joined events to `columns`, `mass` and `modes`; return their number.
 
     Parameters
     ----------
-    last : (n + 1,) -1 to begin with; then where the last event of each mass was written,
-        -1 where that was joined to another
-    made : how many are there already
+    last : (n + 1,) index of the last event of each mass, -1 if there is none or it is joined
+    made : number of events written before
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_joined_alike
     """
     near = 0
-    for row in range(events.marks.shape[0]):
-        i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
+    for row in range(events.changes.shape[0]):
+        i, before, after = events.changes[row, 0], events.changes[row, 1], events.changes[row, 2]
         time, friction = events.values[row, 0], events.values[row, 4]
-        # the first event of the step before: what is older is not looked at again
+        # first event of the previous step; older ones cannot be joined
         while near < made and not time - columns[0, near] < NEAR * h:
             near += 1
         at = last[i]
@@ -145,26 +148,26 @@ def join(
 
 @kernel
 def count_joined(
-    events: Events, h: float, time: Vector, modes: Marks, onset: Vector, kinds: Kinds
+    events: Events, h: float, time: Vector, modes: ModeArray, onset: Vector, kinds: Kinds
 ) -> None:
     """Count the events that `join` would write.
 
     Parameters
     ----------
-    time, modes : (n + 1,), (2, n + 1) the last event of each mass; 0 before it where that was
-        joined to another, or there was none
-    onset : (n + 1,) when each mass first slips, NaN to begin with
+    time, modes : (n + 1,), (2, n + 1) time and modes of the last event of each mass; mode 0 before
+        it if it is joined or there is none
+    onset : (n + 1,) first time at which each mass slips, initially NaN
 
     Verified by: tests/unit/chains/theta/test_events.py::test_events_are_counted_as_they_are_joined
     """
-    for row in range(events.marks.shape[0]):
-        i, before, after = events.marks[row, 0], events.marks[row, 1], events.marks[row, 2]
+    for row in range(events.changes.shape[0]):
+        i, before, after = events.changes[row, 0], events.changes[row, 1], events.changes[row, 2]
         now = events.values[row, 0]
         if modes[0, i] != 0 and now - time[i] < NEAR * h:
             turned = modes[1, i] == 0 and after == -modes[0, i]
             arrested = modes[1, i] == -modes[0, i] and after == 0
             if turned or arrested:
-                # the two are one event, which ends as the second does
+                # the two are one event with the final mode of the second
                 modes[0, i] = 0
                 kinds.reverse += 1 if turned else -1
                 kinds.stick -= 1 if turned else -1

@@ -1,12 +1,12 @@
-"""Set-valued friction in one step of the theta scheme: which masses stick, which slip.
+"""Theta steps with set-valued friction: a primal-dual active set method.
 
-The slip solves  A w + friction(w) = q,  A = M / (theta h) + B a tridiagonal M-matrix. A
-mode is guessed for every mass (that of the last step), the linear system solved with
-stuck rows pinned, and the modes corrected where they contradict the result: the primal-
-dual active set method, which is Newton's method for this kinked equation. Weakening
-friction adds its slope to A. If that does not end, corrections are made in two nested
-rounds, first all between stick and slip+, then those between stick and slip-; each round
-is monotone because A is an M-matrix, so it cannot cycle.
+The slip rates solve  A w + mu N Sgn(w) contains q,  with the tridiagonal M-matrix
+A = M / (theta h) + B. The method starts from the modes of the last step, solves the linear system
+with w = 0 in stick, and corrects the modes that violate complementarity. It is the semismooth
+Newton method of this inclusion. Weakening friction adds its slope to A. If the iteration does not
+end, modes are corrected in two nested rounds, first all between stick and slip+, then those between
+stick and slip-. Each round is monotone because A is an M-matrix, so that it cannot cycle
+(Bokanowski, Maroso, Zidani 2009).
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stiction.chains.theta.move_kernels import move_on
-from stiction.chains.theta.pass_kernels import (
+from stiction.chains.theta.active_set_kernels import (
     LARGEST,
     cross_zero,
     refactorise,
@@ -23,7 +22,6 @@ from stiction.chains.theta.pass_kernels import (
     slack_of,
     substitute_and_correct,
 )
-from stiction.chains.theta.quiet_kernels import FEW, quiet_steps
 from stiction.chains.theta.state import (
     Events,
     Problem,
@@ -36,22 +34,24 @@ from stiction.chains.theta.state import (
     trial_of,
 )
 from stiction.chains.theta.step_kernels import (
+    ALL_STUCK,
     DONE,
     EVENTS_FULL,
     NOT_FINITE,
     PAUSE,
-    REST,
     begin_step,
+    commit_states,
     forces,
     jump_states,
-    keep_old,
     mu_of,
-    note_miss,
-    remember,
-    save_rows,
+    record_unconverged,
+    save_samples,
+    save_step_start,
     slope_of,
     time_after,
 )
+from stiction.chains.theta.unchanged_kernels import FEW, steps_with_unchanged_modes
+from stiction.chains.theta.update_kernels import update_state
 from stiction.laws.law_kernels import law_value
 from stiction.numerics.jit import kernel
 from stiction.numerics.tridiagonal import factorise, solve_factored, system_of
@@ -60,26 +60,26 @@ __all__ = ["advance_exact", "advance_weakening"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
-# iterations of the active set before the nested iteration takes over; far above any number seen
+# active set iterations before the nested rounds; far above the usual number of 1 to 2
 _PLAIN_ROUNDS = 30
-# how far a falling mu(v) may lower a pivot: beyond the step limit A stays an M-matrix
+# smallest fraction of a pivot that velocity weakening may leave, so that A stays an M-matrix
 _LEAST_PIVOT = 0.1
 
 
 @kernel
 def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with constant kinetic friction; return why it stops."""
-    pieces, sines, f, m, lists, law, progress = work
+    segments, sines, f, m, lists, law, progress = work
     now = progress[0]
-    room = events.first + events.marks.shape[0] - p.n
+    room = events.first + events.changes.shape[0] - p.n
     n, far = p.n, abs(p.plate_speed * p.t_end)
     prepare(p, f, m)
     made = 0
     while made < steps:
         if n <= FEW:
-            made += quiet_steps(p, pieces, sines, f, m, now, steps - made)
+            made += steps_with_unchanged_modes(p, segments, sines, f, m, now, steps - made)
             if made >= steps:
                 break
         made += 1
@@ -87,11 +87,11 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             return DONE
         if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = now.piece, now.solves, now.events
+        segment, solves, noted = now.piece, now.solves, now.events
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
-        held, count, most, size = substitute_and_correct(p, f, m, lists, pull, now.step)
+            pull = begin_step(p, segments, sines, now)
+        unchanged, count, most, size = substitute_and_correct(p, f, m, lists, pull, now.step)
         now.solves += most
         for _ in range(_PLAIN_ROUNDS):
             if count == 0:
@@ -100,73 +100,73 @@ def advance_exact(p: Problem, work: Work, saved: Saved, events: Events, steps: i
             now.solves += 1
             size += part
         else:
-            settle_slowly(p, f, m, now, pull)
+            decide_in_nested_rounds(p, f, m, now, pull)
             size = slip_squared(n, f)
         now.most_solves = max(now.most_solves, now.solves - solves)
         if not size < LARGEST:
             return NOT_FINITE
         crossed = cross_zero(n, f, m, lists, p.theta) if p.jump else 0
-        held = held and crossed == 0
+        unchanged = unchanged and crossed == 0
         due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, now)
-        changed = move_on(p, f, m, now, lists, events, pull, held, crossed)
+            save_step_start(p, f, law, now)
+        changed = update_state(p, f, m, now, lists, events, pull, unchanged, crossed)
         if crossed > 0:
             refactorise(n, f, m, lists, crossed)
         if changed and p.jump:
-            hold_changed(f, m, events, noted, now.events)
+            bound_changed(f, m, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, now, saved)
-        if now.slipping == 0 and (changed or piece != now.piece):
-            return REST
+            save_samples(p, f, m, law, now, saved)
+        if now.slipping == 0 and (changed or segment != now.piece):
+            return ALL_STUCK
     return PAUSE
 
 
 @kernel
 def advance_weakening(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
     """Advance by at most `steps` steps with friction that varies; return the reason to stop."""
-    pieces, sines, f, m, lists, law, progress = work
+    segments, sines, f, m, lists, law, progress = work
     now = progress[0]
-    room = events.first + events.marks.shape[0] - p.n
+    room = events.first + events.changes.shape[0] - p.n
     prepare(p, f, m)
     for _ in range(steps):
         if now.step >= p.n_step:
             return DONE
         if now.events > room:
             return EVENTS_FULL
-        piece, solves, noted = now.piece, now.solves, now.events
+        segment, solves, noted = now.piece, now.solves, now.events
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
+            pull = begin_step(p, segments, sines, now)
         forces(p, f, now.step, pull)
         add_inertia(p.n, f)
         if p.n_state > 0:
-            hold_in_state(p, f)
+            bound_in_state(p, f)
         if p.jump:
-            hold(p, f, m)
-        settle_weakening(p, f, m, now, pull)
+            write_stick_bounds(p, f, m)
+        newton_active_set(p, f, m, now, pull)
         now.most_solves = max(now.most_solves, now.solves - solves)
         if not slip_squared(p.n, f) < LARGEST:
             return NOT_FINITE
         crossed = cross_zero(p.n, f, m, lists, p.theta)
         due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, now)
+            save_step_start(p, f, law, now)
         if p.n_state > 0:
-            remember(p, f, now)
-        changed = move_on(p, f, m, now, lists, events, pull, False, crossed)
+            commit_states(p, f, now)
+        changed = update_state(p, f, m, now, lists, events, pull, False, crossed)
         if changed and p.event_address != 0:
             jump_states(p, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, now, saved)
-        if now.slipping == 0 and (changed or piece != now.piece):
-            return REST
+            save_samples(p, f, m, law, now, saved)
+        if now.slipping == 0 and (changed or segment != now.piece):
+            return ALL_STUCK
     return PAUSE
 
 
 @kernel
 def add_inertia(n: int, f: Floats) -> None:
-    """Add to the forces what keeps the masses going."""
+    """Add the inertial terms m u / (theta h) to the forces, u the slip rate before the step."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
     for i in range(n):
         trial.force[i] += masses.inertia[i] * motion.slip_rate[i]
@@ -174,7 +174,7 @@ def add_inertia(n: int, f: Floats) -> None:
 
 @kernel
 def slip_squared(n: int, f: Floats) -> float:
-    """Return the sum of squared slips: not finite, or large, where there is no motion."""
+    """Return the sum of squared slip rates, which is large or not finite after overflow."""
     system = system_of(f)
     size = 0.0
     for i in range(n):
@@ -183,8 +183,8 @@ def slip_squared(n: int, f: Floats) -> float:
 
 
 @kernel
-def prepare(p: Problem, f: Floats, m: Marks) -> None:
-    """Fill the work space from the state alone, so that a resumed run goes on the same."""
+def prepare(p: Problem, f: Floats, m: ModeArray) -> None:
+    """Fill the work arrays from the state alone, so that a resumed run gives the same bits."""
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     modes = modes_of(m)
     for i in range(p.n):
@@ -192,17 +192,16 @@ def prepare(p: Problem, f: Floats, m: Marks) -> None:
         trial.resistance[i] = masses.mu_kinetic[i] * masses.normal_force[i]
         trial.slope[i] = 0.0
         system.excess[i] = masses.pivot[i]
-    hold(p, f, m)
+    write_stick_bounds(p, f, m)
     factorise(p.n, f, modes.trial)
 
 
 @kernel
-def hold(p: Problem, f: Floats, m: Marks) -> None:
-    """Write what friction can hold in this step: its static bound where a mass was at rest.
+def write_stick_bounds(p: Problem, f: Floats, m: ModeArray) -> None:
+    """Write the bounds of stick in this step: static for stuck masses.
 
-    With a jump in the law a mass that moves at the start of a step is held by its friction in
-    slip and no more, so that the step has one solution; whether it sticks after its velocity
-    has passed zero is for `cross_zero` to say.
+    Under a law with a jump a mass that slips at the start of a step gets its kinetic bound, so that
+    the step has one solution. `cross_zero` decides whether it sticks once its velocity passes zero.
     """
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for i in range(p.n):
@@ -212,19 +211,22 @@ def hold(p: Problem, f: Floats, m: Marks) -> None:
 
 
 @kernel
-def hold_changed(f: Floats, m: Marks, events: Events, first: int, last: int) -> None:
-    """Do what `hold` does for constant friction, for the masses of events `first` to `last` - 1."""
+def bound_changed(f: Floats, m: ModeArray, events: Events, first: int, last: int) -> None:
+    """Write the bounds of stick for constant friction, of the masses of a range of events.
+
+    The events are `first` to `last` - 1; see `write_stick_bounds`.
+    """
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     for row in range(first - events.first, last - events.first):
-        i = events.marks[row, 0]
+        i = events.changes[row, 0]
         trial.hold[i] = masses.stick_bound[i] if modes.now[i] == 0 else trial.resistance[i]
 
 
 @kernel
-def solve_modes(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
-    """Solve for the slip with the modes as they are and return whether they fit the result.
+def solve_modes(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
+    """Solve for the slip rates with given modes; return whether all satisfy complementarity.
 
-    The friction on slipping masses is their law's, on stuck ones what balance asks for.
+    Friction on slipping masses follows from the law, on stuck ones from the balance of forces.
     """
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     n = p.n
@@ -249,8 +251,8 @@ def solve_modes(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
 
 
 @kernel
-def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
-    """Correct the modes that contradict the last solve and return how many.
+def correct(p: Problem, f: Floats, m: ModeArray, side: int) -> int:
+    """Correct the modes that violate complementarity; return their number.
 
     `side` 0 corrects all, 1 only those between stick and slip+, -1 between stick and slip-.
     """
@@ -271,30 +273,32 @@ def correct(p: Problem, f: Floats, m: Marks, side: int) -> int:
 
 
 @kernel
-def again(p: Problem, f: Floats, m: Marks, now: Progress) -> None:
-    """Factorise for the corrected modes and solve."""
+def solve_again(p: Problem, f: Floats, m: ModeArray, now: Progress) -> None:
+    """Factorise for the corrected modes and solve again."""
     factorise(p.n, f, modes_of(m).trial)
     solve_modes(p, f, m, now)
 
 
 @kernel
-def settle_slowly(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
-    """Find the modes for constant friction where correcting them has not ended."""
+def decide_in_nested_rounds(
+    p: Problem, f: Floats, m: ModeArray, now: Progress, pull: float
+) -> None:
+    """Decide the modes for constant friction by nested rounds, after the active set iteration."""
     masses, trial = masses_of(f), trial_of(f)
     slack(p, f, pull)
     now.rescues += 1
-    settled = rescue(p, f, m, now)
-    hold(p, f, m)
+    decided = rescue(p, f, m, now)
+    write_stick_bounds(p, f, m)
     for i in range(p.n):
         trial.resistance[i] = masses.mu_kinetic[i] * masses.normal_force[i]
-    if not settled:
-        again(p, f, m, now)
-        note_miss(p, now, 1.0)
+    if not decided:
+        solve_again(p, f, m, now)
+        record_unconverged(p, now, 1.0)
 
 
 @kernel
 def slack(p: Problem, f: Floats, pull: float) -> None:
-    """Write what rounding can add to the force on each mass: a tie must not cycle."""
+    """Write the rounding of the force on each mass, so that a degenerate threshold cannot cycle."""
     trial = trial_of(f)
     far = abs(p.plate_speed * p.t_end)
     for i in range(p.n):
@@ -302,8 +306,8 @@ def slack(p: Problem, f: Floats, pull: float) -> None:
 
 
 @kernel
-def hold_in_state(p: Problem, f: Floats) -> None:
-    """Write what friction can hold in the state that rest through this step leads to."""
+def bound_in_state(p: Problem, f: Floats) -> None:
+    """Write the bounds of stick at the contact states after a step in stick."""
     masses, trial = masses_of(f), trial_of(f)
     for i in range(p.n):
         mu_static = law_value(p.static_address, 0.0, p.law_start + i * p.law_step)
@@ -312,27 +316,27 @@ def hold_in_state(p: Problem, f: Floats) -> None:
 
 
 @kernel
-def settle_weakening(p: Problem, f: Floats, m: Marks, now: Progress, pull: float) -> None:
-    """Correct modes and friction together: Newton's method with the slope of mu."""
+def newton_active_set(p: Problem, f: Floats, m: ModeArray, now: Progress, pull: float) -> None:
+    """Solve for modes and friction together: active set with Newton's method in mu(w)."""
     slack(p, f, pull)
     linearise(p, f, m)
     for _ in range(_PLAIN_ROUNDS):
-        again(p, f, m, now)
+        solve_again(p, f, m, now)
         changed = correct(p, f, m, 0)
         off = linearise(p, f, m)
         if changed == 0 and off <= p.tolerance:
             return
     now.rescues += 1
     if not rescue(p, f, m, now):
-        note_miss(p, now, freeze(p, f, m, now))
+        record_unconverged(p, now, step_with_frozen_friction(p, f, m, now))
 
 
 @kernel
-def linearise(p: Problem, f: Floats, m: Marks) -> float:
-    """Put the tangent of mu(|w|) N at the present slip into the work space.
+def linearise(p: Problem, f: Floats, m: ModeArray) -> float:
+    """Write the tangent of mu(|w|) N at the present slip rates to the work arrays.
 
-    Returns how far the last tangent was from the law, over what friction carries, and leaves
-    the friction of the law itself in `friction`.
+    Return the largest deviation of the last tangent from the law, over the friction. `friction`
+    receives the friction of the law.
     """
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     modes = modes_of(m)
@@ -344,7 +348,7 @@ def linearise(p: Problem, f: Floats, m: Marks) -> float:
         speed = max(mode * system.solution[i], 0.0)
         friction = masses.normal_force[i] * mu_of(p, masses.mu_kinetic, i, speed)
         off = abs(friction - (trial.resistance[i] + trial.slope[i] * speed))
-        # friction that grows from nothing has no static bound to be measured by
+        # friction that grows from zero has no static bound as a scale
         size = max(trial.hold[i], abs(friction))
         if off > worst * size:
             worst = off / size
@@ -356,17 +360,17 @@ def linearise(p: Problem, f: Floats, m: Marks) -> float:
     return worst
 
 
-# ---- when the active set does not end
+# ---- nested monotone rounds
 
 
 @kernel
-def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
-    """Settle the modes in nested monotone rounds; return whether they settled.
+def rescue(p: Problem, f: Floats, m: ModeArray, now: Progress) -> bool:
+    """Decide the modes in nested monotone rounds; return whether they converged.
 
-    With a jump in the law, a mass that stuck at the start of the step is held by its static
-    bound until it slips once; from then on, and for all others, the friction of slip is the
-    bound too. So each round has one answer, and there are at most n rounds. Friction that
-    varies with speed enters by its secant from rest, which keeps the problem monotone.
+    Under a law with a jump, a mass that stuck at the start of the step keeps its static bound until
+    it slips once; from then on, and for all others, the bound is kinetic. Each round then has one
+    solution, and there are at most n rounds. Friction that varies with the slip rate enters by its
+    secant from w = 0, which keeps the problem monotone.
     """
     trial, modes = trial_of(f), modes_of(m)
     last = now.solves + p.most
@@ -378,7 +382,7 @@ def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
         if not nested(p, f, m, now, last):
             return False
         if p.constant:
-            if not (p.jump and let_go(p, f, m)):
+            if not (p.jump and release(p, f, m)):
                 return True
         elif secant(p, f) <= p.tolerance:
             return True
@@ -386,10 +390,10 @@ def rescue(p: Problem, f: Floats, m: Marks, now: Progress) -> bool:
 
 
 @kernel
-def freeze(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
-    """Make the step with mu as it last was, and return by how much the law differs.
+def step_with_frozen_friction(p: Problem, f: Floats, m: ModeArray, now: Progress) -> float:
+    """Make the step with the last values of mu; return the deviation from the law.
 
-    This is no solution, but friction resists every slip, so no energy comes from nowhere.
+    The step is not a solution, but friction opposes slip, so that it creates no energy.
     """
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     for i in range(p.n):
@@ -406,13 +410,13 @@ def freeze(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
         size = max(masses.stick_bound[i], carried)
         if off > worst * size:
             worst = off / size
-    hold(p, f, m)
+    write_stick_bounds(p, f, m)
     return worst
 
 
 @kernel
-def let_go(p: Problem, f: Floats, m: Marks) -> bool:
-    """Lower the bound of every mass that slips to its kinetic one; return whether any did."""
+def release(p: Problem, f: Floats, m: ModeArray) -> bool:
+    """Lower the bound of every slipping mass to its kinetic one; return whether any changed."""
     masses, trial, modes = masses_of(f), trial_of(f), modes_of(m)
     any_released = False
     for i in range(p.n):
@@ -426,9 +430,9 @@ def let_go(p: Problem, f: Floats, m: Marks) -> bool:
 
 @kernel
 def secant(p: Problem, f: Floats) -> float:
-    """Put the secants of mu N between rest and the present slip into the work space.
+    """Write the secants of mu N between zero and the present slip rates to the work arrays.
 
-    Returns by how much the friction at the present slip changed, over what friction carries.
+    Return the largest change of friction at the present slip rates, over the friction.
     """
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     worst = 0.0
@@ -452,8 +456,8 @@ def secant(p: Problem, f: Floats) -> float:
 
 
 @kernel
-def nested(p: Problem, f: Floats, m: Marks, now: Progress, last: int) -> bool:
-    """Find the modes for friction that is monotone in slip; false when the solves run out.
+def nested(p: Problem, f: Floats, m: ModeArray, now: Progress, last: int) -> bool:
+    """Decide the modes for friction that is monotone in slip; false at the limit of solves.
 
     Source: Bokanowski, Maroso, Zidani 2009, Howard's algorithm for two obstacles: finite,
     because every round is monotone for an M-matrix.
@@ -461,7 +465,7 @@ def nested(p: Problem, f: Floats, m: Marks, now: Progress, last: int) -> bool:
     """
     while now.solves < last:
         while now.solves < last:
-            again(p, f, m, now)
+            solve_again(p, f, m, now)
             if correct(p, f, m, 1) == 0:
                 break
         if correct(p, f, m, -1) == 0:

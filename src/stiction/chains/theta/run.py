@@ -1,4 +1,4 @@
-"""Run a theta scheme on a chain, and say in the audit whether its steps did what they must."""
+"""Runs of chains by theta schemes, with the audit of their steps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stiction.chains.audit import (
     rounding_of_steps,
     step_lines,
     stick_line,
-    stick_shares,
+    stick_ratios,
 )
 from stiction.chains.model import Chain
 from stiction.chains.outcome import build_run
-from stiction.chains.theta.march import March
+from stiction.chains.theta.integrator import ThetaIntegrator
 from stiction.chains.theta.setup import Scheme
 from stiction.core.audit import Check, Kind
 from stiction.core.run import Request, Run
@@ -32,26 +32,26 @@ Floats = npt.NDArray[np.float64]
 
 _NO_FORCE = 1e-200
 _STATE_ROUNDING = 1e-12
-# numbers looked at together when saved states are checked
+# numbers of saved states that are checked at once
 _BLOCK = 1_000_000
-# slip speeds at which a user's law is searched for its steepest fall
+# slip speeds at which the steepest decrease of a user's law is sampled
 _SPEEDS = np.concatenate([[0.0], np.geomspace(1e-9, 1e3, 241)])
 
 
 def solve_exactly(chain: Chain, method: ThetaStepper, request: Request) -> Run:
-    """Return the run of `chain` with set-valued friction, exact in every step."""
+    """Return the run of `chain` with set-valued friction, solved exactly in every step."""
     if not chain.law.sticks:
-        from stiction.chains.creep.run import solve_in_steps
+        from stiction.chains.regularised.run import solve_in_steps
 
         return solve_in_steps(chain, method, request)
-    march = March(scheme_of(method), chain, request)
-    march.run()
-    checks = [*_common_checks(march), *_exact_checks(march)]
-    return build_run(chain, method, request, march.history(checks))
+    integrator = ThetaIntegrator(scheme_of(method), chain, request)
+    integrator.run()
+    checks = [*_common_checks(integrator), *_exact_checks(integrator)]
+    return build_run(chain, method, request, integrator.history(checks))
 
 
 def scheme_of(method: ThetaStepper) -> Scheme:
-    """Return what kernels know of the method."""
+    """Return the parameters of the scheme that kernels need."""
     return Scheme(
         name=type(method).__name__,
         step=method.step,
@@ -64,7 +64,7 @@ def scheme_of(method: ThetaStepper) -> Scheme:
 
 
 def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> Run:
-    """Return the run of `chain` with smoothed friction."""
+    """Return the run of `chain` with regularised friction."""
     with_stick(chain.law, type(method).__name__)
     scheme = Scheme(
         name=type(method).__name__,
@@ -79,17 +79,17 @@ def solve_smoothed(chain: Chain, method: RegularizedTheta, request: Request) -> 
         line_search=method.line_search,
         creep=method.onset_at * method.smoothing,
     )
-    march = March(scheme, chain, request)
-    march.run()
-    checks = [*_common_checks(march), *_smooth_checks(march, method)]
-    return build_run(chain, method, request, march.history(checks))
+    integrator = ThetaIntegrator(scheme, chain, request)
+    integrator.run()
+    checks = [*_common_checks(integrator), *_smooth_checks(integrator, method)]
+    return build_run(chain, method, request, integrator.history(checks))
 
 
 # ---- the audit
 
 
-def _common_checks(march: March) -> Iterator[Check]:
-    now = march.now
+def _common_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    now = integrator.now
     missed = int(now.misses)
     for line in step_lines(
         now.worst,
@@ -99,7 +99,7 @@ def _common_checks(march: March) -> Iterator[Check]:
         residual=f", worst residual {float(now.worst_miss):.2g}" if missed else "",
     ):
         yield line.of_run()
-    chain, h, theta = march.chain, march.problem.h, march.scheme.theta
+    chain, h, theta = integrator.chain, integrator.problem.h, integrator.scheme.theta
     rate = float(np.max(theta * _steepest_fall(chain) / chain.masses))
     if chain.law.states:
         rate = float(now.steepest) / h
@@ -112,14 +112,14 @@ def _common_checks(march: March) -> Iterator[Check]:
             None,
             "a longer step has no unique solution under this weakening friction [s]",
         )
-    yield from _state_checks(march)
+    yield from _state_checks(integrator)
 
 
-def _state_checks(march: March) -> Iterator[Check]:
-    """Return how far a state of the law came out of its range, over the width of the range."""
-    rows = int(march.now.saved)
-    for j, state in enumerate(march.chain.law.states):
-        values = march.saved.state[:rows, :, j]
+def _state_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    """Return audit lines of states of the law that left their range, over its width."""
+    samples = int(integrator.now.saved)
+    for j, state in enumerate(integrator.chain.law.states):
+        values = integrator.saved.state[:samples, :, j]
         excess = np.maximum(state.low - values, values - state.high).max(axis=1)
         width = state.high - state.low
         width = width if np.isfinite(width) else max(float(np.max(np.abs(values))), _NO_FORCE)
@@ -129,45 +129,45 @@ def _state_checks(march: March) -> Iterator[Check]:
             worst <= _STATE_ROUNDING,
             max(worst, 0.0),
             _STATE_ROUNDING,
-            float(march.saved.time[int(excess.argmax())]) if worst > 0.0 else None,
+            float(integrator.saved.time[int(excess.argmax())]) if worst > 0.0 else None,
             f"how far {state.name} of a contact left the range of its law at the saved times, over "
             "that range; "
             "a shorter step keeps it inside",
         )
 
 
-def _exact_checks(march: March) -> Iterator[Check]:
-    chain = march.chain
-    rows = int(march.now.saved)
+def _exact_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    chain = integrator.chain
+    samples = int(integrator.now.saved)
     worst, time = 0.0, None
     block = max(1, _BLOCK // chain.n_mass)
-    for first in range(0, rows, block):
-        part = slice(first, min(first + block, rows))
-        # with a memory of its own friction could hold another force in each step
-        bound = march.saved.state[part, :, -1] if chain.law.states else chain.stick_bound
-        allowed = bound + _rounding(march, part)[:, None]
-        share = stick_shares(march.saved.friction[part], march.saved.mode[part], allowed)
-        here = share.max(axis=1)
+    for first in range(0, samples, block):
+        part = slice(first, min(first + block, samples))
+        # the bound of a law with states differs in each step
+        bound = integrator.saved.state[part, :, -1] if chain.law.states else chain.stick_bound
+        allowed = bound + _rounding(integrator, part)[:, None]
+        ratio = stick_ratios(integrator.saved.friction[part], integrator.saved.mode[part], allowed)
+        here = ratio.max(axis=1)
         if here.max() > worst:
-            worst, time = float(here.max()), float(march.saved.time[first + here.argmax()])
+            worst, time = float(here.max()), float(integrator.saved.time[first + here.argmax()])
     yield stick_line(worst, time).of_run()
-    against, at = float(march.now.against), float(march.now.against_time)
-    largest = np.max(np.abs(march.saved.v[:rows] - chain.belt_speed))
+    against, at = float(integrator.now.against), float(integrator.now.against_time)
+    largest = np.max(np.abs(integrator.saved.v[:samples] - chain.belt_speed))
     yield mode_line(against, largest, at if against > 0.0 else None).of_run()
 
 
-def _rounding(march: March, part: slice) -> Floats:
-    """Return what rounding can make of a force at each saved time [N]."""
-    chain, saved = march.chain, march.saved
-    time, inertia = saved.time[part], float(np.max(march.work.masses.inertia[: chain.n_mass]))
+def _rounding(integrator: ThetaIntegrator, part: slice) -> Floats:
+    """Return the rounding error of a force at each saved time [N]."""
+    chain, saved = integrator.chain, integrator.saved
+    time, inertia = saved.time[part], float(np.max(integrator.work.masses.inertia[: chain.n_mass]))
     reach = np.max(np.abs(saved.x[part]), axis=1) + np.abs(chain.plate_speed * time)
     speed = np.max(np.abs(saved.v[part] - chain.belt_speed), axis=1)
     springs = np.max(chain.link_stiffness) + np.max(chain.plate_springs)
     return rounding_of_steps(springs, reach, np.abs(chain.load.at(time)), inertia, speed)
 
 
-def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
-    chain, h, theta = march.chain, march.problem.h, method.theta
+def _smooth_checks(integrator: ThetaIntegrator, method: RegularizedTheta) -> Iterator[Check]:
+    chain, h, theta = integrator.chain, integrator.problem.h, method.theta
     table = chain.friction
     if chain.law.has_jump:
         lost = float(np.max(table.mu_static - table.mu_kinetic))
@@ -181,7 +181,7 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
         limit = 2.0 / ((1.0 - 2.0 * theta) * rate)
         note = "with a longer step the scheme chatters about zero slip [s]"
         yield Check("step_resolves_smoothing", h <= limit, h, limit, None, note)
-    created, at = float(march.now.created), float(march.now.created_time)
+    created, at = float(integrator.now.created), float(integrator.now.created_time)
     note = "energy the scheme created [J], of all steps; theta >= 1/2 creates none"
     when = at if created > 0.0 else None
     yield Check(
@@ -190,7 +190,7 @@ def _smooth_checks(march: March, method: RegularizedTheta) -> Iterator[Check]:
 
 
 def _steepest_fall(chain: Chain) -> Floats:
-    """Return N_i times the rate at which mu falls with slip speed, per mass [N s/m]."""
+    """Return the steepest decrease of mu N with slip speed of each mass [N s/m]."""
     table, law = chain.friction, chain.law
     if law.constant:
         fall = np.zeros(chain.n_mass)
@@ -199,6 +199,3 @@ def _steepest_fall(chain: Chain) -> Floats:
     else:
         fall = np.maximum(-table.probed(_SPEEDS)[1].min(axis=1), 0.0)
     return np.asarray(fall * chain.normal_forces)
-
-
-# ---- checks at the door

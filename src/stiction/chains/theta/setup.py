@@ -1,4 +1,4 @@
-"""From a chain and a theta scheme to the tables that kernels read, at the start of a run."""
+"""Set-up of a theta run: arrays of kernels, modes at the start, and the first sample."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scheme:
-    """What tells one theta scheme from another; fields as in the two methods.
+    """Parameters of a theta scheme, as in the two methods.
 
-    `shape` None stands for set-valued friction.
+    `shape` is None for set-valued friction.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Scheme:
 
 
 def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
-    """Return the user's functions as kernels can call them."""
+    """Return callbacks of the user's functions for kernels."""
     from stiction.numerics.callback import Callback
 
     shape, width = scheme.shape, scheme.smoothing
@@ -87,7 +87,7 @@ def callbacks(chain: Chain, scheme: Scheme) -> dict[str, Callback]:
 
 
 def make_law(chain: Chain, request: Request, scheme: Scheme) -> CompiledLaw:
-    """Return the friction law as kernels read it, with the states at the start."""
+    """Return the compiled friction law, with its initial states."""
     from stiction.laws.compiled import CompiledLaw
 
     asked = () if chain.law.constant else ("mu", "slope", "static")
@@ -100,7 +100,7 @@ def _steps(scheme: Scheme, request: Request) -> tuple[int, float]:
 
 
 def number_of_steps(name: str, step: float, most: int, request: Request) -> tuple[int, float]:
-    """Return how many steps there are and how long each is; the last one ends at t_end.
+    """Return the number of steps and their length; the last one ends at t_end.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def number_of_steps(name: str, step: float, most: int, request: Request) -> tupl
             "a longer one would be shortened in silence to a single step.",
             f"{span / 1000.0:g}, and half of it to see how much the answer changes.",
         )
-    # steps are at most as long as asked
+    # steps are at most as long as requested
     count = max(1.0, float(np.ceil(span / step * (1.0 - 1e-12))))
     if count > most:
         raise ModelError(
@@ -135,12 +135,12 @@ def make_problem(
     calls: Mapping[str, Callback],
     law: CompiledLaw,
 ) -> Problem:
-    """Return the numbers of the run; raise ModelError if it would take too many steps."""
+    """Return the problem; raise ModelError for too many steps."""
     from stiction.chains.theta import smooth_kernels as smooth
     from stiction.chains.theta.state import Problem
 
-    pieces = chain.load.pieces()
-    varies = pieces.rate.any() or pieces.amplitude.any() or np.ptp(pieces.offset) > 0.0
+    segments = chain.load.pieces()
+    varies = segments.rate.any() or segments.amplitude.any() or np.ptp(segments.offset) > 0.0
     n_step, h = _steps(scheme, request)
     number = smooth.USER_SHAPE
     if scheme.shape is None or isinstance(scheme.shape, SquareRootSign):
@@ -158,7 +158,7 @@ def make_problem(
         belt=chain.belt_speed,
         plate_speed=chain.plate_speed,
         plates=bool(chain.plate_springs.any()),
-        steady=pieces.function is None and not varies,
+        steady=segments.function is None and not varies,
         load_address=calls["load"].address,
         constant=chain.law.constant,
         jump=chain.law.has_jump,
@@ -186,9 +186,9 @@ def make_problem(
 def make_work(
     chain: Chain | Stack, load: Pieces, mu_kinetic: Floats, p: Problem, law: Floats
 ) -> Work:
-    """Return the tables of a run, with the chain in its state at the start.
+    """Return the arrays of a run, with the initial state.
 
-    Those of many chains have a row for each, but for the law and for work space.
+    Those of many chains have a leading axis, except for the law and the work arrays.
 
     Parameters
     ----------
@@ -197,11 +197,11 @@ def make_work(
     from stiction.chains.theta import state
 
     n, many = p.n, chain.masses.shape[:-1]
-    # rows that lie a multiple of 4096 bytes apart would compete for the same cache lines
+    # rows at a distance of a multiple of 4096 bytes would share cache lines
     width = n + 1 if n < 512 else n + 1 + (39 - n) % 512
     inertia = chain.masses / (p.h * (p.theta or 1.0))
     work = state.Work(
-        pieces=state.LoadPiece.table(load.time.shape),
+        segments=state.LoadSegment.table(load.time.shape),
         sines=state.Sine.table(load.amplitude.shape),
         f=np.zeros((*many, state.F_ROWS, width)),
         m=np.zeros((*many, state.M_ROWS, width), np.int8),
@@ -210,7 +210,7 @@ def make_work(
         progress=state.Progress.table(many or 1),
     )
     for name in ("time", "offset", "rate"):
-        work.pieces[name] = getattr(load, name)
+        work.segments[name] = getattr(load, name)
     work.sines["amplitude"], work.sines["phase"] = load.amplitude, load.phase
     work.sines["frequency"] = load.angular_frequency
     masses, motion = work.masses, work.motion
@@ -218,7 +218,7 @@ def make_work(
         (masses.mass, chain.masses),
         (masses.stiffness, chain.link_stiffness),
         (masses.damping, chain.link_damping),
-        (masses.share, chain.load_shares),
+        (masses.load_vector, chain.load_shares),
         (masses.plate_stiffness, chain.plate_springs),
         (masses.normal_force, chain.normal_forces),
         (masses.mu_kinetic, mu_kinetic),
@@ -235,29 +235,29 @@ def make_work(
 
 
 def make_saved(chain: Chain | Stack, law: Friction, save: Floats) -> Saved:
-    """Return room for the states at the save times; of many chains there is a row for each."""
+    """Return arrays for the states at the save times; many chains get a leading axis."""
     from stiction.chains.theta.state import N_SUMS, Saved
 
     *many, n = chain.masses.shape
-    rows = (*many, save.size)
+    count = (*many, save.size)
     return Saved(
         time=np.array(save),
-        x=np.empty((*rows, n)),
-        v=np.empty((*rows, n)),
-        mode=np.empty((*rows, n), np.int8),
-        friction=np.empty((*rows, n)),
-        heat=np.empty((*rows, n)),
-        sums=np.empty((*rows, N_SUMS)),
-        state=np.empty((*rows, n, law.n_state + 1 if law.states else 0)),
+        x=np.empty((*count, n)),
+        v=np.empty((*count, n)),
+        mode=np.empty((*count, n), np.int8),
+        friction=np.empty((*count, n)),
+        heat=np.empty((*count, n)),
+        sums=np.empty((*count, N_SUMS)),
+        state=np.empty((*count, n, law.n_state + 1 if law.states else 0)),
     )
 
 
 def begin(
     chain: Chain, scheme: Scheme, p: Problem, work: Work, saved: Saved, events: Events
 ) -> None:
-    """Decide the modes at the start and write the first row of what is saved.
+    """Decide the initial modes and write the first sample.
 
-    A mass that cannot be held at the start is released there: an event at that time.
+    A mass beyond its bound at the start is released, with an event at that time.
     """
     from stiction.chains.theta.step_kernels import jump_states
 
@@ -272,15 +272,15 @@ def begin(
         free, mode = first_modes(drive, chain.stick_bound, u)
         friction = np.where(mode == 0, -drive, -mode * full)
         start = np.flatnonzero(free)
-        rows = start.size
+        count = start.size
         before = -mode[start] * chain.stick_bound[start]
-        events.values[:rows] = np.column_stack(
-            [np.full(rows, t), x[start], chain.v_start[start], before, friction[start]]
+        events.values[:count] = np.column_stack(
+            [np.full(count, t), x[start], chain.v_start[start], before, friction[start]]
         )
-        events.marks[:rows] = np.column_stack([start, np.zeros(rows), mode[start]])
-        now.events = rows
-        if p.event_address and rows:
-            jump_states(p, events, 0, rows)
+        events.changes[:count] = np.column_stack([start, np.zeros(count), mode[start]])
+        now.events = count
+        if p.event_address and count:
+            jump_states(p, events, 0, count)
     begin_work(chain, p, work, saved, mode, friction, chain.load.at(t))
     if chain.law.states:
         states = slice(p.first_state, p.first_state + p.n_state)
@@ -302,21 +302,21 @@ def begin_work(
     friction: Floats,
     load: Floats,
 ) -> None:
-    """Write modes, friction [N] and load [N] at the start to the tables of a run, or of many."""
+    """Write initial modes, friction [N] and load [N] to the arrays of a run, or of many."""
     n, t, now, motion = p.n, p.t_start, work.progress, work.motion
     x, u = motion.x[..., :n], motion.slip_rate[..., :n]
     work.modes.now[..., :n], motion.friction[..., :n] = mode, friction
     now["slipping"] = np.count_nonzero(mode, axis=-1)
-    now["piece"] = np.maximum((work.pieces["time"] <= t).sum(axis=-1) - 1, 0)
+    now["piece"] = np.maximum((work.segments["time"] <= t).sum(axis=-1) - 1, 0)
     now["load"], now["rest_since"], now["saved"] = load, t, 1
     now["save_at"] = saved.time[1] - 1e-9 * p.h
     edge = np.zeros((*x.shape[:-1], 1))
-    stretch = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
+    elongation = np.diff(np.concatenate([edge, x, edge], axis=-1), axis=-1)
     plate = p.plate_speed * t - x
-    stored = np.sum(chain.link_stiffness * stretch**2, axis=-1)
+    stored = np.sum(chain.link_stiffness * elongation**2, axis=-1)
     now["stored"] = 0.5 * (stored + np.sum(chain.plate_springs * plate**2, axis=-1))
     now["kinetic"] = 0.5 * np.sum(chain.masses * chain.v_start**2, axis=-1)
-    # seen from the belt a mass at rest moves, and rounding in its slip counts
+    # kinetic energy relative to the belt, because slip rates are rounded
     seen = 0.5 * np.sum(chain.masses * u**2, axis=-1)
     now["scale"] = np.maximum(np.maximum(now["kinetic"], now["stored"]), seen)
     saved.x[..., 0, :], saved.v[..., 0, :], saved.mode[..., 0, :] = x, chain.v_start, mode

@@ -1,9 +1,9 @@
-"""Smoothed friction in one step of the theta scheme: Newton's method on the slip.
+"""Theta steps with regularised friction: Newton's method for the slip rates.
 
     G(w) = M (w - u) / (theta h) + B w - F + N mu(|w|) phi(w / eps),
 
-with u the slip at the start of the step: the residual of the formulas sheet, section 5,
-in the unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks their factor
+with u the slip rate at the start of the step. This is the residual of the formulas sheet,
+section 5, in the unknown w = v_theta - V instead of v_{l+1}, so that its Jacobian lacks the factor
 theta. With theta = 0 the step is explicit and needs no solve.
 """
 
@@ -32,14 +32,14 @@ from stiction.chains.theta.step_kernels import (
     PAUSE,
     begin_step,
     commit,
+    commit_states,
     forces,
     jump_states,
-    keep_old,
     mu_of,
-    note_miss,
     record,
-    remember,
-    save_rows,
+    record_unconverged,
+    save_samples,
+    save_step_start,
     slope_of,
     time_after,
 )
@@ -52,25 +52,25 @@ __all__ = ["SQUARE_ROOT", "TANH", "USER_SHAPE", "advance_smooth"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
 SQUARE_ROOT, TANH, USER_SHAPE = range(3)
 
-# a sum of squared slips beyond this is no motion any more
+# a larger sum of squared slip rates counts as overflow
 _LARGEST = 1e200
 # relative rounding of the slip in the largest terms of the residual
 _ROUNDING = 1e-15
 _HALVINGS = 60
-# share of the first rate at which a step counts as past the lowest point
+# fraction of the initial descent rate above which the line search has passed the minimum
 _OVERSHOOT = 0.1
 
 
 @kernel
 def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: int) -> int:
-    """Advance by at most `steps` steps with smoothed friction; return why it came back."""
-    pieces, sines, f, m, _, law, progress = work
+    """Advance by at most `steps` steps; return the code of the reason to stop."""
+    segments, sines, f, m, _, law, progress = work
     now = progress[0]
-    room = events.first + events.marks.shape[0] - p.n
+    room = events.first + events.changes.shape[0] - p.n
     start_modes(p.n, m)
     for _ in range(steps):
         if now.step >= p.n_step:
@@ -80,23 +80,23 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
         solves = now.solves
         pull = now.load
         if not p.steady:
-            pull = begin_step(p, pieces, sines, now)
+            pull = begin_step(p, segments, sines, now)
         forces(p, f, now.step, pull)
         if p.theta == 0.0:
             explicit(p, f)
         else:
             off = newton(p, f, m, now)
             if not off <= 1.0:
-                note_miss(p, now, off * p.tolerance)
+                record_unconverged(p, now, off * p.tolerance)
         now.most_solves = max(now.most_solves, now.solves - solves)
         size, changed = trial_modes(p, f, m)
         if not size < _LARGEST:
             return NOT_FINITE
         due = now.save_at <= time_after(p, now.step)
         if due:
-            keep_old(p, f, law, now)
+            save_step_start(p, f, law, now)
         if p.n_state > 0:
-            remember(p, f, now)
+            commit_states(p, f, now)
         commit(p, f, m, now, pull)
         if changed:
             noted = now.events
@@ -104,14 +104,14 @@ def advance_smooth(p: Problem, work: Work, saved: Saved, events: Events, steps: 
             if p.event_address != 0:
                 jump_states(p, events, noted, now.events)
         if due:
-            save_rows(p, f, m, law, now, saved)
-        keep_friction(p.n, f)
+            save_samples(p, f, m, law, now, saved)
+        commit_friction(p.n, f)
     return PAUSE
 
 
 @kernel
-def trial_modes(p: Problem, f: Floats, m: Marks) -> tuple[float, bool]:
-    """Write the modes of the slip; return its square with that of its change, and if any is new."""
+def trial_modes(p: Problem, f: Floats, m: ModeArray) -> tuple[float, bool]:
+    """Write the modes; return the sum of squared slip rates and changes, and if a mode is new."""
     system, trial, modes = system_of(f), trial_of(f), modes_of(m)
     size, changed = 0.0, False
     for i in range(p.n):
@@ -124,16 +124,16 @@ def trial_modes(p: Problem, f: Floats, m: Marks) -> tuple[float, bool]:
 
 
 @kernel
-def start_modes(n: int, m: Marks) -> None:
-    """Start in the modes of the state."""
+def start_modes(n: int, m: ModeArray) -> None:
+    """Copy the modes of the state to the trial modes."""
     modes = modes_of(m)
     for i in range(n):
         modes.trial[i] = modes.now[i]
 
 
 @kernel
-def keep_friction(n: int, f: Floats) -> None:
-    """Make the friction of the step that of the state."""
+def commit_friction(n: int, f: Floats) -> None:
+    """Copy the friction of the step to the state."""
     motion, trial = motion_of(f), trial_of(f)
     for i in range(n):
         motion.friction[i] = trial.friction[i]
@@ -141,7 +141,7 @@ def keep_friction(n: int, f: Floats) -> None:
 
 @kernel
 def explicit(p: Problem, f: Floats) -> None:
-    """Make the step of theta = 0: every force at the start of the step."""
+    """Make an explicit step, theta = 0: all forces at its start."""
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     for i in range(p.n):
         system.solution[i] = motion.slip_rate[i]
@@ -151,8 +151,8 @@ def explicit(p: Problem, f: Floats) -> None:
 
 
 @kernel
-def newton(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
-    """Solve G(w) = 0 from the slip of the last step; return the residual over its tolerance."""
+def newton(p: Problem, f: Floats, m: ModeArray, now: Progress) -> float:
+    """Solve G(w) = 0 from the last slip rates; return the residual over its tolerance."""
     system, motion, trial = system_of(f), motion_of(f), trial_of(f)
     for i in range(p.n):
         system.solution[i] = motion.slip_rate[i]
@@ -176,7 +176,7 @@ def newton(p: Problem, f: Floats, m: Marks, now: Progress) -> float:
 
 @kernel
 def tangent(p: Problem, f: Floats) -> None:
-    """Write the linear system of one iteration and keep the point it belongs to."""
+    """Write the linear system of one Newton iteration, and copy its point to `best`."""
     system, masses, trial = system_of(f), masses_of(f), trial_of(f)
     for i in range(p.n):
         trial.best[i] = system.solution[i]
@@ -186,19 +186,19 @@ def tangent(p: Problem, f: Floats) -> None:
 
 @kernel
 def step_along(p: Problem, f: Floats, fall: float) -> float:
-    """Go from `best` along `rate_change` to near the lowest point; return the residual.
+    """Line search from `best` along `rate_change` to near the minimum; return the residual.
 
-    G is the gradient of a convex potential (for every step below the weakening limit), whose
-    rate along it starts at -fall and rises. Where it has become positive the step went past
-    the lowest point, which is then found by bisection. So the potential falls in every
-    iteration, and Newton's method converges from anywhere.
+    G is the gradient of a convex potential if the step is below the weakening limit. Its
+    directional derivative starts at -fall and rises; once it is positive the minimum is bracketed
+    and bisected. The potential therefore decreases in every iteration, and Newton's method
+    converges globally.
     """
     system, trial = system_of(f), trial_of(f)
-    near, far, part = 0.0, 1.0, 1.0
+    near, far, fraction = 0.0, 1.0, 1.0
     off = np.inf
     for _ in range(_HALVINGS):
         for i in range(p.n):
-            system.solution[i] = trial.best[i] + part * trial.rate_change[i]
+            system.solution[i] = trial.best[i] + fraction * trial.rate_change[i]
         off = residual(p, f)
         if not p.line_search or off <= 1.0:
             break
@@ -206,12 +206,12 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
         for i in range(p.n):
             rate += system.rhs[i] * trial.rate_change[i]
         if rate > _OVERSHOOT * fall:
-            far = part
+            far = fraction
         elif rate < -fall * (1.0 - _OVERSHOOT) and far < 1.0:
-            near = part
+            near = fraction
         else:
             break
-        part = 0.5 * (near + far)
+        fraction = 0.5 * (near + far)
     return off
 
 
@@ -219,14 +219,14 @@ def step_along(p: Problem, f: Floats, fall: float) -> float:
 def residual(p: Problem, f: Floats) -> float:
     """Write G to `rhs` and `friction`; return max |G_i| over its tolerance.
 
-    The tolerance of a mass is `tolerance` times the forces on it, inertia left out, and
-    never less than what rounding in w makes of the residual.
+    The tolerance of a mass is `tolerance` times the forces on it without inertia, and at least the
+    rounding of the residual by w.
     """
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     n = p.n
     worst = 0.0
     plate = p.theta * p.h
-    # handing the whole of p to the inner functions would cost more than what they compute
+    # passing p to the inner functions would cost more than their arithmetic
     shape, width, sign_at = p.shape, p.width, p.sign_address
     before = 0.0
     for i in range(n):
@@ -245,7 +245,7 @@ def residual(p: Problem, f: Floats) -> float:
         noise += system.coupling[i] * (abs(w) + abs(before))
         noise += system.coupling[i + 1] * (abs(w) + abs(after))
         allowed = p.tolerance * size + _ROUNDING * noise
-        # written so that NaN counts as the worst
+        # the negated comparison counts NaN as the largest
         if not abs(system.rhs[i]) <= worst * allowed:
             worst = abs(system.rhs[i]) / allowed
         before = w
@@ -281,8 +281,8 @@ def smooth_slope(shape: int, width: float, address: int, w: float) -> float:
     """Return the derivative of the smoothed sign; `address` is that of a user's."""
     if shape == SQUARE_ROOT:
         size = hypot(w, width)
-        part = width / size
-        return part * part / size
+        fraction = width / size
+        return fraction * fraction / size
     if shape == TANH:
         return (1.0 - math.tanh(w / width) ** 2) / width
     return call(address, w)

@@ -1,10 +1,9 @@
-"""What a theta run reads and changes: its numbers, its tables, its progress, and what it records.
+"""Structures of a theta run: the problem, arrays of the masses, progress, samples and events.
 
-A step of three masses takes less time than handing over thirty arrays, so kernels are given two
-tables, `f` with numbers and `m` with modes, and name the rows they need at their head:
-`masses_of`, `motion_of`, `trial_of` and `modes_of` below, and `system_of` in
-`numerics.tridiagonal`, whose system is the first rows of `f`; its solution is the slip w. Only
-kernels that borrow may do so (`numerics.jit.kernel`). Entry i of a row belongs to mass i, or to
+Passing thirty arrays takes longer than a step of three masses. Kernels therefore receive two
+arrays, `f` with numbers and `m` with modes, and name their rows by views: `masses_of`, `motion_of`,
+`trial_of` and `modes_of` below, and `system_of` in `numerics.tridiagonal`, whose linear system is
+the first rows of `f`; its solution is the slip rate w. Entry i of a row belongs to mass i, or to
 the link on its left.
 """
 
@@ -25,7 +24,7 @@ __all__ = [
     "N_SUMS",
     "Events",
     "Listed",
-    "LoadPiece",
+    "LoadSegment",
     "Masses",
     "Modes",
     "Motion",
@@ -42,7 +41,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 
 # rows of f, of m, and columns of the ledger
 F_ROWS, M_ROWS, N_SUMS = 33, 3, 5
@@ -89,25 +88,26 @@ class Problem(NamedTuple):
 
 
 class Progress(Struct):
-    """Where a run stands, in one element; beside a sum stands what its last addition lost.
+    """Sums and counters of a run, in one element; `*_low` are corrections of compensated sums.
 
     load : at the end of the last step [N]
     kinetic, stored, scale : energies now, and the largest so far [J]
-    work, viscous, algorithmic, heat : what came in, and what dampers, scheme and friction took [J]
-    *_before : of the ledger, at the start of a step inside which a save time lies [J]
+    work, viscous, algorithmic, heat : external work, and dissipation by dampers, scheme and
+        friction [J]
+    *_before : columns of the ledger at the start of a step that contains a save time [J]
     worst, worst_time : largest imbalance of a step over the largest energy, and when [s]
     rest_since : time of the last change of mode [s]
     save_at : end of a step from which on the next save time lies inside it [s]
-    first_miss, worst_miss : time of the first step that was not solved [s], and the worst residual
-    steepest : most that friction fell with speed, over the inertia that holds against it [1]
-    given, given_time : heat that friction gave back [J], and when it first did [s]
+    first_miss, worst_miss : time of the first unconverged step [s], and the largest residual
+    steepest : largest ratio of the decrease of friction with slip rate to inertia [1]
+    given, given_time : heat that friction returned [J], and its first time [s]
     against, against_time : largest slip against a mode [m/s], and when [s]
     created, created_time : most energy that the scheme had created [J], and when [s]
-    step, piece : steps made, and the piece of the load
-    saved, events : samples saved, and changes of mode noted
-    slipping : masses that slip
-    solves, most_solves, rescues, misses : solves of all steps and of one, nested rounds, and
-        steps that were not solved
+    step, piece : number of steps, and segment of the load
+    saved, events : numbers of samples and of recorded mode changes
+    slipping : number of slipping masses
+    solves, most_solves, rescues, misses : linear solves of all steps and of one, steps that needed
+        nested rounds, and unconverged steps
     """
 
     load: float
@@ -151,8 +151,8 @@ class Progress(Struct):
     misses: int
 
 
-class LoadPiece(Struct):
-    """A straight part of the load: from when on [s], the load then [N], and its rate [N/s]."""
+class LoadSegment(Struct):
+    """A linear segment of the load: its start [s], the load there [N], and its rate [N/s]."""
 
     time: float
     offset: float
@@ -170,22 +170,22 @@ class Sine(Struct):
 class Listed(Struct):
     """Entry q of four lists of masses.
 
-    changed, until : the mass whose mode was corrected in this step, or the first and the last of
-        the stretch that is solved again for it
-    found : a mass whose mode does not agree; in `cross_zero`, the mode of the mass that changed
-    later : the mass that is left for the whole chain
+    changed, until : a mass whose mode was corrected; or the first and the last mass of an interval
+        that is solved again
+    candidate : a mass whose mode may violate complementarity; in `cross_zero`, the new mode
+    later : a mass whose correction is left to the whole chain
     """
 
     changed: int
     until: int
-    found: int
+    candidate: int
     later: int
 
 
 class Masses(NamedTuple):
-    """(n,) what is constant, but for `stick_bound` under a law with states; of links (n + 1,).
+    """(n,) constants, except `stick_bound` under a law with states; of links (n + 1,).
 
-    mass [kg], share of the load [1], plate_stiffness [N/m], normal_force [N], mu_kinetic [1],
+    mass [kg], load_vector [1], plate_stiffness [N/m], normal_force [N], mu_kinetic [1],
     stick_bound [N]; stiffness [N/m] and damping [N s/m] of links; inertia = mass / (theta h)
     [kg/s], and pivot, the row sum of A = M / (theta h) + B [kg/s].
     """
@@ -193,7 +193,7 @@ class Masses(NamedTuple):
     mass: Floats
     stiffness: Floats
     damping: Floats
-    share: Floats
+    load_vector: Floats
     plate_stiffness: Floats
     normal_force: Floats
     mu_kinetic: Floats
@@ -203,7 +203,7 @@ class Masses(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """(n,) the state, which a checkpoint keeps, with what the last additions lost.
+    """(n,) the state, as a checkpoint stores it; `*_low` are corrections of compensated sums.
 
     x, x_low [m], slip_rate over the belt [m/s], friction in the last step [N], heat, heat_low [J].
     """
@@ -217,15 +217,15 @@ class Motion(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """(n,) work space that every step fills anew; rates [m/s], forces [N].
+    """(n,) work arrays that every step overwrites; rates [m/s], forces [N].
 
-    force : on a mass, all but its friction, and but inertia where friction is smoothed
-    rate_change : of the slip rate in the step; in Newton's method, of its trial
+    force : all forces but friction; without inertia if friction is regularised
+    rate_change : of the slip rate in the step; in Newton's method, of an iteration
     friction : in the step, and with set-valued friction from its end on
     resistance, slope : of a slipping mass, whose friction is resistance + slope |w| [N, N s/m]
-    hold, slack : what friction can hold, and what rounding can add to the force
-    *_before : at the start of a step inside which a save time lies
-    best : with smoothed friction, the slip from which a step of Newton's method starts
+    hold, slack : bound of stick, and rounding of the force
+    *_before : at the start of a step that contains a save time
+    best : with regularised friction, the slip rate before a Newton iteration
     friction_after : with set-valued friction, from the end on of a step in which the velocity
         passed zero; in the same row
     """
@@ -245,29 +245,29 @@ class Trial(NamedTuple):
 
 
 class Modes(NamedTuple):
-    """(n,) -1 and 1 slip, 0 stick: now, in the step that is tried; and free, which pins no mass."""
+    """(n,) -1 and 1 slip, 0 stick: of the state, of the trial step; `free` is 1 everywhere."""
 
-    now: Marks
-    trial: Marks
-    free: Marks
+    now: ModeArray
+    trial: ModeArray
+    free: ModeArray
 
 
 class Work(NamedTuple):
-    """Tables and progress of a run; of many, `pieces`, `sines`, `f`, `m` have a row for each.
+    """Arrays and progress of a run; `segments`, `sines`, `f`, `m` of many runs have a leading axis.
 
     Attributes
     ----------
-    pieces, sines : of the load
+    segments, sines : segments and sines of the load
     f, m : (F_ROWS, n + 1 or more), (M_ROWS, same) as above
     lists : (n + 1,)
     law : a row per mass with parameters and states of its law, as in `laws.law_kernels`
     progress : one element
     """
 
-    pieces: Table[LoadPiece]
+    segments: Table[LoadSegment]
     sines: Table[Sine]
     f: Floats
-    m: Marks
+    m: ModeArray
     lists: Table[Listed]
     law: Floats
     progress: Table[Progress]
@@ -299,9 +299,9 @@ class Work(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """What is kept at the save times; `sums` are the columns of the ledger.
+    """Samples at the save times; `sums` are the columns of the ledger.
 
-    `state` holds the states of the contacts, and last what friction could hold in that step.
+    `state` holds the states of the contacts, and last the bound of stick in that step.
     """
 
     time: Floats
@@ -317,11 +317,11 @@ class Saved(NamedTuple):
 class Events(NamedTuple):
     """Mode changes: (time, x, v, friction before, friction after) and (mass, from, to).
 
-    The first row is that of event number `first`; those before it lie elsewhere.
+    The first entry is event number `first`; earlier ones are in other blocks.
     """
 
     values: Floats
-    marks: npt.NDArray[np.int32]
+    changes: npt.NDArray[np.int32]
     first: int
 
 
@@ -339,11 +339,11 @@ def motion_of(f: Floats) -> Motion:
 
 @kernel(views=True)
 def trial_of(f: Floats) -> Trial:
-    """Return the rows of f that are work space."""
+    """Return the rows of f that are work arrays."""
     return Trial(f[22], f[23], f[24], f[25], f[26], f[27], f[28], f[29], f[30], f[31], f[32], f[32])
 
 
 @kernel(views=True)
-def modes_of(m: Marks) -> Modes:
+def modes_of(m: ModeArray) -> Modes:
     """Return the rows of m."""
     return Modes(m[0], m[1], m[2])

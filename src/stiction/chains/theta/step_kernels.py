@@ -1,14 +1,14 @@
-"""One step of the theta scheme: what the methods with exact and smoothed friction share.
+"""Kernels of one theta step that set-valued and regularised friction have in common.
 
-Everything is written for the slip w = v - V over the belt. With v_theta = V + w and
+The unknown is the slip rate w = v - V over the belt. With v_theta = V + w and
 x_theta = x + theta h (V + w) the scheme of the formulas sheet, section 5, reads
 
     M dv / h + B w - F + friction(w) = 0,      B = C + theta h (K + K_plate),
 
-where F holds every force at x + theta h V and v = V. B acts through link elongations, so
-a rigid motion of stiffly joined masses costs no digits. `exact_kernels` finds w from the set-valued
-law, `smooth_kernels` from a smoothed one; `commit` moves the chain and keeps the ledger.
-`state` names the rows of the tables `f` and `m`.
+where F is the sum of all forces at x + theta h V and v = V. B acts through link elongations, so a
+rigid motion of stiff chains loses no digits. `exact_kernels` solve for w with the set-valued law,
+`smooth_kernels` with a regularised one; `commit` updates the state and the ledger. `state` names
+the rows of the arrays `f` and `m`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from stiction.chains.theta.state import (
     Events,
-    LoadPiece,
+    LoadSegment,
     Problem,
     Progress,
     Saved,
@@ -37,21 +37,21 @@ from stiction.numerics.tridiagonal import system_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.int8]
+ModeArray = npt.NDArray[np.int8]
 Sums = tuple[float, float, float, float, float, float, float, float, float]
 
-# why a kernel came back
-DONE, PAUSE, EVENTS_FULL, REST, NOT_FINITE = range(5)
+# return codes of a kernel
+DONE, PAUSE, EVENTS_FULL, ALL_STUCK, NOT_FINITE = range(5)
 
-# masses summed one by one before a partial sum joins the total: keeps long sums accurate
+# masses per partial sum: sums of sums lose fewer digits in long chains
 BLOCK = 256
-# save times this near the end of a step, in steps, are meant to be there
+# save times this near the end of a step, in steps, count as its end
 _SAME = 1e-9
 
 
 @kernel
 def mu_of(p: Problem, mu_kinetic: Vector, i: int, speed: float) -> float:
-    """Return mu(speed) of mass i in slip, speed >= 0; with states, in the one it leads to."""
+    """Return mu(speed) of mass i in slip, speed >= 0; with states, at their new values."""
     if p.constant:
         return mu_kinetic[i]
     return law_value(p.mu_address, speed, p.law_start + i * p.law_step)
@@ -66,15 +66,15 @@ def slope_of(p: Problem, i: int, speed: float) -> float:
 
 
 @kernel
-def remember(p: Problem, f: Floats, now: Progress) -> None:
-    """Move the state of every contact over the step just accepted.
+def commit_states(p: Problem, f: Floats, now: Progress) -> None:
+    """Commit the states of all contacts after an accepted step.
 
-    Notes how near the steepest fall of friction came to the inertia that has to hold against
-    it: at 1 the slip of the step is not unique.
+    Also record the largest ratio of the decrease of friction to inertia, -N mu' / (m / (theta h)).
+    At 1 the diagonal of the tangent vanishes and the slip of the step is not unique.
     """
     system, masses = system_of(f), masses_of(f)
     for i in range(p.n):
-        # a stuck mass has no slip, unless it was arrested in this step
+        # a stuck mass has no slip, unless it stopped within this step
         speed = abs(system.solution[i])
         if p.theta > 0.0:
             fall = -masses.normal_force[i] * slope_of(p, i, speed) / masses.inertia[i]
@@ -84,10 +84,14 @@ def remember(p: Problem, f: Floats, now: Progress) -> None:
 
 @kernel
 def jump_states(p: Problem, events: Events, first: int, last: int) -> None:
-    """Change the states of the contacts of events `first` to `last` - 1, as these do."""
-    for row in range(first - events.first, last - events.first):
-        i, before, after = int(events.marks[row, 0]), events.marks[row, 1], events.marks[row, 2]
-        # the places of "stick", "slip" and "reverse" in `friction.EVENTS`
+    """Apply the jumps of contact states at events `first` to `last` - 1."""
+    for entry in range(first - events.first, last - events.first):
+        i, before, after = (
+            int(events.changes[entry, 0]),
+            events.changes[entry, 1],
+            events.changes[entry, 2],
+        )
+        # indices of "stick", "slip" and "reverse" in `friction.EVENTS`
         event = 0.0 if after == 0 else 1.0 if before == 0 else 2.0
         law_value(p.event_address, event, p.law_start + i * p.law_step)
 
@@ -100,10 +104,10 @@ def time_after(p: Problem, step: int) -> float:
 
 @kernel
 def load_at(
-    pieces: Table[LoadPiece], sines: Table[Sine], address: int, t: float, piece: int
+    segments: Table[LoadSegment], sines: Table[Sine], address: int, t: float, segment: int
 ) -> float:
-    """Return the load [N] at time t, on the given piece."""
-    line = pieces[piece]
+    """Return the load [N] at time t, on the given segment."""
+    line = segments[segment]
     pull = line.offset + line.rate * (t - line.time)
     for j in range(len(sines)):
         sine = sines[j]
@@ -114,19 +118,21 @@ def load_at(
 
 
 @kernel
-def begin_step(p: Problem, pieces: Table[LoadPiece], sines: Table[Sine], now: Progress) -> float:
+def begin_step(
+    p: Problem, segments: Table[LoadSegment], sines: Table[Sine], now: Progress
+) -> float:
     """Read the load at the end of the step and return its value f_theta."""
     t = time_after(p, now.step)
-    while now.piece + 1 < len(pieces) and pieces[now.piece + 1].time <= t:
+    while now.piece + 1 < len(segments) and segments[now.piece + 1].time <= t:
         now.piece += 1
     before = now.load
-    now.load = load_at(pieces, sines, p.load_address, t, now.piece)
+    now.load = load_at(segments, sines, p.load_address, t, now.piece)
     return p.theta * now.load + (1.0 - p.theta) * before
 
 
 @kernel
 def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
-    """Write `force`: all forces but inertia and friction on masses that ride on the belt."""
+    """Write `force`: all forces but inertia and friction, with velocities equal to the belt's."""
     masses, motion, trial = masses_of(f), motion_of(f), trial_of(f)
     n = p.n
     ride = p.theta * p.h * p.belt
@@ -136,7 +142,7 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
             right = masses.stiffness[i + 1] * (motion.x[i + 1] - motion.x[i])
         else:
             right = -masses.stiffness[n] * (motion.x[i] + ride) - masses.damping[n] * p.belt
-        trial.force[i] = (right - left) + masses.share[i] * pull
+        trial.force[i] = (right - left) + masses.load_vector[i] * pull
         left = right
     if p.plates:
         plate = p.plate_speed * (p.t_start + (step + p.theta) * p.h)
@@ -145,12 +151,12 @@ def forces(p: Problem, f: Floats, step: int, pull: float) -> None:
 
 
 @kernel
-def note_miss(p: Problem, now: Progress, size: float) -> None:
-    """Count a step that was not solved; `size` tells by how much."""
+def record_unconverged(p: Problem, now: Progress, size: float) -> None:
+    """Count a step that did not converge, with the size of its residual."""
     if now.misses == 0:
         now.first_miss = time_after(p, now.step)
     now.misses += 1
-    # written so that NaN counts as the worst
+    # the negated comparison counts NaN as the largest
     if not size <= now.worst_miss:
         now.worst_miss = size
 
@@ -159,11 +165,11 @@ def note_miss(p: Problem, now: Progress, size: float) -> None:
 def commit(
     p: Problem,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     now: Progress,
     pull: float,
 ) -> None:
-    """Move the chain by the slip w and enter the step into the ledger.
+    """Update the state by the slip rate w, and add the energies of the step to the ledger.
 
     Source: formulas sheet, section 5, the discrete energy identity; the work of belt and
     plate follows from the same product with v_theta.
@@ -182,7 +188,7 @@ def commit(
         pushed += sums[6]
         ridden += sums[7]
         stopped += sums[8]
-    close_books(
+    close_ledger(
         p,
         f,
         now,
@@ -192,13 +198,13 @@ def commit(
 
 
 @kernel(inline=True)
-def close_books(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -> None:
-    """Enter the sums of all masses into the ledger, with those of the last link and the plate."""
+def close_ledger(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -> None:
+    """Add the sums over all masses, the last link and the plate to the ledger."""
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
     n, h, belt = p.n, p.h, p.belt
     kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped = sums
-    rate, stretch = system.solution[n - 1] + belt, motion.x[n - 1]
-    stored += masses.stiffness[n] * stretch * stretch
+    rate, elongation = system.solution[n - 1] + belt, motion.x[n - 1]
+    stored += masses.stiffness[n] * elongation * elongation
     viscous += masses.damping[n] * rate * rate
     spread += masses.stiffness[n] * rate * rate
     work = h * (pull * pushed + belt * ridden)
@@ -207,15 +213,17 @@ def close_books(p: Problem, f: Floats, now: Progress, pull: float, sums: Sums) -
         stored += plate_stored
         spread += plate_spread
         work += plate_work
-    taken = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
+    dissipated = (p.theta - 0.5) * (inertia + h * h * spread) + 0.5 * stopped
     t = time_after(p, now.step)
-    balance(now, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, taken, heat)
+    balance(now, t, 0.5 * kinetic, 0.5 * stored, work, h * viscous, dissipated, heat)
     now.step += 1
 
 
 @kernel
-def sweep(p: Problem, f: Floats, m: Marks, now: Progress, first: int, last: int, t: float) -> Sums:
-    """Move the masses from `first` to before `last` and return their sums for the ledger."""
+def sweep(
+    p: Problem, f: Floats, m: ModeArray, now: Progress, first: int, last: int, t: float
+) -> Sums:
+    """Update the masses from `first` to before `last`; return their sums for the ledger."""
     system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
     modes = modes_of(m)
     belt, h = p.belt, p.h
@@ -226,7 +234,7 @@ def sweep(p: Problem, f: Floats, m: Marks, now: Progress, first: int, last: int,
         w, mass = system.solution[i], masses.mass[i]
         force, du = trial.friction[i], trial.rate_change[i]
         rate = w + belt
-        # steps in x are tiny beside x: what an addition loses is kept for the next one
+        # compensated (Kahan) summation, because steps in x are small beside x
         step = h * rate - motion.x_low[i]
         x = motion.x[i] + step
         motion.x_low[i] = (x - motion.x[i]) - step
@@ -234,57 +242,58 @@ def sweep(p: Problem, f: Floats, m: Marks, now: Progress, first: int, last: int,
         u = motion.slip_rate[i] + du
         inertia += mass * du * du
         if p.exact and modes.trial[i] == 0:
-            # a stuck mass rides on the belt; without this theta = 1/2 would ring for ever
+            # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old
+            # for ever (formulas sheet, section 5)
             stopped += mass * u * u
             ridden -= mass * u / h
             u = 0.0
         motion.slip_rate[i] = u
         kinetic += mass * (u + belt) * (u + belt)
-        spin, stretch = rate - rate_before, x - x_before
-        stored += masses.stiffness[i] * stretch * stretch
+        spin, elongation = rate - rate_before, x - x_before
+        stored += masses.stiffness[i] * elongation * elongation
         spread += masses.stiffness[i] * spin * spin
         viscous += masses.damping[i] * spin * spin
         gain = -h * force * w
         heat += gain
         if gain < 0.0:
-            note_given(now, -gain, t)
+            record_returned_heat(now, -gain, t)
         gain -= motion.heat_low[i]
         total = motion.heat[i] + gain
         motion.heat_low[i] = (total - motion.heat[i]) - gain
         motion.heat[i] = total
-        pushed += masses.share[i] * rate
+        pushed += masses.load_vector[i] * rate
         ridden += force
         rate_before, x_before = rate, x
     return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped
 
 
 @kernel
-def note_given(now: Progress, heat: float, t: float) -> None:
-    """Add heat that friction gave back to a mass in the step that ends at t."""
+def record_returned_heat(now: Progress, heat: float, t: float) -> None:
+    """Add heat that friction returned to a mass in the step that ends at t."""
     if now.given == 0.0:
         now.given_time = t
     now.given += heat
 
 
 @kernel
-def note_against(now: Progress, slip: float, t: float) -> None:
-    """Note a slip against its mode, or of a mass that sticks, if it is the largest."""
+def record_wrong_slip(now: Progress, slip: float, t: float) -> None:
+    """Record the largest slip rate against its mode, or of a stuck mass."""
     if abs(slip) > now.against:
         now.against, now.against_time = abs(slip), t
 
 
 @kernel
 def plate_sums(p: Problem, f: Floats, step: int) -> tuple[float, float, float]:
-    """Return twice the energy in the plate springs, their spread, and the work of the plate."""
+    """Return twice the energy of plate springs, that of its change, and the work of the plate."""
     stored = spread = work = 0.0
     system, masses, motion = system_of(f), masses_of(f), motion_of(f)
     place = p.plate_speed * (p.t_start + (step + 1) * p.h)
     for i in range(p.n):
         rate = p.plate_speed - (system.solution[i] + p.belt)
-        stretch = place - motion.x[i]
-        # the stretch at theta, counted back from the end of the step
-        mean = stretch - (1.0 - p.theta) * p.h * rate
-        stored += masses.plate_stiffness[i] * stretch * stretch
+        elongation = place - motion.x[i]
+        # the elongation at theta
+        mean = elongation - (1.0 - p.theta) * p.h * rate
+        stored += masses.plate_stiffness[i] * elongation * elongation
         spread += masses.plate_stiffness[i] * rate * rate
         work += masses.plate_stiffness[i] * mean
     return stored, spread, p.h * p.plate_speed * work
@@ -298,16 +307,20 @@ def balance(
     stored: float,
     work: float,
     viscous: float,
-    taken: float,
+    dissipated: float,
     heat: float,
 ) -> None:
-    """Enter one step into the ledger and note its imbalance if it is the worst so far."""
+    """Add the energies of one step to the ledger, and record the largest imbalance.
+
+    The identity of the scheme is dE - work + friction heat + viscous heat + dissipated = 0
+    (formulas sheet, section 5).
+    """
     change = (kinetic - now.kinetic) + (stored - now.stored)
-    off = abs(change - work + heat + viscous + taken)
+    off = abs(change - work + heat + viscous + dissipated)
     now.kinetic, now.stored = kinetic, stored
     now.work, now.work_low = added(now.work, now.work_low, work)
     now.viscous, now.viscous_low = added(now.viscous, now.viscous_low, viscous)
-    now.algorithmic, now.algorithmic_low = added(now.algorithmic, now.algorithmic_low, taken)
+    now.algorithmic, now.algorithmic_low = added(now.algorithmic, now.algorithmic_low, dissipated)
     now.heat, now.heat_low = added(now.heat, now.heat_low, heat)
     if -now.algorithmic > now.created:
         now.created, now.created_time = -now.algorithmic, t
@@ -320,15 +333,15 @@ def balance(
 
 @kernel(inline=True)
 def added(old: float, low: float, value: float) -> tuple[float, float]:
-    """Return a sum with `value` added, and what that loses; `low` is what the last one lost."""
+    """Return a compensated (Kahan) sum and its new correction; `low` is the old correction."""
     value -= low
     total = old + value
     return total, (total - old) - value
 
 
 @kernel
-def keep_old(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
-    """Keep the state at the start of a step inside which a save time lies."""
+def save_step_start(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
+    """Copy the state at the start of a step that contains a save time."""
     motion, trial = motion_of(f), trial_of(f)
     for i in range(p.n):
         trial.x_before[i], trial.heat_before[i] = motion.x[i], motion.heat[i]
@@ -342,48 +355,50 @@ def keep_old(p: Problem, f: Floats, law: Floats, now: Progress) -> None:
 
 
 @kernel
-def save_rows(
+def save_samples(
     p: Problem,
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     law: Floats,
     now: Progress,
     saved: Saved,
 ) -> None:
-    """Write the save times inside the step just made, on straight lines between its ends."""
+    """Save the samples inside the last step, by linear interpolation between its ends."""
     masses, motion, trial, modes = masses_of(f), motion_of(f), trial_of(f), modes_of(m)
     t, old = time_after(p, now.step - 1), p.first_state + OLD * p.n_state
-    row = now.saved
-    while row < saved.time.size and saved.time[row] <= t + _SAME * p.h:
-        back = (t - saved.time[row]) / p.h
-        part = 1.0 if back < _SAME else max(1.0 - back, 0.0)
-        rest = 1.0 - part
+    sample = now.saved
+    while sample < saved.time.size and saved.time[sample] <= t + _SAME * p.h:
+        back = (t - saved.time[sample]) / p.h
+        new_part = 1.0 if back < _SAME else max(1.0 - back, 0.0)
+        old_part = 1.0 - new_part
         for i in range(p.n):
-            saved.x[row, i] = rest * trial.x_before[i] + part * motion.x[i]
-            slip_rate = rest * trial.slip_rate_before[i] + part * motion.slip_rate[i]
-            saved.v[row, i] = p.belt + slip_rate
-            saved.heat[row, i] = rest * trial.heat_before[i] + part * motion.heat[i]
-            saved.friction[row, i] = trial.friction[i]
-            saved.mode[row, i] = modes.trial[i]
+            saved.x[sample, i] = old_part * trial.x_before[i] + new_part * motion.x[i]
+            slip_rate = old_part * trial.slip_rate_before[i] + new_part * motion.slip_rate[i]
+            saved.v[sample, i] = p.belt + slip_rate
+            saved.heat[sample, i] = old_part * trial.heat_before[i] + new_part * motion.heat[i]
+            saved.friction[sample, i] = trial.friction[i]
+            saved.mode[sample, i] = modes.trial[i]
             for j in range(p.n_state):
-                saved.state[row, i, j] = rest * law[i, old + j] + part * law[i, p.first_state + j]
+                saved.state[sample, i, j] = (
+                    old_part * law[i, old + j] + new_part * law[i, p.first_state + j]
+                )
             if p.n_state > 0:
-                saved.state[row, i, p.n_state] = masses.stick_bound[i]
-        sums = saved.sums[row]
-        sums[0] = rest * now.kinetic_before + part * now.kinetic
-        sums[1] = rest * now.stored_before + part * now.stored
-        sums[2] = rest * now.work_before + part * now.work
-        sums[3] = rest * now.viscous_before + part * now.viscous
-        sums[4] = rest * now.algorithmic_before + part * now.algorithmic
-        row += 1
-    now.saved = row
-    now.save_at = saved.time[row] - _SAME * p.h if row < saved.time.size else np.inf
+                saved.state[sample, i, p.n_state] = masses.stick_bound[i]
+        sums = saved.sums[sample]
+        sums[0] = old_part * now.kinetic_before + new_part * now.kinetic
+        sums[1] = old_part * now.stored_before + new_part * now.stored
+        sums[2] = old_part * now.work_before + new_part * now.work
+        sums[3] = old_part * now.viscous_before + new_part * now.viscous
+        sums[4] = old_part * now.algorithmic_before + new_part * now.algorithmic
+        sample += 1
+    now.saved = sample
+    now.save_at = saved.time[sample] - _SAME * p.h if sample < saved.time.size else np.inf
 
 
 @kernel
-def note_modes(
+def record_mode_changes(
     f: Floats,
-    m: Marks,
+    m: ModeArray,
     now: Progress,
     events: Events,
     t: float,
@@ -391,29 +406,29 @@ def note_modes(
     last: int,
     belt: float,
 ) -> None:
-    """Note the masses from `first` to before `last` whose modes changed; count who slips."""
+    """Record mode changes of masses from `first` to before `last`; update the number that slip."""
     motion, trial, modes = motion_of(f), trial_of(f), modes_of(m)
     for i in range(first, last):
         if modes.trial[i] != modes.now[i]:
-            row = now.events - events.first
-            events.values[row, 0] = t
-            events.values[row, 1] = motion.x[i]
-            events.values[row, 2] = motion.slip_rate[i] + belt
-            events.values[row, 3] = motion.friction[i]
-            events.values[row, 4] = trial.friction[i]
-            events.marks[row, 0] = i
-            events.marks[row, 1] = modes.now[i]
-            events.marks[row, 2] = modes.trial[i]
+            sample = now.events - events.first
+            events.values[sample, 0] = t
+            events.values[sample, 1] = motion.x[i]
+            events.values[sample, 2] = motion.slip_rate[i] + belt
+            events.values[sample, 3] = motion.friction[i]
+            events.values[sample, 4] = trial.friction[i]
+            events.changes[sample, 0] = i
+            events.changes[sample, 1] = modes.now[i]
+            events.changes[sample, 2] = modes.trial[i]
             now.slipping += abs(int(modes.trial[i])) - abs(int(modes.now[i]))
             modes.now[i] = modes.trial[i]
             now.events += 1
 
 
 @kernel
-def record(p: Problem, f: Floats, m: Marks, now: Progress, events: Events) -> bool:
-    """Note every mass whose mode changed, at the end of the step; return whether one did."""
+def record(p: Problem, f: Floats, m: ModeArray, now: Progress, events: Events) -> bool:
+    """Record all mode changes at the end of the step; return whether there is one."""
     t, before = time_after(p, now.step - 1), now.events
-    note_modes(f, m, now, events, t, 0, p.n, p.belt)
+    record_mode_changes(f, m, now, events, t, 0, p.n, p.belt)
     if now.events == before:
         return False
     now.rest_since = t

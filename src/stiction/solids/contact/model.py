@@ -66,9 +66,9 @@ _STICK_RATIO = Positive(
 )
 _FROM = Finite("", "friction acts from then on.", "give 0.")
 _PASSES = Choice(
-    ("half", "mortar"),
+    ("two-half-pass", "mortar"),
     "it says how two bodies load each other.",
-    'give "half", as the paper does.',
+    'give "two-half-pass", as the paper does.',
 )
 
 
@@ -88,7 +88,7 @@ class Contact(Declared):
     stick_ratio : threshold for leaving stick over that of sliding [1], >= 1
     friction_from : time from which friction acts [time unit]; before, the boundary slips freely.
         If it lies before the start, points in contact at the start stick there
-    passes : "half", the two-half-pass algorithm: one pass over each of two bodies, which loads that
+    passes : "two-half-pass": one pass over each of two bodies, which loads that
         body alone; or "mortar", one pass over mortar segments of `boundary`, whose virtual work
         loads both bodies: forces and moments balance, and tractions follow from energies per
         reference area of `boundary`, whatever `stretch` is
@@ -107,7 +107,7 @@ class Contact(Declared):
     stretch: Annotated[bool, _STRETCH] = True
     stick_ratio: Annotated[float, _STICK_RATIO] = 1.0
     friction_from: Annotated[float, _FROM] = 0.0
-    passes: Annotated[str, _PASSES] = "half"
+    passes: Annotated[str, _PASSES] = "two-half-pass"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -270,7 +270,7 @@ class TimeStepper(LoadStepper):
             "program_time": t,
             "from": max(start, self.record.path[-2].time if len(self.record.path) > 1 else t),
             "to": t,
-            "unstable_ways": now.number,
+            "unstable_modes": now.number,
             "growth_rate": max(rates),
         }
         choice = "the motion went on as it was; a disturbance along the unstable mode would grow"

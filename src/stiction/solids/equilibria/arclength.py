@@ -159,7 +159,7 @@ class PathFollower:
             self.cuts += 1
             if adhesion_step:
                 self.adhesion_step = adhesion_step = 0.5 * adhesion_step
-                if adhesion_step < 0.5**method.max_cuts * self._largest_adhesion_step():
+                if adhesion_step < 0.5**method.max_halvings * self._largest_adhesion_step():
                     self._give_up(arc)
                     return
                 continue
@@ -167,7 +167,7 @@ class PathFollower:
             if arc_length < _SHORTEST_ARC and problem.passes and not self._adhesion_exhausted():
                 # the path turns too sharply for arclength steps, as where slip reverses
                 self.adhesion_step = 0.05 * self._largest_adhesion_step()
-            elif arc_length < 0.5**method.max_cuts:
+            elif arc_length < 0.5**method.max_halvings:
                 self._give_up(arc)
                 return
 
@@ -225,7 +225,7 @@ class PathFollower:
         self.stepper.record.failed_residual = min(arc.residuals[-1:], default=1.0)
         self.stepper.record.reason = (
             f"{arc.reason or 'the path breaks off'} at program time {self.points[-1].t:.9g} "
-            f"after {self.method.max_cuts} halvings of the arclength; last residuals {tail}"
+            f"after {self.method.max_halvings} halvings of the arclength; last residuals {tail}"
         )
 
     def _arclength_controlled(self, length: float) -> tuple[ArcStep, float]:
@@ -317,7 +317,7 @@ class PathFollower:
         """Take one small load step, and return its end."""
         stepper = self.stepper
         span = min((self.end - state.time) / self.method.steps, self.next_kink - state.time)
-        for _ in range(self.method.max_cuts + 1):
+        for _ in range(self.method.max_halvings + 1):
             target = state.time + span
             outcome = stepper.attempt(target, extrapolate=False)
             if outcome.trial is not None and not self._crosses_branch(outcome, target):
@@ -368,7 +368,7 @@ class PathFollower:
         self.steps += 1
         self.negative = -1
         extra = {"program_time": arc.t, "sign_of_determinant": self._determinant_sign(arc)}
-        extra["unstable_ways"] = float(self.negative) if self.negative >= 0 else float("nan")
+        extra["unstable_modes"] = float(self.negative) if self.negative >= 0 else float("nan")
         pending = self._stability_change(extra["sign_of_determinant"], arc, before)
         stepper.record.add(
             self.state,

@@ -90,7 +90,7 @@ class LoadStepper:
         self.problem, self.method, self.request = problem, method, request
         span = request.t_end - request.t_start
         self.max_step = span / method.steps
-        self.min_step = self.max_step * 0.5**method.max_cuts
+        self.min_step = self.max_step * 0.5**method.max_halvings
         self.limits = Limits(method.newton_tolerance, method.max_iterations)
         self.solver = method.solver if method.solver is not None else fastest()
         self.workspace = RecordingWorkspace(self.solver.start(), self._report)
@@ -168,7 +168,7 @@ class LoadStepper:
             self.max_step = (high - low) / stage.steps
         else:
             self.max_step = (request.t_end - request.t_start) / self.method.steps
-        self.min_step = self.max_step * 0.5**self.method.max_cuts
+        self.min_step = self.max_step * 0.5**self.method.max_halvings
         self.dt = self.max_step
         if stage.rows is None:
             self.record.save_times, self.record.every_step = request.save, request.every_step
@@ -211,7 +211,7 @@ class LoadStepper:
             "unknowns": int(self.problem.free.size),
         }
         if self.missed_samples:
-            self.record.stats["rows_not_found"] = self.missed_samples
+            self.record.stats["samples_unsolved"] = self.missed_samples
         self.record_backward_error()
         self.record.stats.update(self.workspace.workspace.report())
         self.workspace.close()
@@ -612,6 +612,6 @@ class LoadStepper:
         if coarse := self.problem.coarse_elements():
             advice += f". {coarse}"
         self.record.reason = (
-            f"{outcome.reason} at t = {target:.9g} after {self.method.max_cuts} cuts of the step; "
-            f"last residuals {residuals}. {advice}"
+            f"{outcome.reason} at t = {target:.9g} after {self.method.max_halvings} halvings of "
+            f"the step; last residuals {residuals}. {advice}"
         )

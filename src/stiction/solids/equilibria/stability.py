@@ -158,7 +158,7 @@ class StabilityMonitor:
             "program_time": 0.5 * (low + high),
             "from": low,
             "to": high,
-            "unstable_ways": now.number if now.counted else "odd" if now.number else "even",
+            "unstable_modes": now.number if now.counted else "odd" if now.number else "even",
         }
         self.located += 1
         return Loss(high, "bifurcation", where, "the path was followed on; another leaves it")

@@ -212,8 +212,8 @@ class SolidData(RunData):
     def unstable(self) -> Bools:
         """(t,) whether the state is unstable, as far as it is known, from `begin` on."""
         count = self.curve("displacement").size
-        if self.has("unstable_ways"):
-            return np.asarray(np.nan_to_num(self.curve("unstable_ways")) > 0.0)
+        if self.has("unstable_modes"):
+            return np.asarray(np.nan_to_num(self.curve("unstable_modes")) > 0.0)
         if self.has("sign_of_determinant"):
             return np.asarray(np.nan_to_num(self.curve("sign_of_determinant")) < 0.0)
         return np.zeros(count, dtype=bool)

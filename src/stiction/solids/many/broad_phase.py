@@ -22,7 +22,7 @@ from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
 from stiction.solids.unilateral import Signorini
 
-__all__ = ["Among", "BroadPhase", "PairSearch", "near_boxes", "reach_of_law"]
+__all__ = ["BroadPhase", "ContactAmong", "PairSearch", "near_boxes", "reach_of_law"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -66,7 +66,7 @@ class PairSearch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Among(Declared):
+class ContactAmong(Declared):
     """A contact among many bodies, any two of which may touch: one `Contact` for each active pair.
 
     Active pairs are the boundaries whose bounding boxes lie within `reach` of each other at the
@@ -101,7 +101,7 @@ class Among(Declared):
     >>> import stiction as st
     >>> disc = st.solids.disc(1.0, (4, 2), 2)
     >>> bodies = [st.solids.Body(disc.moved((2.1 * k, 0.0))) for k in range(5)]
-    >>> touch = st.solids.Among(
+    >>> touch = st.solids.ContactAmong(
     ...     [st.solids.Boundary(k, "rim") for k in range(5)],
     ...     st.LennardJones.from_strength(0.05, 1e-3, adhesive=False),
     ...     reach=0.5,
@@ -118,7 +118,7 @@ class Among(Declared):
     stretch: bool = True
     stick_ratio: float = 1.0
     friction_from: float = 0.0
-    passes: str = "half"
+    passes: str = "two-half-pass"
     reach: Annotated[float | None, _REACH] = None
 
     def __post_init__(self) -> None:
@@ -127,7 +127,7 @@ class Among(Declared):
         if count < 2:
             got = f"{count} boundaries" if count != 1 else "one boundary"
             more = "name more; self-contact is Contact(side, side, passes='mortar')."
-            raise ModelError("Among.boundaries", got, "two or more", _WHY_SIDES, more)
+            raise ModelError("ContactAmong.boundaries", got, "two or more", _WHY_SIDES, more)
         seen: dict[int, str] = {}
         for boundary in self.boundaries:
             if boundary.body in seen:
@@ -136,7 +136,9 @@ class Among(Declared):
         if isinstance(self.adhesion, Signorini):
             got, needs = "Signorini", "a law with a stiffness, such as LennardJones"
             why = "pairs come and go, and multipliers are unknowns of a pair from the start."
-            raise ModelError("Among.adhesion", got, needs, why, "name each pair in a Contact.")
+            raise ModelError(
+                "ContactAmong.adhesion", got, needs, why, "name each pair in a Contact."
+            )
         # the contact of the first pair checks the laws
         first = self.between(0, 1)
         object.__setattr__(self, "penalty", first.penalty)
@@ -240,7 +242,7 @@ def _refuse_second_boundary(boundary: Boundary, other: str) -> None:
         got = f"boundaries {other!r} and {boundary.name!r} of body {boundary.body}"
         why = "near their common end both would load another body."
         try_ = "name the whole outline of the body: Mesh.outlined."
-    raise ModelError("Among.boundaries", got, "one boundary of each body", why, try_)
+    raise ModelError("ContactAmong.boundaries", got, "one boundary of each body", why, try_)
 
 
 def reach_of_law(law: Adhesion) -> float:

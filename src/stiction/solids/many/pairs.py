@@ -10,7 +10,7 @@ import numpy.typing as npt
 from stiction.errors import ModelError
 from stiction.solids.contact.model import Contact
 from stiction.solids.contact.partners import Boundary
-from stiction.solids.many.broad_phase import Among, PairSearch
+from stiction.solids.many.broad_phase import ContactAmong, PairSearch
 from stiction.solids.mesh.model import Mesh
 
 __all__ = ["check_partners", "contact_label", "expanded_contacts"]
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def expanded_contacts(
-    contacts: Sequence[Contact | Among], meshes: Sequence[Mesh | None]
+    contacts: Sequence[Contact | ContactAmong], meshes: Sequence[Mesh | None]
 ) -> tuple[tuple[Contact, ...], tuple[PairSearch, ...]]:
     """Return contacts of two sides each, the named ones first, and the searches for others.
 
@@ -40,7 +40,7 @@ def expanded_contacts(
             if mesh is None:
                 got = f"body {boundary.body}, which is no body of the plane"
                 why, try_ = "boxes are those of outlines.", "name each pair by a Contact."
-                raise ModelError("Among.boundaries", got, "bodies of the plane", why, try_)
+                raise ModelError("ContactAmong.boundaries", got, "bodies of the plane", why, try_)
             places.append(mesh.points[np.unique(mesh.edge_nodes(boundary.name))])
         pairs, search = group.found(places)
         named += pairs

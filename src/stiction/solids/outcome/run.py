@@ -70,7 +70,7 @@ _CURVES = {
     "sliding_length": ("length", "contact at the start that no longer sticks"),
     "program_time": ("1", "time of the program, which may go back along a path"),
     "sign_of_determinant": ("1", "of the tangent: negative with an odd number of unstable modes"),
-    "unstable_ways": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
+    "unstable_modes": ("1", "negative eigenvalues of the tangent, where it is symmetric"),
     "fracture_energy": ("energy", "work less stored energy per peeled length"),
     "non_reciprocity": ("work", "work of contact that no energy accounts for"),
     "unbalanced_work": ("work", "released by what is out of balance between load steps"),
@@ -604,4 +604,4 @@ def _half_pass_balance(problem: Problem, record: Recorder, i: int) -> Check:
     note = (
         "force of one half pass against the other over the largest; of the order of gap over radius"
     )
-    return Check("half_passes_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)
+    return Check("two_half_pass_balance", worst <= 5e-2 * size, worst / size, 5e-2, None, note)

@@ -52,7 +52,7 @@ def judged(outcomes):
     return values, block.sound
 
 
-def test_what_is_sound_holds(outcomes):
+def test_valid_members_hold(outcomes):
     values, holds = judged(outcomes)
     assert holds.tolist() == [True, True, True]
     assert values["stick_within_bound"] == pytest.approx([0.75] * 3)

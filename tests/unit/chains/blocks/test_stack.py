@@ -131,10 +131,10 @@ def test_values_that_make_no_chain_are_noted():
         (("stiffness",), [9.8, -1.0, 1e308]),
     )
     for path, values in bad:
-        assert stack_of(chain, [path], [np.array(values)]).sound.tolist() == [True, False, False]
+        assert stack_of(chain, [path], [np.array(values)]).valid.tolist() == [True, False, False]
     plain = dataclasses.replace(chain, law=st.Coulomb(0.2))
     found = stack_of(plain, [("law", "mu")], [np.array([0.1, -0.1, np.nan])])
-    assert found.sound.tolist() == [True, False, False]
+    assert found.valid.tolist() == [True, False, False]
 
 
 def test_what_cannot_stand_side_by_side():

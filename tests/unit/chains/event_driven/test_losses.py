@@ -65,9 +65,9 @@ OTHER = OF_SLIP + 1
         (OTHER, 0, "grazing_onset", "the mass kept sticking; its drive reached"),
     ],
 )
-def test_touches_of_a_law_with_a_jump_are_losses(kind, slips, name, words):
+def test_grazings_under_a_jump_are_losses(kind, slips, name, words):
     jumps = chain(law=SimpleNamespace(has_jump=True))
-    (loss,) = losses.touch_losses(jumps, touches((1, kind, slips, 0.0, 2.5)))
+    (loss,) = losses.grazing_losses(jumps, touches((1, kind, slips, 0.0, 2.5)))
     assert (loss.time, loss.kind, loss.where) == (2.5, name, {"contact": 2})
     assert loss.choice.startswith(words)
 
@@ -79,13 +79,13 @@ def test_touches_of_a_law_with_a_jump_are_losses(kind, slips, name, words):
         (0, 0.51, True), (0, 0.49, False), (1, 0.0626, True), (1, 0.0624, False),
     ],
 )  # fmt: skip
-def test_touches_of_weakening_friction_are_losses_if_they_are_long(mass, length, lost):
-    found = losses.touch_losses(chain(), touches((mass, OF_SLIP, 0, length, 1.0)))
+def test_long_grazings_under_weakening_are_losses(mass, length, lost):
+    found = losses.grazing_losses(chain(), touches((mass, OF_SLIP, 0, length, 1.0)))
     assert len(found) == lost
     if lost:
         # without a jump friction says itself what happens
         assert found[0].choice.startswith("the mass slipped on")
-    assert losses.touch_losses(chain(), touches()) == []
+    assert losses.grazing_losses(chain(), touches()) == []
 
 
 def kept_of(run):
@@ -93,7 +93,7 @@ def kept_of(run):
     return {"time": run.time, **{name: run.variables[name].values.copy() for name in names}}
 
 
-def test_saved_states_are_judged():
+def test_audit_of_saved_states():
     system = st.Chain(
         mass=[1.0, 2.0], stiffness=20.0, load=st.Ramp(rate=1.0), law=st.Coulomb(mu=0.25)
     )

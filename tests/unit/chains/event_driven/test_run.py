@@ -214,7 +214,7 @@ def corner(sign):
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
-def test_corner_of_the_stick_set(sign):
+def test_vertex_of_the_stick_set(sign):
     """A tie is decided by the load's direction, not by rounding: all move, or none."""
     at_rest = st.solve(corner(sign), st.EventDriven(), (0.0, 0.5))
     assert at_rest.quantities["stop_time"].value == 0.0
@@ -300,7 +300,7 @@ def test_short_pulse_is_not_missed():
 
 
 @pytest.mark.parametrize(("excess", "slips"), [(-1e-11, False), (0.0, False), (1e-9, True)])
-def test_touch_of_the_static_bound(excess, slips):
+def test_grazing_of_the_static_bound(excess, slips):
     """With a jump in friction a mass whose drive only touches the bound keeps sticking."""
     bound = 0.25 * 9.81
     chain = st.Chain(
@@ -316,7 +316,7 @@ def test_touch_of_the_static_bound(excess, slips):
         assert {loss.kind for loss in run.determinism.losses} == {"grazing_onset"}
 
 
-def test_touch_at_a_corner_of_the_load():
+def test_grazing_at_a_breakpoint_of_the_load():
     bound = 0.25 * 9.81
     chain = st.Chain(
         mass=1.0,
@@ -336,7 +336,7 @@ def test_very_slow_load():
     assert run.quantities["onset_time"].value[0] == pytest.approx(0.25 * 9.81 / 1e-9, rel=1e-12)
 
 
-def test_no_rest_for_good_before_a_slip():
+def test_no_stop_before_a_slip():
     chain = st.Chain(
         mass=1.0, stiffness=1.0, load=st.chains.Sine(0.25 * 9.81, 1.0), law=st.Coulomb(0.25)
     )
@@ -470,7 +470,7 @@ def test_a_mass_that_stops_from_many_times_the_speed_scale(seed):
 
 
 @pytest.mark.parametrize("size", [1.5, 5.0, 9.0, 20.0])
-def test_a_mass_torn_off_by_a_spike_goes(size):
+def test_a_spike_releases_a_mass(size):
     """The load rises by 1e5 N/s at t = 2 s: within the rounding of time it is off by 1e-10 N."""
     spike = st.UserLoad(lambda t: 1.0 + size * math.exp(-(((t - 2.003) / 1e-4) ** 2)))
     chain = st.Chain(mass=[1.0, 1.0], stiffness=20.0, law=st.Coulomb(0.25), load=spike)

@@ -8,7 +8,7 @@ from block_cases import needs_compiler
 
 import stiction as st
 from stiction.chains import PiecewiseLinear, SumOf
-from stiction.chains.blocks.motions import blocks_of
+from stiction.chains.blocks.event_driven import blocks_of
 from stiction.chains.replay.compare import MOST_MASSES
 from stiction.chains.stepping import ChainStepper
 from stiction.core.run import Request

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import stiction as st
-from stiction.chains.figures.bands import SLIP_PLUS, busiest, envelope, is_dense, shares, zoom
+from stiction.chains.figures.bands import (
+    SLIP_PLUS,
+    busiest,
+    envelope,
+    fractions_of_time,
+    is_dense,
+    zoom,
+)
 from stiction.chains.figures.data import ChainData
 from stiction.plot import style
 from stiction.plot.figures import figures_of
@@ -34,11 +41,11 @@ def test_few_changes_are_drawn_as_they_are(shaken, calm):
     assert len(figures_of(shaken).motion().axes) == 4
 
 
-def test_shares_are_those_of_the_events(shaken):
+def test_fractions_of_time_from_events(shaken):
     data, edges = ChainData(shaken), np.linspace(0.0, 30.0, 7)
     fine = (np.arange(300_000) + 0.5) * 1e-4
     for i in range(3):
-        found = shares(data, i, edges)
+        found = fractions_of_time(data, i, edges)
         assert found.sum(axis=0) == pytest.approx(np.ones(6), abs=1e-12)
         times, modes = data.mode_changes(i)
         at = modes[np.searchsorted(times, fine, side="right") - 1]
@@ -47,7 +54,7 @@ def test_shares_are_those_of_the_events(shaken):
             assert found[row] == pytest.approx(counted, abs=1e-3)
 
 
-def test_the_envelope_mixes_colours_by_shares(shaken):
+def test_the_envelope_mixes_colours_by_fractions(shaken):
     figure = style.new_figure(3.0, 2.0)
     ((ax,),) = style.grid(figure)
     data = ChainData(shaken)
@@ -56,10 +63,10 @@ def test_the_envelope_mixes_colours_by_shares(shaken):
     assert image.shape[0] == 3
     from matplotlib.colors import to_rgb
 
-    stuck = shares(data, 0, np.linspace(0.0, 30.0, image.shape[1] + 1))[1] == 1.0
+    stuck = fractions_of_time(data, 0, np.linspace(0.0, 30.0, image.shape[1] + 1))[1] == 1.0
     assert stuck.any()
     assert image[0, stuck] == pytest.approx(np.tile(to_rgb(style.STUCK), (stuck.sum(), 1)))
-    mixed = shares(data, 2, np.linspace(0.0, 30.0, image.shape[1] + 1)).max(axis=0) < 0.9
+    mixed = fractions_of_time(data, 2, np.linspace(0.0, 30.0, image.shape[1] + 1)).max(axis=0) < 0.9
     assert mixed.any()
     assert not np.allclose(image[2, mixed], to_rgb(SLIP_PLUS))
 

@@ -40,13 +40,13 @@ def test_without_events_the_saved_modes_decide(baseline):
         assert np.abs(quiet.stick_intervals(i)[-1] - exact.stick_intervals(i)[-1]).max() <= step
 
 
-def test_all_rest_from_the_stop_on(baseline):
+def test_all_stick_from_the_stop_on(baseline):
     rest = ChainData(baseline).rest_intervals
     stop = baseline.quantities["stop_time"].value
     assert rest[-1] == pytest.approx([stop, 10.0], abs=1e-12)
 
 
-def test_rest_of_many_masses_comes_from_saved_modes(huge):
+def test_stick_of_many_masses_comes_from_saved_modes(huge):
     assert len(ChainData(huge).rest_intervals) == 0
 
 

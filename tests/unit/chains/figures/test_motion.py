@@ -54,7 +54,7 @@ def test_grey_bars_agree_with_the_saved_modes(name, request):
         assert surely.sum() > 10
 
 
-def test_shading_marks_the_rest_of_all(baseline):
+def test_shading_shows_where_all_stick(baseline):
     panel = figures_of(baseline).displacements().axes[0]
     shade = next(c for c in panel.collections if c.get_label() == "_rest")
     assert bars(shade) == pytest.approx(ChainData(baseline).rest_intervals)

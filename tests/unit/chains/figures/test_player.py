@@ -85,7 +85,7 @@ def test_a_free_chain_stays_in_the_picture(make_run):
     st.floats(1e-3, 1e3),
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
-def test_scale_keeps_blocks_apart(x, distance, linked):
+def test_scale_separates_blocks(x, distance, linked):
     x = np.array([x])
     scale = nice_scale(x, distance, np.array(linked))
     assert np.diff(distance * np.arange(3) + scale * x[0]).min() > BLOCK * distance

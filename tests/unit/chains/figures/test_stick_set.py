@@ -42,7 +42,7 @@ def push(chain, run, at=-1):
     return chain.load_shares * float(chain.load.at(run.time[at])) + plate
 
 
-def test_polygon_holds_the_rest_states(solved):
+def test_polygon_contains_the_equilibria(solved):
     """Support functions agree in every direction: the two convex sets are one."""
     chain, run = solved
     shadow = Shadow(ChainData(run))
@@ -109,7 +109,7 @@ def test_any_time_and_any_pair(ramp):
     assert centre == pytest.approx([0.2, 0.4, 0.6], rel=1e-9)
 
 
-def test_long_chains_are_merged_into_few_corners(huge):
+def test_long_chains_have_few_vertices(huge):
     shadow = Shadow(ChainData(huge))
     assert len(shadow.polygon(0, 9_999)) <= 800
     assert len(figures_of(huge).stick_set().axes) == 4

@@ -115,20 +115,20 @@ def test_first_fall_against_numpy_roots(tail, first):
         assert turn > 1.0 - 1e-6
 
 
-def test_load_turns_are_all_found():
+def test_all_extrema_of_the_load_are_isolated():
     load = SumOf([Sine(6.0, 1.0, 0.3), Sine(3.0, 2.7), Sine(0.5, 11.0), Ramp(0.2)])
     path = LoadPath.of(load, 0.5, 30.0, 100, 10**6)
     t = np.linspace(0.5, 30.0, 200_001)
-    rate = slope(path.pieces, t)
+    rate = slope(path.segments, t)
     cells = np.flatnonzero(rate[1:] * rate[:-1] < 0.0)
-    found = [brentq(lambda s: float(slope(path.pieces, s)), t[j], t[j + 1]) for j in cells]
+    found = [brentq(lambda s: float(slope(path.segments, s)), t[j], t[j + 1]) for j in cells]
     np.testing.assert_allclose(path.time[1:-1], found, rtol=1e-12)
     for j in range(path.first.size):
         level = np.linspace(path.first[j], path.last[j], 7)[1:-1]
         np.testing.assert_allclose(load.at(path.inverse(j, level)), level, atol=1e-12)
 
 
-def test_a_load_that_touches_its_turn_does_not_turn():
+def test_a_double_root_of_the_rate_is_no_extremum():
     # cos(t) - 1 <= 0 touches zero: one falling stretch
     load = SumOf([Sine(1.0, 1.0), Ramp(-1.0)])
     assert LoadPath.of(load, 0.0, 20.0, 100, 100).first.size == 1
@@ -432,7 +432,7 @@ def test_inertia_without_friction_is_measured_by_the_load(pull):
         (line,) = [check for check in run.audit if check.check == "inertia_negligible"]
         assert line.value == pytest.approx(speed / np.sqrt(20.0), rel=1e-3)
         assert line.ok == (line.value <= line.limit)
-        assert "as nothing rubs" in line.note
+        assert "there is no friction" in line.note
 
 
 # ---- ends, limits, refusals
@@ -500,7 +500,7 @@ def test_inertia_is_questioned_when_the_load_is_fast():
     assert notes == {1e-3: True, 10.0: False}
 
 
-def test_initial_velocities_mean_nothing():
+def test_initial_velocities_are_not_used():
     chain = Chain(mass=[1.0, 1.0], stiffness=20.0, law=Coulomb(0.1), load=Ramp(1.0), v0=[3.0, -3.0])
     run = solve(chain, Quasistatic(), (0.0, 5.0))
     still = solve(dataclasses.replace(chain, v0=0.0), Quasistatic(), (0.0, 5.0))
@@ -557,7 +557,7 @@ def bump(t):
 
 
 @pytest.mark.parametrize(("samples", "seen"), [(2000, True), (4, False)])
-def test_a_users_load_is_looked_at_as_often_as_told(samples, seen):
+def test_a_users_load_is_sampled_as_requested(samples, seen):
     chain = Chain(mass=1.0, stiffness=1.0, n=2, load=UserLoad(bump), law=Coulomb(0.25))
     run = solve(chain, Quasistatic(load_samples=samples), (0.0, 1.0), throw=False)
     # the bump is fast, whoever looks; what was not seen is above the bound
@@ -568,7 +568,7 @@ def test_a_users_load_is_looked_at_as_often_as_told(samples, seen):
     assert bool(len(run.event_log.time)) == seen
 
 
-def test_a_mass_at_its_bound_is_told_to_move_from_the_first_moment():
+def test_a_mass_at_its_bound_slips_from_the_start():
     # mass 2 holds 0.2 * 10 N, just the load at the start, which rises by 3 N/s: v = 3 / k_2;
     # mass 1 follows when the load is another 1 N higher
     load = PiecewiseLinear([0.0, 1.0, 3.0], [2.0, 5.0, 5.0])

@@ -19,7 +19,7 @@ from stiction import (
 from stiction.chains import PiecewiseLinear, Sine, UserLoad
 from stiction.chains.event_driven import run as solver
 from stiction.chains.methods import EventDriven
-from stiction.chains.replay import trail as trails
+from stiction.chains.replay import trajectory as trajectory_module
 from stiction.chains.replay.compare import replay_check
 
 THREE = Chain(mass=1.0, n=3, stiffness=20.0, load=Constant(10.0), law=Coulomb(0.05))
@@ -50,7 +50,7 @@ def history_of(monkeypatch, chain, t_end, save=101):
 
 @pytest.mark.parametrize("save", [2, 1001])
 @pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
-def test_honest_runs_are_held(chain, save):
+def test_correct_runs_pass(chain, save):
     found = replayed(solve(chain, EventDriven(), (0.0, 8.0), save=save))
     assert found.ok
     assert found.value < 2e-9
@@ -60,7 +60,7 @@ def test_honest_runs_are_held(chain, save):
 
 def spoiled(h, what):
     """Return the history with one fault."""
-    e, t = h.events, h.trail
+    e, t = h.events, h.trajectory
     at = e.time.size // 2
     if what == "late":
         time = e.time.copy()
@@ -95,7 +95,7 @@ def spoiled(h, what):
         changed["v"][k, i] = np.nan
     else:
         changed["time"][k] += 1e-6
-    return dataclasses.replace(h, trail=dataclasses.replace(t, **changed))
+    return dataclasses.replace(h, trajectory=dataclasses.replace(t, **changed))
 
 
 DAMAGE = (
@@ -114,12 +114,12 @@ DAMAGE = (
 
 
 @pytest.mark.parametrize("chain", [THREE, WEAK, JUMPS, BELT])
-def test_damage_is_seen(monkeypatch, chain):
+def test_damage_is_detected(monkeypatch, chain):
     history = history_of(monkeypatch, chain, 8.0)
-    assert replay_check(chain, history, history.trail, 1e-12).ok
+    assert replay_check(chain, history, history.trajectory, 1e-12).ok
     for what in DAMAGE:
         wrong = spoiled(history, what)
-        found = replay_check(chain, wrong, wrong.trail, 1e-12)
+        found = replay_check(chain, wrong, wrong.trajectory, 1e-12)
         assert not found.ok, what
         assert found.value > 1e-8
         assert found.time is not None
@@ -134,7 +134,7 @@ def test_another_law_or_load_is_seen(monkeypatch):
         dataclasses.replace(THREE, stiffness=20.0 * (1.0 + 1e-6)),
     ):
         # by the model alone: compiled kernels read the numbers of the method
-        plain = dataclasses.replace(history.trail, problem=None)
+        plain = dataclasses.replace(history.trajectory, problem=None)
         assert not replay_check(other, history, plain, 1e-12).ok
 
 
@@ -156,10 +156,10 @@ def test_a_jump_in_no_time(monkeypatch):
     stairs = PiecewiseLinear([0.0, near, 1.0, 8.0], [0.0, 0.0, 10.0, 10.0])
     chain = dataclasses.replace(THREE, load=stairs)
     history = history_of(monkeypatch, chain, 8.0)
-    assert replay_check(chain, history, history.trail, 1e-12).value < 2e-9
+    assert replay_check(chain, history, history.trajectory, 1e-12).value < 2e-9
     for what in DAMAGE:
         wrong = spoiled(history, what)
-        assert not replay_check(chain, wrong, wrong.trail, 1e-12).ok, what
+        assert not replay_check(chain, wrong, wrong.trajectory, 1e-12).ok, what
 
 
 @pytest.mark.parametrize("begin", [1e3, 1e6])
@@ -190,11 +190,11 @@ def test_a_replay_changes_no_number():
     np.testing.assert_array_equal(one.event_log.time, two.event_log.time)
 
 
-def test_long_runs_are_kept_in_part(monkeypatch):
+def test_long_runs_are_recorded_in_part(monkeypatch):
     """Beyond its memory every other block of states is let go, and the line says so."""
-    monkeypatch.setattr(trails, "MOST_NUMBERS", 20_000)
-    monkeypatch.setattr(trails, "_BLOCK_ROWS", 64)
-    monkeypatch.setattr(solver, "_TRACK_ROWS", 64)
+    monkeypatch.setattr(trajectory_module, "MOST_NUMBERS", 20_000)
+    monkeypatch.setattr(trajectory_module, "_BLOCK_SAMPLES", 64)
+    monkeypatch.setattr(solver, "_TRACK_SAMPLES", 64)
     shaken = Chain(mass=1.0, n=3, stiffness=20.0, load=Sine(9.0, 2.0), law=Coulomb(0.1))
     run = solve(shaken, EventDriven(), (0.0, 900.0), save=11)
     found = replayed(run)
@@ -203,9 +203,9 @@ def test_long_runs_are_kept_in_part(monkeypatch):
     assert 5.0 < share < 95.0
 
 
-def test_a_keeper_goes_on_from_what_it_packed():
+def test_a_recorder_resumes_from_a_checkpoint():
     rng = np.random.default_rng(1)
-    keepers = trails.TrailKeeper(2), trails.TrailKeeper(2)
+    keepers = trajectory_module.TrajectoryRecorder(2), trajectory_module.TrajectoryRecorder(2)
     for q in range(60):
         rows = int(rng.integers(1, 300))
         block = (
@@ -214,11 +214,11 @@ def test_a_keeper_goes_on_from_what_it_packed():
             rng.integers(-1, 2, (rows, 2)).astype(np.int8),
         )
         keepers[0].add(block)
-        again = trails.TrailKeeper(2)
+        again = trajectory_module.TrajectoryRecorder(2)
         again.unpack(keepers[1].pack())
         again.add(block)
         keepers = keepers[0], again
-    one, two = (keeper.trail() for keeper in keepers)
+    one, two = (keeper.trajectory() for keeper in keepers)
     for name in ("time", "x", "v", "mode", "follows"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
@@ -248,7 +248,10 @@ def test_kernels_and_arrays_agree(monkeypatch, chain):
     history = history_of(monkeypatch, chain, 8.0)
     for what in DAMAGE:
         wrong = spoiled(history, what)
-        by_arrays = dataclasses.replace(wrong.trail, problem=None)
-        one, two = (replay_check(chain, wrong, trail, 1e-12) for trail in (wrong.trail, by_arrays))
+        by_arrays = dataclasses.replace(wrong.trajectory, problem=None)
+        one, two = (
+            replay_check(chain, wrong, trajectory, 1e-12)
+            for trajectory in (wrong.trajectory, by_arrays)
+        )
         assert one.value == pytest.approx(two.value, rel=1e-5), what
         assert (one.time, one.note) == (two.time, two.note), what

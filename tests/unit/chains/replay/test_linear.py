@@ -7,7 +7,7 @@ from scipy.linalg import expm
 from stiction import Chain, Constant, Coulomb, EventDriven, solve
 from stiction.chains import Ramp, Sine, SumOf
 from stiction.chains.replay import linear
-from stiction.chains.replay.forces import Forces, Stretches
+from stiction.chains.replay.forces import Forces, Intervals
 from stiction.numerics import jit
 
 
@@ -17,7 +17,7 @@ def stretches(n, count, rng, longest, belt=0.0):
     v = np.where(mode == 0.0, belt, belt + mode * rng.uniform(0.0, 2.0, (n, count)))
     t0 = rng.uniform(0.0, 3.0, count)
     t1 = t0 + longest * rng.random(count)
-    return Stretches(t0, t1, rng.normal(0.0, 1.0, (n, count)), v, mode, np.zeros(count, int))
+    return Intervals(t0, t1, rng.normal(0.0, 1.0, (n, count)), v, mode, np.zeros(count, int))
 
 
 def by_exponential(chain, given):

@@ -6,7 +6,7 @@ import pytest
 from stiction import Chain, EventDriven, ExponentialWeakening, Ramp, UserFriction, UserLoad, solve
 from stiction.chains import Sine
 from stiction.chains.replay import smooth
-from stiction.chains.replay.forces import Forces, Stretches
+from stiction.chains.replay.forces import Forces, Intervals
 from stiction.numerics import jit
 
 CHAIN = Chain(
@@ -22,7 +22,7 @@ def test_order_of_the_method():
     """Halved steps divide the error by 2^8; the coefficients cannot be mistyped."""
     mode = np.array([[1.0], [1.0]])
     start, v = np.array([[0.1], [-0.2]]), np.array([[2.0], [3.0]])
-    given = Stretches(np.zeros(1), np.array([0.4]), start, v, mode, np.zeros(1, int))
+    given = Intervals(np.zeros(1), np.array([0.4]), start, v, mode, np.zeros(1, int))
     ends = [smooth.ends(Forces(CHAIN), given, np.array([float(p)])) for p in (2, 4, 8, 128)]
     right = np.concatenate(ends[-1])
     errors = [np.abs(np.concatenate(one) - right).max() for one in ends[:-1]]

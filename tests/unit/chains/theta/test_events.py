@@ -7,7 +7,7 @@ import pytest
 
 import stiction as st
 from stiction.chains.theta import event_kernels
-from stiction.chains.theta import march as theta_march
+from stiction.chains.theta import integrator as integrator
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta.state import Events
 from stiction.core.run import Request
@@ -89,13 +89,13 @@ def test_a_log_of_many_events_is_put_together_when_it_is_read(monkeypatch):
 
 def test_the_event_buffer_grows(monkeypatch):
     whole = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
-    original = theta_march.March.__init__
+    original = integrator.ThetaIntegrator.__init__
 
     def small(self, *args):
         original(self, *args)
         self._blocks = (Events(np.empty((4, 5)), np.empty((4, 3), np.int32), 0),)
 
-    monkeypatch.setattr(theta_march.March, "__init__", small)
+    monkeypatch.setattr(integrator.ThetaIntegrator, "__init__", small)
     run = st.solve(CHAIN, st.ThetaStepper(1e-4), (0.0, 10.0))
     assert run.event_log.time.tolist() == whole.event_log.time.tolist()
     assert len(run.event_log) > 16
@@ -106,11 +106,11 @@ def test_full_blocks_are_part_of_a_checkpoint():
     scheme = theta_setup.Scheme("ThetaStepper", 1e-3, 0.5, 1000, 1e-13, 10**6, 10**6)
     packed = []
     for rows in (4, 1000):
-        march = theta_march.March(scheme, CHAIN, request)
-        march._blocks = (Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), 0),)
-        march.run()
-        packed.append(march._pack())
-        assert (len(march._blocks) > 1) == (rows == 4)
+        stepper = integrator.ThetaIntegrator(scheme, CHAIN, request)
+        stepper._blocks = (Events(np.empty((rows, 5)), np.empty((rows, 3), np.int32), 0),)
+        stepper.run()
+        packed.append(stepper._pack())
+        assert (len(stepper._blocks) > 1) == (rows == 4)
     for name in ("event_values", "event_marks", "progress"):
         assert np.array_equal(packed[0][name], packed[1][name]), name
-    assert packed[0]["event_marks"].shape[0] == march.n_events > 4
+    assert packed[0]["event_marks"].shape[0] == stepper.n_events > 4

@@ -138,7 +138,7 @@ def test_order_through_stick_and_slip(theta):
     assert (seen < 1.1).all()
 
 
-def test_masses_that_nothing_couples_go_their_own_ways():
+def test_uncoupled_masses_are_independent():
     """Each rides, slips and wears as if it were alone: its bound is of its own state and force."""
     normal = np.array([9.81, 6.0])
 
@@ -248,13 +248,13 @@ def assert_same(one, two):
     ids=lambda m: type(m).__name__,
 )
 def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
-    from stiction.chains.theta import march
+    from stiction.chains.theta import integrator
 
     chain = st.Chain(
         mass=[1.0, 1.0], stiffness=K, damping=C, law=LAW, load=st.Ramp(3.0), belt_speed=0.05
     )
     whole = st.solve(chain, method, (0.0, 3.0), save=31)
-    monkeypatch.setattr(march, "_MOST_STEPS", 300)
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 300)
     book = Memory()
     assert_same(whole, st.solve(chain, method, (0.0, 3.0), save=31, checkpoint=book))
     pages = book.pages[:: max(1, len(book.pages) // 4)]
@@ -266,14 +266,14 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, monkeypatch):
 
 def test_trials_between_the_steps_change_nothing(monkeypatch):
     """Whatever slips are tried, and however often, only accepted steps move the state."""
-    from stiction.chains.theta.march import March
+    from stiction.chains.theta.integrator import ThetaIntegrator
 
     chain, method = one_mass(BELT, v0=BELT), st.ThetaStepper(1e-3, 0.6)
     quiet = st.solve(chain, method, (0.0, END))
-    advance, rng, tried = March._advance, np.random.default_rng(3), []
+    advance, rng, tried = ThetaIntegrator._advance, np.random.default_rng(3), []
 
-    def nosy(march):
-        inner, law = advance(march), march.law
+    def nosy(stepper):
+        inner, law = advance(stepper), stepper.law
 
         def step(problem, work, saved, events, steps):
             kept = law.states.copy()
@@ -285,7 +285,7 @@ def test_trials_between_the_steps_change_nothing(monkeypatch):
 
         return step
 
-    monkeypatch.setattr(March, "_advance", nosy)
+    monkeypatch.setattr(ThetaIntegrator, "_advance", nosy)
     assert_same(quiet, st.solve(chain, method, (0.0, END)))
     assert len(tried) > 5000
     assert np.ptp(tried) > 0.1

@@ -9,7 +9,7 @@ from memories import Memory
 
 import stiction as st
 from stiction.chains.theta import exact_kernels as exact
-from stiction.chains.theta import march as theta_march
+from stiction.chains.theta import integrator as integrator
 from stiction.chains.theta import setup as theta_setup
 from stiction.chains.theta import smooth_kernels as smooth
 from stiction.core.run import Request
@@ -154,14 +154,14 @@ def test_a_chain_at_rest_is_not_stepped_further():
     np.testing.assert_allclose(friction, -CHAIN.drive(9.0, x[-1], np.zeros(3)), rtol=1e-12)
 
 
-def test_a_ramp_never_lets_it_rest_for_good():
+def test_no_stop_under_a_ramp():
     chain = dataclasses.replace(CHAIN, load=st.Ramp(1e-3), law=st.Coulomb(1.0))
     run = st.solve(chain, st.ThetaStepper(0.1), (0.0, 5.0))
     assert run.quantities["stop_time"].value is None
     assert run.stats["steps"] == 50
 
 
-def test_rest_that_ends_is_no_stop():
+def test_temporary_stick_is_no_stop():
     """Held until the load grows, then moved, then held by a load that falls."""
     load = st.chains.PiecewiseLinear([0.0, 5.0, 5.5, 6.0], [0.0, 0.0, 9.0, 0.1])
     chain = st.Chain(mass=[1.0], stiffness=30.0, damping=2.0, load=load, law=st.Coulomb(0.5))
@@ -173,7 +173,7 @@ def test_rest_that_ends_is_no_stop():
     assert run.stats["steps"] < 8000
 
 
-def test_rest_is_found_at_a_break_of_the_load():
+def test_a_stop_at_a_breakpoint_of_the_load():
     """All masses stick while the load still swings too far; its last piece does not."""
     load = st.chains.PiecewiseLinear([0.0, 1.0, 2.0], [0.0, 4.0, 0.0])
     chain = st.Chain(mass=[1.0], stiffness=30.0, load=load, law=st.Coulomb(0.5))
@@ -185,7 +185,7 @@ def test_rest_is_found_at_a_break_of_the_load():
     assert run.quantities["stop_time"].value == 0.0
 
 
-def test_a_free_chain_on_a_belt_comes_to_rest_on_it():
+def test_a_free_chain_sticks_to_a_belt():
     chain = st.Chain(
         mass=[1.0, 2.0], stiffness=50.0, supports="none", law=st.Coulomb(0.3), belt_speed=0.5
     )
@@ -264,7 +264,7 @@ def test_a_state_that_is_not_finite_ends_the_run():
         assert "0.5" in run.reason
 
 
-def test_an_explicit_scheme_that_blows_up_is_told():
+def test_an_unstable_explicit_scheme_is_reported():
     chain = dataclasses.replace(CHAIN, stiffness=1e6)
     run = st.solve(chain, st.chains.RegularizedTheta(0.1, 0.0, 1.0), (0.0, 100.0), throw=False)
     assert run.status is st.Status.NOT_FINITE
@@ -283,7 +283,7 @@ def test_more_events_than_allowed_end_the_run():
 
 
 def test_an_interrupt_gives_what_there_is(monkeypatch):
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 100)
 
     def stop(fraction, note):
         if fraction > 0.5:
@@ -298,7 +298,7 @@ def test_an_interrupt_gives_what_there_is(monkeypatch):
 # ---- the audit
 
 
-def test_steps_beyond_the_weakening_limit_are_told():
+def test_steps_beyond_the_weakening_limit_are_reported():
     law = st.ExponentialWeakening(0.3, 0.1, 1e-3)
     chain = dataclasses.replace(CHAIN, law=law)
     limit = 1.0 / (0.5 * 9.81 * 0.2 / 1e-3)
@@ -433,8 +433,8 @@ def test_newtons_matrix_is_the_derivative_of_the_residual():
         scheme = theta_setup.Scheme(
             "RegularizedTheta", 0.05, 0.7, 50, 1e-13, 10**6, 10**6, shape=shape, smoothing=0.1
         )
-        march = theta_march.March(scheme, chain, request)
-        p, work = march.problem, march.work
+        stepper = integrator.ThetaIntegrator(scheme, chain, request)
+        p, work = stepper.problem, stepper.work
         n, w = 4, np.array([0.05, -0.2, 0.11, -0.01])
 
         def residual(w, p=p, work=work):
@@ -498,18 +498,18 @@ def test_a_resumed_run_is_the_same_to_the_last_bit(method, law, monkeypatch):
         plate_speed=0.2,
     )
     whole = st.solve(chain, method, (0.0, 6.0), save=77)
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", max(1, int(1.1 / method.step)))
+    monkeypatch.setattr(integrator, "_MOST_STEPS", max(1, int(1.1 / method.step)))
     notebook = Memory()
-    pieces = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=notebook)
-    assert_same_run(whole, pieces)
+    segments = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=notebook)
+    assert_same_run(whole, segments)
     assert len(notebook.pages) >= 4
     for page in notebook.pages[:: max(1, len(notebook.pages) // 3)]:
         resumed = st.solve(chain, method, (0.0, 6.0), save=77, checkpoint=Memory(page))
         assert_same_run(whole, resumed)
 
 
-def test_an_interrupted_run_goes_on_from_where_it_was(monkeypatch):
-    monkeypatch.setattr(theta_march, "_MOST_STEPS", 100)
+def test_an_interrupted_run_resumes(monkeypatch):
+    monkeypatch.setattr(integrator, "_MOST_STEPS", 100)
     notebook = Memory()
     notebook.due = lambda: False
 
@@ -539,14 +539,16 @@ def test_kernels_are_the_same_in_python():
     """The hot kernel of the active set, run by the interpreter on the same tables."""
     request = Request(0.0, 1.0, np.array([0.0, 1.0]))
     scheme = theta_setup.Scheme("ThetaStepper", 1e-2, 0.5, 1000, 1e-13, 10**6, 10**6)
-    marches = [theta_march.March(scheme, CHAIN, request) for _ in range(2)]
-    for march, solve in zip(marches, (exact.solve_modes, exact.solve_modes.py_func), strict=True):
-        w = march.work
+    steppers = [integrator.ThetaIntegrator(scheme, CHAIN, request) for _ in range(2)]
+    for stepper, solve in zip(
+        steppers, (exact.solve_modes, exact.solve_modes.py_func), strict=True
+    ):
+        w = stepper.work
         w.trial.force[:3] = [0.3, -0.2, 4.0]
         w.modes.now[:3] = [0, 0, 1]
-        exact.prepare(march.problem, w.f, w.m)
-        assert solve(march.problem, w.f, w.m, w.progress[0]) in (True, False)
-    assert np.array_equal(marches[0].work.f, marches[1].work.f)
+        exact.prepare(stepper.problem, w.f, w.m)
+        assert solve(stepper.problem, w.f, w.m, w.progress[0]) in (True, False)
+    assert np.array_equal(steppers[0].work.f, steppers[1].work.f)
 
 
 @pytest.mark.parametrize("scheme", [st.ThetaStepper, st.chains.RegularizedTheta])

@@ -12,11 +12,11 @@ NAMES = {"masses_of", "modes_of", "motion_of", "system_of", "trial_of"}
 KERNELS = (
     "chains.theta.exact_kernels",
     "chains.theta.smooth_kernels",
-    "chains.blocks.step_kernels",
+    "chains.blocks.theta_kernels",
 )
 
 
-def test_rows_are_named_by_kernels_that_borrow():
+def test_rows_are_named_by_kernels_with_borrowed_references():
     """Others would give back references that they have not been given."""
     for module in KERNELS:
         importlib.import_module(f"stiction.{module}")

@@ -117,3 +117,66 @@ def test_the_first_of_several_roots():
     # a root at the end of the step is one
     now, low = pair(3.0, 0.0)
     assert kernels.first_root(OTHER, *sets([now], [low])) == (1.0, 0)
+
+
+def falling(at, power):
+    """Return a function of time that falls from 1 to 0 at a fraction `at` of a step of 2."""
+    return lambda t: 1.0 - (t / (at * 2.0)) ** power
+
+
+def located(monkeypatch, code, name, value):
+    """Return what `locate_event` finds where a quantity falls, and the quantity it leaves."""
+    h, pending = 2.0, ROLL if code == PENETRATION else OPEN
+    mode = OPEN if code == PENETRATION else ROLL
+
+    def at_time(t):
+        return contact(mode=mode, pending_mode=pending, **{name: value(t)})
+
+    now, saved = sets([at_time(h)], [at_time(0.0)])
+
+    def restore_step_start(*_):
+        now.contacts[0] = saved.contacts[0]
+
+    def take_step(*arguments):
+        trial = arguments[-2]
+        now.contacts[0] = at_time(trial)
+        limit = -kernels.CLOSING_TOLERANCE * 2.0 if code == PENETRATION else 0.0
+        return code if value(trial) < limit else kernels.INSIDE
+
+    monkeypatch.setattr(kernels, "restore_step_start", restore_step_start)
+    monkeypatch.setattr(kernels, "take_step", take_step)
+    found = kernels.locate_event(None, None, None, now, None, saved, h, h, code)
+    return *found, getattr(now.contacts[0], name)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5, 3.0])
+def test_a_contact_closes_where_its_gap_is_zero(at, power, monkeypatch):
+    gap = falling(at, power)
+    code, end, when, left = located(monkeypatch, PENETRATION, "gap", gap)
+    assert code == PENETRATION
+    assert left == gap(end)
+    # trials are a billionth of the step apart or more
+    assert (end, when) == pytest.approx((at * 2.0, at * 2.0), abs=4e-8)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5, 3.0])
+def test_a_contact_opens_soon_after_its_force_is_zero(at, power, monkeypatch):
+    force = falling(at, power)
+    code, end, when, left = located(monkeypatch, kernels.MODE_CHANGE, "normal_force", force)
+    assert code == kernels.MODE_CHANGE
+    assert left == force(end) < 0.0
+    overshoot = 2.0 * kernels.OVERSHOOT * 2.0
+    assert 0.0 < end - at * 2.0 <= overshoot
+    assert abs(when - at * 2.0) <= overshoot
+
+
+def test_a_contact_without_force_stays_closed_until_it_is_pulled(monkeypatch):
+    def force(t):
+        return max(1.0 - t, 0.0) if t < 1.5 else 1.5 - t
+
+    code, end, _, left = located(monkeypatch, kernels.MODE_CHANGE, "normal_force", force)
+    assert code == kernels.MODE_CHANGE
+    assert 1.5 < end <= 1.5 + 2.0 * kernels.OVERSHOOT * 2.0
+    assert left == force(end)

@@ -9,6 +9,7 @@ from stiction.io.scenario import read_scenario
 from stiction.io.scenario.scenario import Scenario
 from stiction.io.scenario.writer import write_scenario
 from stiction.rods import Bump, Pluck, RollingStrings, Samples, Sine, Sum, UserShape
+from stiction.rods.methods import BumpStrands
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,22 @@ def test_run_names_what_figures_read():
     assert run.determinism.status == "deterministic"
     assert run.audit.ok
     assert run.cite()
+
+
+@pytest.mark.parametrize(
+    ("fields", "same"),
+    [
+        ({"speed": (2.0, 2.0), "length": (6.0, 6.0)}, True),
+        ({"speed": (1.0, 1.5)}, False),
+        ({"length": (6.0, 7.0)}, False),
+    ],
+)
+@pytest.mark.parametrize("method", [st.Characteristics(), BumpStrands(0.1)])
+def test_sum_and_difference_have_energies_where_both_strings_are_alike(fields, same, method):
+    system = RollingStrings(u0=Sine(2, 0.1), G1=0.5, G2=0.5, nodes=9, **fields)
+    run = st.solve(system, method, t_span=(0.0, 0.2), save=3)
+    assert system.identical is same
+    assert {"energy_P" in run.data, "energy_M" in run.data} == {same}
 
 
 def test_a_start_at_another_time_changes_nothing():

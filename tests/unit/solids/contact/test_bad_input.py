@@ -10,10 +10,10 @@ from stiction.errors import ModelError
 from stiction.laws import LennardJones
 from stiction.solids import (
     Q1,
-    Among,
     Body,
     Boundary,
     Contact,
+    ContactAmong,
     Fixed,
     Mesh,
     NeoHookean,
@@ -32,7 +32,7 @@ def solved(upper, lower, sides=("bottom", "top"), passes="mortar"):
     return st.solve(solid, st.solids.Quasistatic(steps=1))
 
 
-@pytest.mark.parametrize("passes", ["half", "mortar"])
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
 def test_overlapping_bodies_are_refused(passes):
     lower = rectangle(4.0, 1.0, (8, 2), (0.0, -1.0))
     with pytest.raises(ModelError) as refused:
@@ -47,13 +47,13 @@ def test_a_body_beyond_the_end_of_its_partner_is_refused_too():
     """Points without a normal are tested against the outline of the body."""
     lower = rectangle(1.0, 2.0, (4, 8), (0.0, -2.0))
     with pytest.raises(ModelError, match=r"deep inside"):
-        solved(rectangle(3.0, 1.0, (9, 2), (-1.0, -0.5)), lower, passes="half")
+        solved(rectangle(3.0, 1.0, (9, 2), (-1.0, -0.5)), lower, passes="two-half-pass")
 
 
 def test_overlapping_discs_are_refused():
     bodies = [Body(disc(1.0, (4, 2), 2, (1.5 * k, 0.0)), Q1()) for k in range(2)]
     rims = [Boundary(k, "rim") for k in range(2)]
-    solid = st.Solid(bodies, [Among(rims, LAW)], [Fixed(rim) for rim in rims])
+    solid = st.Solid(bodies, [ContactAmong(rims, LAW)], [Fixed(rim) for rim in rims])
     with pytest.raises(ModelError, match=r"boundary 'rim' .* deep inside"):
         st.solve(solid, st.solids.Quasistatic(steps=1))
 

@@ -9,10 +9,10 @@ import stiction as st
 from stiction.laws import EA, LennardJones
 from stiction.solids import (
     Q1N2,
-    Among,
     Body,
     Boundary,
     Contact,
+    ContactAmong,
     Driven,
     Fixed,
     Nearest,
@@ -57,7 +57,7 @@ def row(count, angle, friction=None, planes=True, squeeze=0.05):
     else:
         held += [Fixed(Nearest(0, (0.0, 0.0)), (0,)), Driven(middle, 0, press)]
     laws = {"adhesion": LAW, "friction": friction} if friction else {"adhesion": LAW}
-    touch = Among(rims, passes="mortar", reach=0.5, **laws)
+    touch = ContactAmong(rims, passes="mortar", reach=0.5, **laws)
     return st.Solid(bodies, [*on, touch], held, dimensionless=True)
 
 

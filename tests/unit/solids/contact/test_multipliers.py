@@ -320,7 +320,7 @@ def test_other_users_of_stiffness_are_told():
     with pytest.raises(st.ModelError, match="multipliers are nodes of one side"):
         s.Contact(bottom, bottom, HARD, SMOOTH)
     with pytest.raises(st.ModelError, match="name each pair in a Contact"):
-        s.Among([bottom, s.Boundary(1, "top")], HARD)
+        s.ContactAmong([bottom, s.Boundary(1, "top")], HARD)
     solid = pair([block()], PLANE, ROUGH)
     with pytest.raises(st.ModelError, match="solve it by Quasistatic"):
         st.solve(solid, s.Continuation(), t_span=(0.0, 1.0))
@@ -398,7 +398,7 @@ def test_elements_much_longer_than_a_law_are_named():
     ]
     message = "elements of boundary 'bottom' are 0.01 m.*take a longer law, or Signorini"
     with pytest.raises((st.SolveError, st.ModelError), match=message):
-        st.solve(s.Solid([body], [contact], conditions), s.Quasistatic(steps=5, max_cuts=3))
+        st.solve(s.Solid([body], [contact], conditions), s.Quasistatic(steps=5, max_halvings=3))
 
 
 def pushed(two, size=1.0, young=1e6, start=0.0):

@@ -100,6 +100,34 @@ def test_retardation_is_that_of_kelvin_and_voigt():
     assert np.abs(stepper.state.u[:, 0] - u).max() <= 1e-6
 
 
+def test_the_wall_holds_the_bar_and_what_damps_it():
+    """The force of the wall is -A (u_x + c u_xt) at x = 0, and all that changes the momentum."""
+    drag, late, end, w = 0.4, 0.05, 3.3, 0.5 * np.pi
+    method = GeneralisedAlpha(1.0, steps=300, tolerance=None, newton_tolerance=1e-12)
+    stepper, _ = vibrating(method, end, drag=drag, retardation=late)
+    t = np.array([sample.time for sample in stepper.record.path[1:]])
+    forces = np.array([sample.curves["force_x"] for sample in stepper.record.path[1:]])
+    rate = drag + late * w * w
+    fast = np.sqrt(w * w - 0.25 * rate * rate)
+    fade = 1e-3 * w / fast * np.exp(-0.5 * rate * t)
+    q = fade * np.sin(fast * t)
+    q_rate = fade * (fast * np.cos(fast * t) - 0.5 * rate * np.sin(fast * t))
+    exact = -0.1 * w * (q + late * q_rate)
+    assert np.abs(forces - exact).max() <= 2e-4 * np.abs(exact).max()
+
+    def by_momentum(stepper):
+        resisted = stepper.moving.mass_times(stepper.a + drag * stepper.v)
+        return float(resisted[:, 0].sum())
+
+    assert forces[-1] == pytest.approx(by_momentum(stepper), rel=1e-6)
+    thrown = MovingProblem(bar(velocity=[(1e-3, 0.0)], drag=drag, retardation=late), False)
+    stepper = TimeStepper(thrown, method, Request(0.0, end, np.array([0.0, end])))
+    assert stepper._begin()
+    (start,) = stepper.record.path
+    assert abs(start.curves["force_x"]) > 1e-6
+    assert start.curves["force_x"] == pytest.approx(by_momentum(stepper), rel=1e-9)
+
+
 @pytest.mark.parametrize("end", [0.8, 1.6])
 def test_a_rod_hit_at_its_end(end):
     """A pulse of force runs to the wall and comes back, with E A du/dt = c F: sums of rays."""

@@ -48,7 +48,7 @@ def test_an_upright_column_tells_that_it_could_bend():
     assert result
     # it is told after a step, and steps are hundredths
     assert 0.5 <= result[0].time <= 0.53
-    assert result[0].where["unstable_ways"] == 1
+    assert result[0].where["unstable_modes"] == 1
     assert result[0].where["growth_rate"] > 0.0
     off = GeneralisedAlpha(steps=100, tolerance=None, stability=False)
     silent = st.solve(column((0.0, 1.0), (0.0, 2.0)), off)
@@ -113,7 +113,7 @@ def test_a_column_that_bends_hides_no_other():
     led = st.solve(MovingSolid(alone), GeneralisedAlpha(steps=30, tolerance=None), (0.0, 60.0))
     assert not led.determinism.losses
     assert losses
-    assert losses[0].where["unstable_ways"] >= 2
+    assert losses[0].where["unstable_modes"] >= 2
 
 
 def test_the_switch_is_checked():

@@ -158,7 +158,8 @@ def test_a_low_arch_snaps_at_its_limit_point():
 
 
 @pytest.mark.parametrize(
-    "method", [st.Continuation(steps=20, max_steps=16), st.solids.Quasistatic(steps=8, max_cuts=2)]
+    "method",
+    [st.Continuation(steps=20, max_steps=16), st.solids.Quasistatic(steps=8, max_halvings=2)],
 )
 def test_a_high_arch_leaves_sideways_before(method):
     """Beyond that rise it bends to a side below its limit point, and both are told."""
@@ -184,7 +185,7 @@ def test_an_arch_goes_down_sideways():
     left, right = (end[np.argmin(np.abs(x - v)), 1] for v in (50.0, 150.0))
     assert abs(left - right) > 0.05
     steps, _, _ = arch(
-        3.0, st.solids.Quasistatic(steps=4, max_cuts=2, on_bifurcation=FollowBranch())
+        3.0, st.solids.Quasistatic(steps=4, max_halvings=2, on_bifurcation=FollowBranch())
     )
     assert "goes back in load" in steps.determinism.losses[0].choice
 

@@ -98,7 +98,7 @@ def test_legs_of_a_fold_press(monkeypatch):
     assert moment <= 1e-13 * largest * LEG
     assert run.energy.imbalance_rel <= 1e-6
     assert run.energy.columns()["friction_heat"][-1] > 0.0
-    balance = next(c for c in run.audit.checks if c.check == "half_passes_balance")
+    balance = next(c for c in run.audit.checks if c.check == "two_half_pass_balance")
     assert balance.value <= 1e-12
 
 
@@ -278,7 +278,7 @@ def test_a_ring_closes_on_itself(element):
     for run in runs:
         assert run.energy.imbalance_rel < 1e-6
         values = {check.check: check.value for check in run.audit.checks}
-        assert values["half_passes_balance"] == 0.0
+        assert values["two_half_pass_balance"] == 0.0
     for name in ("stored", "adhesive", "friction_heat"):
         one, other = (run.energy.columns()[name] for run in runs)
         # reason: cells in which the coordinate begins anew are not cut, which heat sees at corners

@@ -60,7 +60,7 @@ def test_a_column_buckles_at_eulers_load(method):
     (place,) = places(run)
     assert place == pytest.approx(0.5, rel=1e-3)
     assert run.determinism.status == "lost"
-    assert run.determinism.losses[0].where["unstable_ways"] == 1
+    assert run.determinism.losses[0].where["unstable_modes"] == 1
 
 
 def test_every_branch_is_told():
@@ -100,7 +100,7 @@ def test_a_branch_under_a_rigid_partner_with_friction_is_told():
     run = st.solve(pressed, st.solids.Quasistatic(steps=8))
     (loss,) = (loss for loss in run.determinism.losses if is_branch(loss))
     # with friction the sign of the determinant tells odd from even
-    assert loss.where["unstable_ways"] == "odd"
+    assert loss.where["unstable_modes"] == "odd"
     force = np.interp(loss.where["program_time"], run.time, run.data["force_y"].values)
     # reason: the end sticks, as between two clamps, but the law between gives a little
     assert -force == pytest.approx(euler, rel=3e-2)

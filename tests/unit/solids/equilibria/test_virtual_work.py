@@ -49,7 +49,7 @@ def test_a_sharp_punch_slides(adhesive):
     # the other body feels the opposite, to the last digit
     values = {check.check: check.value for check in run.audit.checks}
     assert values["ledger_closes"] < 1e-6
-    assert values["half_passes_balance"] == 0.0
+    assert values["two_half_pass_balance"] == 0.0
     mine = [run.data[f"force_{c}"].values for c in "xy"]
     # sliding everywhere: threshold mu (T + T_max) or mu T over the whole face
     full = 0.3 * (mine[1][-1] + (3.0 * MAX_TENSION if adhesive else 0.0))

@@ -12,10 +12,10 @@ from stiction.laws import EA, LennardJones
 from stiction.solids import (
     Q1,
     Q1N2,
-    Among,
     Body,
     Boundary,
     Contact,
+    ContactAmong,
     Driven,
     Fixed,
     Nearest,
@@ -76,7 +76,7 @@ def heap(contact, rows=TEN, passes="mortar", squeeze=0.05, reach=0.5):
 
 def among(rims, laws, passes, reach):
     """Declare the contact once."""
-    return [Among(rims, passes=passes, reach=reach, **laws)]
+    return [ContactAmong(rims, passes=passes, reach=reach, **laws)]
 
 
 def named(rims, laws, passes, reach):
@@ -88,7 +88,7 @@ def named(rims, laws, passes, reach):
     return [Contact(rims[i], rims[j], passes=passes, **laws) for i, j in near]
 
 
-@pytest.mark.parametrize("passes", ["half", "mortar"])
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
 def test_pairs_as_if_named(passes):
     """Ten discs in a heap: forces, tangent and records as with eighteen named contacts."""
     found = []
@@ -124,7 +124,7 @@ def test_a_run_as_if_named():
 
 def _names(run):
     """Checks name their pair; points and contacts name their bodies."""
-    notes = [c.note for c in run.audit.checks if c.check == "half_passes_balance"]
+    notes = [c.note for c in run.audit.checks if c.check == "two_half_pass_balance"]
     assert [note.split(":")[0] for note in notes] == [
         "contact 5, 'rim' of body 0 and 'rim' of body 1",
         "contact 6, 'rim' of body 0 and 'rim' of body 2",
@@ -138,7 +138,7 @@ def _names(run):
     assert run.energy.friction_heat.shape[1] == 7
 
 
-@pytest.mark.parametrize("passes", ["half", "mortar"])
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
 def test_forces_on_each_body_are_those_of_its_pairs(passes):
     """Ten discs in a heap: the force on a disc is the sum of the forces of its contacts."""
     problem = Problem(heap(among, TEN, passes).assembled())
@@ -213,7 +213,7 @@ def test_distant_pairs_are_activated_later():
     held = [Fixed(rims[0]), Fixed(rims[2])]
     held += [Driven(rims[1], 0, Program((0.0, 1.0), (0.0, 1.5))), Fixed(rims[1], (1,))]
     for reach, known in ((0.5, 1), (None, 2), (1.1, 2)):
-        touch = Among(rims, LAW, reach=reach, passes="mortar")
+        touch = ContactAmong(rims, LAW, reach=reach, passes="mortar")
         solid = st.Solid(bodies, [touch], held, dimensionless=True)
         # without a pair within reach the nearest one is active
         assert len(solid.assembled().pairs) == known
@@ -258,7 +258,7 @@ def test_written_and_read_back(tmp_path):
         text += ["[system.bodies.mesh]", 'type = "disc"', "radius = 1.0", "along = [4, 2]"]
         text += ["across = 2", f"centre = [{2.1 * k}, 0.0]"]
         text += ["[system.bodies.element]", 'type = "Q1"']
-    text += ["[[system.contacts]]", 'type = "Among"', "reach = 0.5"]
+    text += ["[[system.contacts]]", 'type = "ContactAmong"', "reach = 0.5"]
     listed = ", ".join(f'{{type = "Boundary", body = {r["body"]}, name = "rim"}}' for r in rims)
     text += [f"boundaries = [{listed}]"]
     text += ["[system.contacts.adhesion]", 'type = "LennardJones"', "hamaker = 1e-6", "r0 = 0.02"]
@@ -268,7 +268,7 @@ def test_written_and_read_back(tmp_path):
     path = tmp_path / "row.toml"
     path.write_text("\n".join(text))
     system = st.read_scenario(str(path)).system
-    assert isinstance(system.contacts[0], Among)
+    assert isinstance(system.contacts[0], ContactAmong)
     pairs = system.assembled().pairs
     assert [(c.boundary.body, c.partner.body) for c in pairs] == [(0, 1), (1, 2)]
 
@@ -279,44 +279,44 @@ RIM = [Boundary(k, "rim") for k in range(3)]
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"boundaries": 3}, r"Among\.boundaries: got 3"),
-        ({"boundaries": []}, r"Among\.boundaries: got 0 boundaries"),
-        ({"boundaries": RIM[:1]}, r"Among\.boundaries: got one boundary"),
-        ({"boundaries": RIM[0]}, r"Among\.boundaries: got one boundary"),
+        ({"boundaries": 3}, r"ContactAmong\.boundaries: got 3"),
+        ({"boundaries": []}, r"ContactAmong\.boundaries: got 0 boundaries"),
+        ({"boundaries": RIM[:1]}, r"ContactAmong\.boundaries: got one boundary"),
+        ({"boundaries": RIM[0]}, r"ContactAmong\.boundaries: got one boundary"),
         ({"boundaries": [RIM[0], RIM[1], RIM[0]]}, r"boundary 'rim' of body 0 twice"),
         ({"boundaries": [RIM[0], Boundary(0, "top")]}, r"'rim' and 'top' of body 0"),
-        ({"boundaries": ["rim", "rim"]}, r"Among\.boundaries: got 'rim'"),
-        ({"boundaries": [RIM[0], RigidPlane()]}, r"Among\.boundaries: got RigidPlane"),
-        ({"boundaries": RIM, "reach": -1.0}, r"Among\.reach"),
-        ({"boundaries": RIM, "reach": float("nan")}, r"Among\.reach"),
+        ({"boundaries": ["rim", "rim"]}, r"ContactAmong\.boundaries: got 'rim'"),
+        ({"boundaries": [RIM[0], RigidPlane()]}, r"ContactAmong\.boundaries: got RigidPlane"),
+        ({"boundaries": RIM, "reach": -1.0}, r"ContactAmong\.reach"),
+        ({"boundaries": RIM, "reach": float("nan")}, r"ContactAmong\.reach"),
         ({"boundaries": RIM, "friction": 0.3}, r"Contact\.friction"),
         ({"boundaries": RIM, "passes": "both"}, r"Contact\.passes"),
     ],
 )
 def test_bad_contacts_among_many_are_refused(settings, told):
     with pytest.raises(ModelError, match=told):
-        Among(**settings)
+        ContactAmong(**settings)
 
 
 def test_boundaries_that_are_not_there_are_refused():
     bodies = [Body(disc(1.0, (4, 2), 2, (2.1 * k, 0.0))) for k in range(2)]
     with pytest.raises(ModelError, match=r"Boundary\.body: got 2"):
-        st.Solid(bodies, [Among(RIM, LAW)])
+        st.Solid(bodies, [ContactAmong(RIM, LAW)])
     with pytest.raises(ModelError, match=r"'ring'"):
-        st.Solid(bodies, [Among([RIM[0], Boundary(1, "ring")], LAW)])
+        st.Solid(bodies, [ContactAmong([RIM[0], Boundary(1, "ring")], LAW)])
     swept = [SweptBody(rectangle(1.0, 1.0, (1, 1)).moved((0.0, 2.0 * k))) for k in range(2)]
     with pytest.raises(ModelError, match="no body of the plane"):
-        st.Solid(swept, [Among([Boundary(0, "top"), Boundary(1, "bottom")], LAW)])
+        st.Solid(swept, [ContactAmong([Boundary(0, "top"), Boundary(1, "bottom")], LAW)])
     # a pair that is named as well would be loaded twice
     pair = Contact(RIM[0], RIM[1], LAW)
     with pytest.raises(ModelError, match="twice"):
-        st.Solid(bodies, [Among(RIM[:2], LAW, reach=1.0), pair])
+        st.Solid(bodies, [ContactAmong(RIM[:2], LAW, reach=1.0), pair])
 
 
 def test_a_description_stays_one():
     """The solid keeps the list; parts that are changed do not write it out again."""
     solid = heap(among)
-    assert isinstance(solid.contacts[-1], Among)
+    assert isinstance(solid.contacts[-1], ContactAmong)
     parts = solid.assembled()
     again = dataclasses.replace(parts, dimensionless=True)
     assert len(again.pairs) == len(parts.pairs) == 24
@@ -337,7 +337,9 @@ def test_pairs_in_other_units_turned_and_in_another_order(length, pressure, angl
     found = []
     for scale, wall, some in ((1.0, LAW, np.arange(len(centres))), (length, law, order)):
         boundaries = [Boundary(int(k), "rim") for k in some]
-        contacts, near = Among(boundaries, wall).found([scale * (centres[k] + rim) for k in some])
+        contacts, near = ContactAmong(boundaries, wall).found(
+            [scale * (centres[k] + rim) for k in some]
+        )
         found.append({frozenset((c.boundary.body, c.partner.body)) for c in contacts})
         assert near.cutoff / scale == pytest.approx(reach_of_law(LAW), rel=2e-3)
     assert found[0] == found[1]

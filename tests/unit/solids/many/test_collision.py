@@ -7,10 +7,10 @@ import stiction as st
 from stiction.laws import LennardJones
 from stiction.solids import (
     Q1,
-    Among,
     Body,
     Boundary,
     Contact,
+    ContactAmong,
     Driven,
     Fixed,
     GeneralisedAlpha,
@@ -46,7 +46,7 @@ def test_thickness_of_bodies(angle):
     assert thickness(bow, 3.0 * 1.05 * 0.1) < 0.2
 
 
-def two(partner, passes="half"):
+def two(partner, passes="two-half-pass"):
     """Two discs of radius 0.1, one above the other, or one above a rigid circle as large."""
     bodies = [Body(disc(0.1, (4, 3), 2, (LEFT, HIGH)), Q1(), NeoHookean(1.0, 0.3))]
     if partner == "circle":
@@ -55,12 +55,12 @@ def two(partner, passes="half"):
         bodies.append(Body(disc(0.1, (4, 3), 2, (LEFT, 0.0)), Q1(), NeoHookean(1.0, 0.3)))
         contacts = [Contact(*RIMS, LAW, passes=passes)]
         if partner == "among":
-            contacts = [Among(RIMS, LAW)]
+            contacts = [ContactAmong(RIMS, LAW)]
     still = [Fixed(Nearest(i, (LEFT, at)), (0,)) for i, at in enumerate((HIGH, 0.0)[: len(bodies)])]
     return st.Solid(bodies, contacts, still)
 
 
-@pytest.mark.parametrize("sides", ["half", "mortar", "circle"])
+@pytest.mark.parametrize("sides", ["two-half-pass", "mortar", "circle"])
 @pytest.mark.parametrize(
     ("shift", "way", "seen"),
     [
@@ -73,7 +73,7 @@ def two(partner, passes="half"):
     ],
 )
 def test_tunnelling_is_detected(sides, shift, way, seen):
-    problem = Problem(two(sides, sides if sides != "circle" else "half").assembled())
+    problem = Problem(two(sides, sides if sides != "circle" else "two-half-pass").assembled())
     u = np.zeros_like(problem.points)
     u[problem.first[0] : problem.first[1], 0] = shift
     after = u.copy()
@@ -136,7 +136,7 @@ def test_no_time_step_tunnels(detects, monkeypatch):
 
 def test_a_run_ends_if_every_step_tunnels(monkeypatch):
     monkeypatch.setattr(CollisionDetection, "tunnels", lambda *_: True)
-    run = st.solve(pushed("named"), st.solids.Quasistatic(steps=30, max_cuts=2), throw=False)
+    run = st.solve(pushed("named"), st.solids.Quasistatic(steps=30, max_halvings=2), throw=False)
     assert run.status.name == "UNCONVERGED"
     assert "bodies pass through each other at t = 0.00833" in run.reason
     assert "look at what drives them" in run.reason

@@ -9,10 +9,10 @@ from stiction.errors import StoreError
 from stiction.laws import EA, LennardJones
 from stiction.solids import (
     Q1N2,
-    Among,
     Body,
     Boundary,
     Contact,
+    ContactAmong,
     Driven,
     Fixed,
     Nearest,
@@ -32,7 +32,7 @@ LAW = LennardJones.from_strength(0.01, 5e-4, adhesive=False)
 APART = 2.2
 
 
-def row(passes="half", reach=0.1, law=LAW, count=3, hold=0.5):
+def row(passes="two-half-pass", reach=0.1, law=LAW, count=3, hold=0.5):
     """Discs in a row, the first of which is pushed against the second, and so on to a wall.
 
     They begin farther apart than the law reaches; springs hold each.
@@ -42,7 +42,7 @@ def row(passes="half", reach=0.1, law=LAW, count=3, hold=0.5):
     rims = [Boundary(k, "rim") for k in range(count)]
     plane = RigidPlane((APART * (count - 1) + 1.3, 0.0), (-1.0, 0.0))
     wall = Contact(rims[-1], plane, LAW, EA(0.2, 0.0))
-    touch = Among(rims, law, EA(0.3, 0.0), passes=passes, reach=reach)
+    touch = ContactAmong(rims, law, EA(0.3, 0.0), passes=passes, reach=reach)
     push, above = Nearest(0, centres[0]), Nearest(0, (0.0, 0.5))
     held = [Driven(at, 0, Program((0.0, 1.0), (0.0, 1.0))) for at in (push, above)]
     held += [Fixed(push, (1,)), Fixed(Rigid(0))]
@@ -55,7 +55,7 @@ def row(passes="half", reach=0.1, law=LAW, count=3, hold=0.5):
 
 
 # contacts by virtual work that start one after the other: one pair is active, two are activated
-SYSTEMS = {"half": {"count": 3}, "mortar": {"count": 4, "hold": 0.15}}
+SYSTEMS = {"two-half-pass": {"count": 3}, "mortar": {"count": 4, "hold": 0.15}}
 
 
 def by_bodies(run, values, axis):
@@ -68,7 +68,7 @@ def by_bodies(run, values, axis):
     return np.concatenate([values[..., contact == i + 1] for i in order], axis=-1)
 
 
-@pytest.mark.parametrize("passes", ["half", "mortar"])
+@pytest.mark.parametrize("passes", ["two-half-pass", "mortar"])
 def test_pairs_are_activated_in_a_run(passes):
     """Discs with contacts that start one after the other: as if all pairs were active."""
     given = {"passes": passes, **SYSTEMS[passes]}
@@ -162,7 +162,9 @@ def test_thrown_discs_collide():
     for reach in (0.1, 0.6):
         mesh = disc(1.0, (2, 2), 2)
         bodies = [Body(mesh.moved((2.4 * k, 0.0)), Q1N2(), NeoHookean()) for k in range(3)]
-        touch = Among([Boundary(k, "rim") for k in range(3)], law, passes="mortar", reach=reach)
+        touch = ContactAmong(
+            [Boundary(k, "rim") for k in range(3)], law, passes="mortar", reach=reach
+        )
         rest = st.Solid(bodies, [touch], dimensionless=True)
         assert len(rest.assembled().pairs) == (1 if reach < 0.4 else 2)
         moving = st.solids.MovingSolid(rest, velocity=[(0.0, 0.0), (1.0, 0.0), (0.0, 0.0)])

@@ -1,0 +1,210 @@
+"""Blocks of chains that `EventDriven` solves in one call, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.outcome import Outcomes, in_parts, named, onsets
+from stiction.chains.blocks.stack import Path, Stack, fits, stack_of
+from stiction.chains.event_driven.run import EventDrivenIntegrator, saved_states
+from stiction.chains.loads import check_load
+from stiction.chains.model import Chain
+from stiction.chains.outcome import Kinds
+from stiction.chains.replay.compare import jumps_of
+from stiction.core.block import Block, Solve, ledger_of
+from stiction.core.run import Request
+from stiction.numerics.jit import mode
+
+if TYPE_CHECKING:
+    from stiction.chains.blocks.event_driven_kernels import Members, Records
+    from stiction.chains.blocks.replay_kernels import ReplayWork
+    from stiction.chains.methods import EventDriven
+
+__all__ = ["blocks_of"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+# for longer chains the time of kernels dominates, and a block gains nothing
+_MOST_MASSES = 100
+# longer runs need the check of progress, which single runs make
+_MOST_STEPS = 10_000
+# most numbers of the parameters and results of one call
+_MOST_NUMBERS = 4_000_000
+_ROOM_FOR_TERMS = 512
+_NAMES = ("steps", "expansions", "touches")
+
+
+def blocks_of(
+    chain: Chain,
+    method: EventDriven,
+    request: Request,
+    paths: Sequence[Path],
+    names: Sequence[str],
+) -> Solve | None:
+    """Return a function that solves many chains that differ at `paths`; None if there is none.
+
+    The numbers are those of `solve_event_driven`, to the last bit.
+
+    Parameters
+    ----------
+    request : with two saved states, the first and the last
+    paths : fields of the chain and below, see `stack.fits`
+    names : requested results
+
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
+    """
+    usual = method.policy is None and chain.law.constant and chain.n_mass <= _MOST_MASSES
+    segments = chain.load.pieces()
+    plain = segments.function is None and request.save.size == 2 and request.checkpoint is None
+    if not (usual and plain and fits(chain, paths)) or mode() == "plain":
+        return None
+    # a replay skips intervals with a jump of the load
+    if jumps_of(segments.time).size:
+        return None
+    check_load(chain.load, request.t_start)
+    member_solver = _MemberSolver(chain, method, request)
+    more = [f"stats.{name}" for name in (*_NAMES, "order")]
+    if member_solver.integrator.events.track.time.size:
+        more.append("audit.replay_agrees")
+    if not named(chain, names, more):
+        return None
+
+    size = max(1, _MOST_NUMBERS // (60 * chain.n_mass))
+
+    def solve(columns: Sequence[Array]) -> Block:
+        with np.errstate(all="ignore"):
+            stack = stack_of(chain, paths, columns)
+        return in_parts(stack, size, member_solver.solve, len(columns[0]))
+
+    return solve
+
+
+class _MemberSolver:
+    """Solves blocks of chains with the work arrays of one chain."""
+
+    def __init__(self, chain: Chain, method: EventDriven, request: Request) -> None:
+        self.method, self.request = method, request
+        self.integrator = integrator = EventDrivenIntegrator(method, chain, request)
+        rows = integrator.events.track.time.size
+        self.replay_work = _replay_work(
+            max(rows, 1), chain.n_mass, chain.load.pieces().amplitude.size
+        )
+
+    def solve(self, stack: Stack) -> Block:
+        """Return the results of all members."""
+        from stiction.chains.blocks.event_driven_kernels import solve_motions
+
+        integrator, request, m = self.integrator, self.request, stack.members
+        raw = _raw(m, stack.masses.shape[1], request.save)
+        members = _members(stack)
+        most = min(_MOST_STEPS, integrator.most_steps), self.method.max_events
+        solve_motions(
+            integrator.problem,
+            members,
+            integrator.state,
+            integrator.events,
+            integrator.scratch,
+            self.replay_work,
+            raw,
+            (request.t_start, request.t_end),
+            most,
+        )
+        return self._block(stack, raw)
+
+    def _block(self, stack: Stack, raw: Records) -> Block:
+        """Return the block: audit the members, and name their results."""
+        m, t_end, saved = stack.members, self.request.t_end, raw.saved
+        sums = saved.kinetic, saved.stored, saved.work, saved.viscous
+        stays_stuck = np.isfinite(raw.stop_state[:, -1]) & (raw.done == 1)
+        stop = np.full(m, np.nan)
+        if stays_stuck.any():
+            for_good = stack.rests_for_good(raw.stop_state[:, -1], raw.stop_state[:, :-1])
+            stop[stays_stuck & for_good] = raw.stop_state[stays_stuck & for_good, -1]
+        outcomes = Outcomes(
+            stack=stack,
+            t_start=self.request.t_start,
+            x=saved.x,
+            v=saved.v,
+            mode=saved.mode,
+            friction=saved.friction,
+            onset=onsets(stack, raw.onset, self.request.t_start),
+            stop=stop,
+            kinds=raw.kinds,
+            energy=ledger_of(np.stack(sums, axis=2), saved.heat),
+            given=raw.given,
+            stats={
+                **{name: raw.counts[:, k] for k, name in enumerate(_NAMES)},
+                "order": np.full(m, self.method.order),
+            },
+            replayed=raw.replayed if self.integrator.events.track.time.size else None,
+        )
+        valid = stack.valid & (raw.done == 1)
+        return outcomes.block(
+            outcomes.lines(), valid, outcomes.events + np.isfinite(stop), np.full(m, t_end)
+        )
+
+
+def _members(stack: Stack) -> Members:
+    """Return the arguments of kernels; the rates are those of single runs."""
+    from stiction.chains.blocks.event_driven_kernels import Members
+
+    k, c, m = stack.link_stiffness, stack.link_damping, stack.masses
+    stiff = np.sqrt(np.max(2.0 * (k[:, :-1] + k[:, 1:] + 0.5 * stack.plate_springs) / m, axis=1))
+    damp = np.max(2.0 * (c[:, :-1] + c[:, 1:]) / m, axis=1)
+    rate = stiff + damp + 0.0
+    rate[rate == 0.0] = 1.0
+    rates = np.sqrt((k[:, :-1] + k[:, 1:] + stack.plate_springs) / m) + (c[:, :-1] + c[:, 1:]) / m
+    response = 1.0 / np.maximum(rates, np.finfo(float).tiny)
+    p, names = stack.load, Members._fields[: Members._fields.index("segment_time")]
+    load = p.time, p.offset, p.rate, p.amplitude, p.angular_frequency, p.phase
+    given = (getattr(stack, name) for name in names)
+    return Members._make((*given, *load, rate, response))
+
+
+def _raw(m: int, n: int, save: Floats) -> Records:
+    from stiction.chains.blocks.event_driven_kernels import Records
+
+    return Records(
+        done=np.zeros(m, np.int8),
+        saved=saved_states(n, save, (m,)),
+        given=np.zeros(m),
+        onset=np.full((m, n), np.nan),
+        stop_state=np.full((m, n + 1), np.nan),
+        kinds=Kinds.table(m),
+        counts=np.zeros((m, 3), np.int64),
+        replayed=np.zeros((m, 2)),
+    )
+
+
+def _replay_work(rows: int, n: int, sines: int) -> ReplayWork:
+    from stiction.chains.blocks.replay_kernels import ReplayWork
+    from stiction.chains.replay.kernels import WORK_ROWS
+
+    both = rows + 2
+    return ReplayWork(
+        follows=np.ones(rows, np.bool_),
+        # there may be more events than states of the trajectory
+        numbers=np.arange(max(1024, 4 * n)),
+        steps=np.zeros(both, np.int64),
+        sample=np.zeros(2, np.int64),
+        before=np.zeros(2, np.int64),
+        segment=np.zeros(both, np.int64),
+        time=np.zeros((both, 2)),
+        start=np.zeros((both, 2, n)),
+        goal=np.zeros((both, 2, n)),
+        end=np.zeros((both, 2, n)),
+        mode=np.zeros((both, n), np.int8),
+        drive=np.zeros((rows, n)),
+        sliding=np.zeros((2, n)),
+        hold=np.zeros(n),
+        bound=np.zeros(n),
+        zero=np.zeros(n),
+        worst=np.zeros((7, 2)),
+        work=np.zeros((WORK_ROWS, n + 2)),
+        weight=np.zeros(_ROOM_FOR_TERMS + 4 * sines),
+    )

@@ -1,0 +1,245 @@
+"""Event-driven integration of many chains, one after the other, in one call.
+
+Each chain is integrated by the kernels of a single run, with the same bits. Chains that need
+several calls of these kernels, or that graze under friction with a jump, are left to single runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.blocks.replay_kernels import ReplayWork, replay
+from stiction.chains.event_driven.state import (
+    Events,
+    Problem,
+    Saved,
+    Scratch,
+    State,
+)
+from stiction.chains.event_driven.step_kernels import ALL_STUCK, DONE, advance, first_modes
+from stiction.chains.outcome import Kinds
+from stiction.numerics.arrays import Table
+from stiction.numerics.jit import kernel
+
+__all__ = ["Members", "Records", "solve_motions"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Members(NamedTuple):
+    """Arrays of all chains, see `Stack`; `rate`, `response` as in `Problem`, (m,) and (m, n)."""
+
+    masses: Floats
+    link_stiffness: Floats
+    link_damping: Floats
+    load_shares: Floats
+    plate_springs: Floats
+    normal_forces: Floats
+    x_start: Floats
+    v_start: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    belt_speed: Floats
+    plate_speed: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
+    amplitude: Floats
+    frequency: Floats
+    phase: Floats
+    rate: Floats
+    response: Floats
+
+
+class Records(NamedTuple):
+    """Results of each chain.
+
+    done : (m,) 1 if the chain reached the end and no grazing was recorded
+    saved : samples at the start and at the end, with a leading axis
+    given : (m,) heat that friction returned in steps [J]
+    onset : (m, n) time of the first onset of slip of each mass, NaN for none
+    stop_state : (m, n + 1) displacements [m] in which all masses stick up to the end, and last the
+        time [s]; NaN if a mass slips at the end
+    kinds : (m,) numbers of events
+    counts : (m, 3) steps, expansions, grazings
+    replayed : (m, 2) largest difference of the replay, and its limit; zero without a replay
+    """
+
+    done: npt.NDArray[np.int8]
+    saved: Saved
+    given: Floats
+    onset: Floats
+    stop_state: Floats
+    kinds: Table[Kinds]
+    counts: Ints
+    replayed: Floats
+
+
+@kernel(nogil=True)
+def solve_motions(
+    p: Problem,
+    members: Members,
+    state: State,
+    events: Events,
+    s: Scratch,
+    replay_work: ReplayWork,
+    records: Records,
+    span: tuple[float, float],
+    most: tuple[int, int],
+) -> None:
+    """Integrate every chain from its start, and write its results.
+
+    Parameters
+    ----------
+    p : numbers that the chains have in common; the others are not read
+    state, events, s, replay_work : work arrays of one chain
+    span : start and end [s]
+    most : steps and events beyond which a chain is left to a single run
+
+    Verified by: tests/unit/chains/blocks/test_event_driven.py::test_the_same_as_single_runs
+    """
+    now = state.progress[0]
+    for b in range(members.masses.shape[0]):
+        q, saved = _problem(p, members, b), _saved_of(records.saved, b)
+        _start(q, members, b, state, events, s, span)
+        first_modes(q, state)
+        records.stop_state[b, :] = np.nan
+        at_rest = -1
+        code = ALL_STUCK
+        while code == ALL_STUCK and now.steps < most[0]:
+            left = most[0] - now.steps
+            code = advance(q, state, saved, events, s, span[1], left, most[1])
+            if code == ALL_STUCK:
+                now.rest_seen = 1
+                at_rest = now.events
+                _record_equilibrium(state, records.stop_state, b)
+        if at_rest != now.events:
+            # a later event disproves that all masses stuck for good
+            records.stop_state[b, :] = np.nan
+        good = code == DONE and (now.touch_rows == 0)
+        records.done[b] = 1 if good else 0
+        if good:
+            _record(state, events, records, b)
+            replay(q, state, saved, events, replay_work, records.replayed, b)
+
+
+@kernel
+def _problem(p: Problem, members: Members, b: int) -> Problem:
+    """Return the problem of chain b."""
+    return Problem(
+        members.masses[b],
+        members.link_stiffness[b],
+        members.link_damping[b],
+        members.load_shares[b],
+        members.plate_springs[b],
+        members.plate_speed[b],
+        members.normal_forces[b],
+        members.mu_static[b],
+        members.mu_kinetic[b],
+        p.law_start,
+        p.law_step,
+        p.constant,
+        p.jump,
+        p.fitted,
+        members.belt_speed[b],
+        members.segment_time[b],
+        members.segment_offset[b],
+        members.segment_rate[b],
+        members.amplitude[b],
+        members.frequency[b],
+        members.phase[b],
+        p.load_address,
+        p.mu_address,
+        p.share_address,
+        members.rate[b],
+        p.order,
+        p.tolerance,
+        p.fit_tolerance,
+        p.longest_fit,
+        p.longest,
+        p.start,
+        members.response[b],
+        p.slip_after,
+        p.slip_before,
+    )
+
+
+@kernel(views=True)
+def _saved_of(members: Any, b: int) -> Saved:
+    """Return the saved states of chain b."""
+    sums = members.kinetic[b], members.stored[b], members.work[b], members.viscous[b]
+    x, v, mode, friction = members.x[b], members.v[b], members.mode[b], members.friction[b]
+    return Saved(members.time, x, v, mode, friction, *sums, members.heat[b])
+
+
+@kernel
+def _start(
+    p: Problem,
+    members: Members,
+    b: int,
+    state: State,
+    events: Events,
+    s: Scratch,
+    span: tuple[float, float],
+) -> None:
+    """Set the initial state of chain b, and clear all work arrays."""
+    now = state.progress[0]
+    n = p.mass.size
+    now.time, now.tau, now.gap = span[0], 0.25, 1.0
+    now.work = now.viscous = now.given = now.given_time = 0.0
+    now.piece = now.saved = now.events = now.touch_rows = now.still = 0
+    now.steps = now.expansions = now.touches = now.rest_seen = 0
+    state.x[:] = 0.0
+    state.v[:] = 0.0
+    for i in range(n):
+        state.x[i + 1], state.v[i + 1] = members.x_start[b, i], members.v_start[b, i]
+        state.mode[i] = state.shown[i] = state.lead[i] = state.side[i] = state.band[i] = 0
+        state.heat[i] = 0.0
+        s.root[i] = s.grazing[i] = s.length[i] = s.undecided_from[i] = np.inf
+        s.active[i] = s.decision[i] = s.started[i] = 0
+    s.x[:, :] = 0.0
+    s.drive[:, :] = 0.0
+    s.mu[:, :] = 0.0
+    s.heat[:, :] = 0.0
+    s.bernstein[:, :] = 0.0
+    for row in (s.load, s.work, s.viscous, s.fit, s.poly, s.norm, s.xs, s.vs):
+        row[:] = 0.0
+    events.track.filled[0] = 0
+
+
+@kernel
+def _record_equilibrium(state: State, stop_state: Floats, b: int) -> None:
+    """Record displacements and time at which all masses stick."""
+    n = state.mode.size
+    for i in range(n):
+        stop_state[b, i] = state.x[i + 1]
+    stop_state[b, n] = state.progress[0].time
+
+
+@kernel
+def _record(state: State, events: Events, records: Records, b: int) -> None:
+    """Write the results of a chain that reached the end."""
+    now = state.progress[0]
+    records.given[b] = now.given
+    kinds = records.kinds[b]
+    kinds.slip = kinds.stick = kinds.reverse = 0
+    records.onset[b, :] = np.nan
+    for e in range(now.events):
+        i = events.mass[e]
+        if events.before[e] == 0:
+            kinds.slip += 1
+            if np.isnan(records.onset[b, i]):
+                records.onset[b, i] = events.time[e]
+        elif events.after[e] == 0:
+            kinds.stick += 1
+        else:
+            kinds.reverse += 1
+    records.counts[b, 0] = now.steps
+    records.counts[b, 1] = now.expansions
+    records.counts[b, 2] = now.touches
+    # valid only if both samples are written
+    records.done[b] = 1 if now.saved == 2 else 0

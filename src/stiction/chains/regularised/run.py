@@ -1,0 +1,236 @@
+"""Runs of chains under laws without stick, with an audit of creep below gross slip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stiction.chains.audit import step_lines
+from stiction.chains.loads import check_load
+from stiction.chains.model import Chain
+from stiction.chains.outcome import ChainHistory, RawEvents, build_run
+from stiction.chains.regularised import integrator as base
+from stiction.chains.regularised.equations import ALMOST, Equations
+from stiction.chains.regularised.radau import RadauIntegrator
+from stiction.chains.regularised.state import Progress
+from stiction.chains.regularised.theta import ThetaIntegrator
+from stiction.core.audit import Check
+from stiction.core.ledger import Ledger
+from stiction.core.run import Quantity, Request, Run
+from stiction.errors import ModelError
+from stiction.laws.friction import ForceLaw
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import EventDriven, Radau, ThetaStepper
+
+__all__ = ["solve_creep"]
+
+# a step factorises a banded matrix with fifteen unknowns per mass
+MOST_MASSES = 2_000
+
+
+def solve_creep(chain: Chain, method: Radau, request: Request) -> Run:
+    """Return the run of `chain` under a law without stick, by Radau collocation.
+
+    Raises
+    ------
+    ModelError : if the law has a set of stick states, or the chain is too long.
+
+    Verified by: tests/unit/chains/regularised/test_references.py::test_thirty_digits
+    """
+    law = chain.law
+    if not isinstance(law, ForceLaw):
+        raise ModelError(
+            "Radau",
+            type(law).__name__,
+            "a law without stick: Dahl, LuGre, ElastoPlastic, BoucWen, RateAndStateFriction",
+            "its steps are those of a smooth system, and stick is not smooth.",
+            "use EventDriven(), or ThetaStepper(step=...).",
+        )
+    _short_enough("Radau", chain)
+    check_load(chain.load, request.t_start)
+    integrator = RadauIntegrator(Equations(chain, law, request), method, request)
+    integrator.run()
+    return build_run(chain, method, request, _history(chain, law, integrator))
+
+
+def _short_enough(where: str, chain: Chain) -> None:
+    if chain.n_mass > MOST_MASSES:
+        raise ModelError(
+            where,
+            f"{chain.n_mass} masses",
+            f"at most {MOST_MASSES} under a law without stick",
+            "every step factors a matrix with two rows and more per mass.",
+            "take fewer masses, or a law with stick and ThetaStepper(step=...).",
+        )
+
+
+def solve_in_place(chain: Chain, method: EventDriven, request: Request) -> Run:
+    """Return the run of a chain without stick in place of `EventDriven`."""
+    return solve_creep(chain, method.without_stick(), request)
+
+
+def solve_in_steps(chain: Chain, method: ThetaStepper, request: Request) -> Run:
+    """Return the run of a chain without stick by the theta scheme.
+
+    Raises
+    ------
+    ModelError : if the chain is too long, or the steps too many.
+
+    Verified by: tests/unit/chains/regularised/test_theta.py::test_order_against_radau
+    """
+    law = chain.law
+    assert isinstance(law, ForceLaw)
+    _short_enough("ThetaStepper", chain)
+    check_load(chain.load, request.t_start)
+    integrator = ThetaIntegrator(Equations(chain, law, request), method, request)
+    integrator.run()
+    return build_run(chain, method, request, _history(chain, law, integrator))
+
+
+def _history(chain: Chain, law: ForceLaw, integrator: base.Integrator) -> ChainHistory:
+    tables, now, equations = integrator.tables, integrator.now, integrator.equations
+    samples = int(now.saved)
+    time, states = integrator.time[:samples].copy(), tables.kept[:samples]
+    sums, heat = tables.sums[:samples], tables.heat[:samples]
+    if not integrator.status.ok and now.time > time[-1]:
+        time = np.append(time, now.time)
+        states, heat = np.vstack([states, tables.y]), np.vstack([heat, tables.contacts["heat"]])
+        ends = equations.energies(float(now.time), tables.y)[:2]
+        sums = np.vstack([sums, [now.work, now.viscous, now.lost, *ends]])
+    x, w, z = equations.parts(states)
+    signs = np.sign(w)
+    friction = np.empty_like(w)
+    for sample, y in enumerate(states):
+        equations.read(y)
+        friction[sample] = equations.friction(y)
+    creep = tables.contacts["creep"]
+    return ChainHistory(
+        time=time,
+        x=x,
+        v=w + chain.belt_speed,
+        mode=signs.astype(np.int8),
+        friction=friction,
+        state=z[..., None],
+        events=_events(tables.events.rows),
+        stop_time=None,
+        energy=Ledger(
+            time=time,
+            kinetic=sums[:, 3],
+            stored=sums[:, 4],
+            external_work=sums[:, 0],
+            friction_heat=heat,
+            viscous_heat=sums[:, 1],
+            algorithmic=sums[:, 2],
+            step_imbalance_rel=_worst(integrator)
+            if isinstance(integrator, ThetaIntegrator)
+            else None,
+        ),
+        stats=_stats(integrator),
+        status=integrator.status,
+        reason=integrator.reason,
+        checks=tuple(_checks(law, integrator, creep)),
+        quantities=_quantities(chain, law, integrator, creep),
+        given=_given(now),
+    )
+
+
+def _stats(integrator: base.Integrator) -> dict[str, float]:
+    now = integrator.now
+    done, rounds = int(now.steps), int(now.rounds)
+    if isinstance(integrator, ThetaIntegrator):
+        missed = int(now.misses)
+        return {
+            "steps": done,
+            "step": integrator.h,
+            "newton_iterations": rounds,
+            "unconverged_steps": missed,
+        }
+    rejected = int(now.rejected)
+    return {"steps": done, "rejected_steps": rejected, "newton_iterations": rounds}
+
+
+def _worst(integrator: base.Integrator) -> float:
+    """Return the largest imbalance of one step over the largest energy [1]."""
+    return float(integrator.now.worst / max(integrator.now.largest, np.finfo(float).tiny))
+
+
+def _given(now: Progress) -> tuple[float, float | None]:
+    at = float(now.given_time)
+    return float(now.given), None if np.isnan(at) else at
+
+
+def _events(log: base.Floats) -> RawEvents:
+    before = log[:, 2].astype(np.int64)
+    return RawEvents(
+        time=log[:, 0],
+        mass=log[:, 1].astype(np.int64),
+        before=before,
+        after=-before,
+        x=log[:, 3],
+        v=log[:, 4],
+        friction_left=log[:, 5],
+        friction_right=log[:, 5].copy(),
+    )
+
+
+def _checks(law: ForceLaw, integrator: base.Integrator, creep: base.Floats) -> Iterator[Check]:
+    if isinstance(integrator, ThetaIntegrator):
+        yield from _step_checks(integrator)
+    lengths = law.creep_length(integrator.equations.p)
+    if lengths is None:
+        note = "the law creeps under any load, and names no deflection at which it breaks away"
+        yield Check("rest_does_not_drift", None, None, 1.0, None, note)
+        return
+    if np.isnan(creep).all():
+        note = (
+            f"no contact stayed below {ALMOST:g} of what slip resists for a whole cycle of the "
+            "load after the first; let the run hold two cycles"
+        )
+        yield Check("rest_does_not_drift", None, None, 1.0, None, note)
+        return
+    ratio = np.abs(creep) / lengths
+    worst = int(np.nanargmax(ratio))
+    over = "whole cycles of the load" if integrator.cycle else "half cycles of its motion"
+    yield Check(
+        "rest_does_not_drift",
+        bool(ratio[worst] <= 1.0),
+        float(ratio[worst]),
+        1.0,
+        None,
+        f"how far a contact crept over {over} under loads below {ALMOST:g} of what slip "
+        f"resists, over the deflection at which it breaks away: {abs(float(creep[worst])):.3g} m "
+        f"of mass {worst + 1}, which stick would have held; ElastoPlastic does not creep",
+    )
+
+
+def _step_checks(integrator: ThetaIntegrator) -> Iterator[Check]:
+    now, misses = integrator.now, int(integrator.now.misses)
+    at = float(now.worst_time)
+    for line in step_lines(
+        _worst(integrator),
+        misses,
+        worst_time=None if np.isnan(at) else at,
+        missed_time=float(now.missed_time) if misses else None,
+    ):
+        yield line.of_run()
+
+
+def _quantities(
+    chain: Chain, law: ForceLaw, integrator: base.Integrator, creep: base.Floats
+) -> dict[str, Quantity]:
+    times = integrator.tables.contacts["broken_time"]
+    onset = [None if np.isnan(t) else float(t) for t in times]
+    force = [None if t is None else float(chain.load.at(t)) for t in onset]
+    near = f"friction came within {100 * (1 - ALMOST):.0f} % of what slip resists"
+    quantities = {
+        "onset_time": Quantity(onset, "s", f"when {near}, mass 1 first", absent="never slipped"),
+        "onset_force": Quantity(force, "N", f"load when {near}"),
+    }
+    if law.creep_length(integrator.equations.p) is not None:
+        meaning = "slip of each mass that did not come back, under loads that stick would have held"
+        values = [None if np.isnan(c) else float(c) for c in creep]
+        quantities["creep"] = Quantity(values, "m", meaning, absent="no whole cycle to compare")
+    return quantities

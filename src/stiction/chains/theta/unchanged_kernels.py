@@ -1,0 +1,141 @@
+"""Theta steps of short chains in which no mode changes.
+
+Most steps of a short chain keep all modes; passing the arguments of the general kernels would take
+longer than such a step. These kernels make successive steps of this kind. The first step with a
+mode change, a save time or a new load segment is left to the general kernels. Operations and their
+order are the same, so that results do not depend on the kernel.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.theta.active_set_kernels import LARGEST, agrees, forward_substitution
+from stiction.chains.theta.state import (
+    LoadSegment,
+    Problem,
+    Progress,
+    Sine,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import Sums, close_ledger, load_at, time_after
+from stiction.numerics.arrays import Table
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import system_of
+
+__all__ = ["FEW", "steps_with_unchanged_modes"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+ModeArray = npt.NDArray[np.int8]
+
+# longer chains change modes too often to gain from it
+FEW = 32
+
+
+@kernel
+def steps_with_unchanged_modes(
+    p: Problem,
+    segments: Table[LoadSegment],
+    sines: Table[Sine],
+    f: Floats,
+    m: ModeArray,
+    now: Progress,
+    steps: int,
+) -> int:
+    """Make at most `steps` steps, up to a mode change or a save time; return their number.
+
+    Verified by: tests/unit/chains/theta/test_active_set.py::test_unchanged_modes_make_no_difference
+    """
+    n, ride = p.n, p.theta * p.h * p.belt
+    ends = segments[now.piece + 1].time if now.piece + 1 < len(segments) else np.inf
+    pull = load = now.load
+    made = 0
+    while made < steps and now.step < p.n_step:
+        t = time_after(p, now.step)
+        if now.save_at <= t or ends <= t:
+            break
+        if not p.steady:
+            load = load_at(segments, sines, p.load_address, t, now.piece)
+            pull = p.theta * load + (1.0 - p.theta) * now.load
+        plate = p.plate_speed * (p.t_start + (now.step + p.theta) * p.h)
+        forward_substitution(n, f, m, pull, ride, p.belt, p.plates, plate, 0, n)
+        if not modes_persist(n, f, m, p.theta, p.jump):
+            break
+        now.load = load
+        sums = slide(n, f, m, p.belt, p.h, p.rate)
+        close_ledger(p, f, now, pull, sums)
+        made += 1
+    now.solves += made
+    if made > 0:
+        now.most_solves = max(now.most_solves, 1)
+    return made
+
+
+@kernel(inline=True)
+def modes_persist(n: int, f: Floats, m: ModeArray, theta: float, jump: bool) -> bool:
+    """Substitute backward; return whether all modes satisfy complementarity and persist."""
+    system, motion, trial, modes = system_of(f), motion_of(f), trial_of(f), modes_of(m)
+    good, size = True, 0.0
+    value = after = further = 0.0
+    for i in range(n - 1, -2, -1):
+        value = 0.0
+        if i >= 0:
+            value = (system.solution[i] + system.coupling[i + 1] * after) * system.inverse[i]
+            system.solution[i] = value
+            size += value * value
+        if i + 1 < n:
+            good = good & agrees(system, trial, modes, i + 1, value, after, further)
+        if jump and i >= 0 and modes.now[i] != 0:
+            # `cross_zero` handles a velocity that passes zero within the step
+            good = good & (modes.now[i] * (value - (1.0 - theta) * motion.slip_rate[i]) > 0.0)
+        further, after = after, value
+    return good & (size < LARGEST)
+
+
+@kernel(inline=True)
+def slide(n: int, f: Floats, m: ModeArray, belt: float, h: float, rate: float) -> Sums:
+    """Update all masses and return their sums for the ledger, as `update_kernels.move` does.
+
+    Every mass slips in the direction of its mode here, so the tests of `move` are not needed.
+    """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
+    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    lost = speed_before = x_before = 0.0
+    for i in range(n):
+        w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
+        motion.friction[i] = force
+        du = (w - motion.slip_rate[i]) * rate
+        speed = w + belt
+        step = h * speed - motion.x_low[i]
+        x = motion.x[i] + step
+        motion.x_low[i] = (x - motion.x[i]) - step
+        motion.x[i] = x
+        u = motion.slip_rate[i] + du
+        inertia += mass * du * du
+        stuck = modes.now[i] == 0
+        ringing = u if stuck else 0.0
+        u = 0.0 if stuck else u
+        stopped += mass * ringing * ringing
+        lost += mass * ringing
+        motion.slip_rate[i] = u
+        kinetic += mass * (u + belt) * (u + belt)
+        spin, elongation = speed - speed_before, x - x_before
+        stored += masses.stiffness[i] * elongation * elongation
+        spread += masses.stiffness[i] * spin * spin
+        viscous += masses.damping[i] * spin * spin
+        gain = -h * force * w
+        heat += gain
+        gain -= motion.heat_low[i]
+        total = motion.heat[i] + gain
+        motion.heat_low[i] = (total - motion.heat[i]) - gain
+        motion.heat[i] = total
+        pushed += masses.load_vector[i] * speed
+        ridden += force
+        speed_before, x_before = speed, x
+    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped

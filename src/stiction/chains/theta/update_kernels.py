@@ -1,0 +1,160 @@
+"""End of a theta step with set-valued friction: state, ledger and events in one pass.
+
+One pass over the masses per step reads memory once, which decides the time of long chains.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.theta.state import (
+    Events,
+    Listed,
+    Problem,
+    Progress,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import (
+    BLOCK,
+    Sums,
+    close_ledger,
+    record_mode_changes,
+    record_returned_heat,
+    record_wrong_slip,
+    time_after,
+)
+from stiction.numerics.arrays import Table
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import system_of
+
+__all__ = ["update_state"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+ModeArray = npt.NDArray[np.int8]
+
+
+@kernel
+def update_state(
+    p: Problem,
+    f: Floats,
+    m: ModeArray,
+    now: Progress,
+    lists: Table[Listed],
+    events: Events,
+    pull: float,
+    unchanged: bool,
+    crossed: int,
+) -> bool:
+    """Update state and ledger by the slip rate w, and record mode changes; return if any.
+
+    The sums and their order are those of `step_kernels.commit` and `record`.
+
+    Parameters
+    ----------
+    unchanged : whether all modes are those of the last step
+    crossed : number of masses that `cross_zero` listed
+    """
+    motion, trial = motion_of(f), trial_of(f)
+    n, t, before = p.n, time_after(p, now.step), now.events
+    done = 0
+    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        sums = move(f, m, now, first, last, t, p.belt, p.h, p.rate)
+        kinetic += sums[0]
+        stored += sums[1]
+        viscous += sums[2]
+        spread += sums[3]
+        inertia += sums[4]
+        heat += sums[5]
+        pushed += sums[6]
+        ridden += sums[7]
+        stopped += sums[8]
+        while done < crossed and lists[done].changed < last:
+            # the heat is that of the friction in the step; from its end on friction differs
+            i = lists[done].changed
+            trial.friction[i] = trial.friction_after[i]
+            done += 1
+        if not unchanged:
+            record_mode_changes(f, m, now, events, t, first, last, p.belt)
+        for i in range(first, last):
+            motion.friction[i] = trial.friction[i]
+    close_ledger(
+        p,
+        f,
+        now,
+        pull,
+        (kinetic, stored, viscous, spread, inertia, heat, pushed, ridden, stopped),
+    )
+    if now.events == before:
+        return False
+    now.rest_since = t
+    return True
+
+
+@kernel
+def move(
+    f: Floats,
+    m: ModeArray,
+    now: Progress,
+    first: int,
+    last: int,
+    t: float,
+    belt: float,
+    h: float,
+    rate: float,
+) -> Sums:
+    """Update the masses from `first` to before `last`; return their sums for the ledger.
+
+    Also test that each mass slips in the direction of its mode. `rate` is 1 / theta.
+    """
+    system, masses, motion, trial = system_of(f), masses_of(f), motion_of(f), trial_of(f)
+    modes = modes_of(m)
+    kinetic = stored = viscous = spread = inertia = heat = pushed = ridden = stopped = 0.0
+    lost = 0.0
+    speed_before = system.solution[first - 1] + belt if first > 0 else 0.0
+    x_before = motion.x[first - 1] if first > 0 else 0.0
+    for i in range(first, last):
+        w, mass, force = system.solution[i], masses.mass[i], trial.friction[i]
+        du = (w - motion.slip_rate[i]) * rate
+        speed = w + belt
+        # compensated (Kahan) summation, because steps in x are small beside x
+        step = h * speed - motion.x_low[i]
+        x = motion.x[i] + step
+        motion.x_low[i] = (x - motion.x[i]) - step
+        motion.x[i] = x
+        u = motion.slip_rate[i] + du
+        inertia += mass * du * du
+        mode = modes.trial[i]
+        # a single rarely true condition: branches on modes would be mispredicted
+        off = (mode * w < 0.0) | ((mode == 0) & (w != 0.0))
+        if off and (mode != 0 or modes.now[i] == 0):
+            record_wrong_slip(now, w, t)
+        # a stuck mass gets the belt speed; with theta = 1/2 w = 0 alone gives v_new = -v_old
+        ringing = u if mode == 0 else 0.0
+        u = 0.0 if mode == 0 else u
+        stopped += mass * ringing * ringing
+        lost += mass * ringing
+        motion.slip_rate[i] = u
+        kinetic += mass * (u + belt) * (u + belt)
+        spin, elongation = speed - speed_before, x - x_before
+        stored += masses.stiffness[i] * elongation * elongation
+        spread += masses.stiffness[i] * spin * spin
+        viscous += masses.damping[i] * spin * spin
+        gain = -h * force * w
+        heat += gain
+        if gain < 0.0:
+            record_returned_heat(now, -gain, t)
+        gain -= motion.heat_low[i]
+        total = motion.heat[i] + gain
+        motion.heat_low[i] = (total - motion.heat[i]) - gain
+        motion.heat[i] = total
+        pushed += masses.load_vector[i] * speed
+        ridden += force
+        speed_before, x_before = speed, x
+    return kinetic, stored, viscous, spread, inertia, heat, pushed, ridden - lost / h, stopped
