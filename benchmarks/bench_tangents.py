@@ -1,4 +1,4 @@
-"""Derivatives of chains by five parameters: kernel time over that of the run alone.
+"""Derivatives of chains by five parameters, and by any number: kernel time over that of the run.
 
 Chains of 3 and 50 masses vibrate, stick and slip under a sine. Both runs go through the same steps,
 in turns, and the best of many counts. Parameters that move events are among the five.
@@ -15,6 +15,7 @@ from record import Record, record_all
 import stiction as st
 from stiction.chains.event_driven.step_kernels import first_modes
 from stiction.chains.methods import EventDriven
+from stiction.chains.tangents.adjoint import RecordedRun, seed_of
 from stiction.chains.tangents.run import TangentRun
 
 SPAN = (0.0, 30.0)
@@ -73,5 +74,22 @@ def ratios(record: Record, quick: bool) -> None:
             record.target(what, "<= 3", f"{ratio:.2f}", bool(ratio <= 3.0))
 
 
+def adjoint(record: Record, quick: bool) -> None:
+    """Measure a recorded run and the way back from one quantity beside the run alone."""
+    for n in (3, 50):
+        chain, best = chain_of(n, LAWS["Coulomb"][0]), [np.inf, np.inf]
+        for _ in range(5 if quick else 60):
+            best[0] = min(best[0], seconds(prepared(chain, (), False)))
+            run = RecordedRun(chain, METHOD, SPAN, ())
+            start = time.perf_counter()
+            run.run()
+            run.back(*seed_of("x[0]", chain, len(run.events)))
+            best[1] = min(best[1], time.perf_counter() - start)
+        ratio = best[1] / best[0]
+        record.add("adjoint", n=n, run=best[0], adjoint=best[1], ratio=ratio)
+        what = f"gradient of one quantity, {n} masses, Coulomb: time over that of the run"
+        record.target(what, "<= 8", f"{ratio:.2f}", bool(ratio <= 8.0))
+
+
 if __name__ == "__main__":
-    record_all("tangents", __doc__ or "", ratios)
+    record_all("tangents", __doc__ or "", ratios, adjoint)

@@ -20,7 +20,7 @@ from stiction.numerics.checks import BYTES_OF_EVENT
 if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
-    from stiction.core.tangents import Tangents
+    from stiction.core.tangents import Gradients, Tangents
 
 __all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStepper"]
 
@@ -126,6 +126,14 @@ class EventDriven(Method):
         from stiction.chains.tangents.run import event_driven_tangents
 
         return event_driven_tangents(system, self, t_span, to)
+
+    def gradients(
+        self, system: Chain, t_span: tuple[float, float], of: Sequence[str], to: Sequence[str]
+    ) -> Gradients:
+        """Return derivatives of the quantities `of` by the directions `to`."""
+        from stiction.chains.tangents.adjoint import event_driven_gradients
+
+        return event_driven_gradients(system, self, t_span, of, to)
 
     def blocks(
         self,

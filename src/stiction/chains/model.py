@@ -29,7 +29,7 @@ from stiction.numerics.checks import Numbers, shape_of, whole
 
 if TYPE_CHECKING:
     from stiction.core.method import SharedName, Solver
-    from stiction.core.tangents import Tangents
+    from stiction.core.tangents import Gradients, Tangents
 
 __all__ = ["Chain"]
 
@@ -378,6 +378,35 @@ class Chain(Declared):
                 "leave the method out.",
             )
         found: Tangents = chosen.tangents(self, t_span, to)
+        return found
+
+    def gradients(
+        self,
+        method: Solver | SharedName | None,
+        t_span: tuple[float, float],
+        of: Sequence[str],
+        to: Sequence[str],
+    ) -> Gradients:
+        """Return derivatives of single quantities by many directions, by the adjoint equation.
+
+        Parameters
+        ----------
+        method : `EventDriven`, or None
+        of : components of the end such as `x[2]`, and times of events such as `event_time[0]`
+        to : directions, as in `tangents`
+        """
+        from stiction.core.method import method_for
+
+        chosen: Any = method_for(self, method)
+        if not hasattr(chosen, "gradients"):
+            raise ModelError(
+                "Chain.gradients.method",
+                repr(chosen),
+                "EventDriven()",
+                "the others have no adjoint.",
+                "leave the method out, or use Chain.tangents.",
+            )
+        found: Gradients = chosen.gradients(self, t_span, of, to)
         return found
 
     # ---- checks

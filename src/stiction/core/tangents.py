@@ -17,7 +17,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Differentiable", "EventTangent", "NotDifferentiable", "QuantityTangent", "Tangents"]
+__all__ = [
+    "Differentiable",
+    "EventTangent",
+    "Gradients",
+    "NotDifferentiable",
+    "QuantityTangent",
+    "Tangents",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,6 +115,25 @@ class Tangents:
     def order(self) -> tuple[str, ...]:
         """The labels of the events in their order."""
         return tuple(event.label for event in self.events)
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Derivatives of a few quantities by many directions, by the adjoint equation.
+
+    Parameters
+    ----------
+    of : (k,) names: components of the start for those of the end, and `event_time[j]`
+    by : (k, m) derivatives
+    run : the same run without directions
+    directions, units : as in `Tangents`
+    """
+
+    of: tuple[str, ...]
+    by: Floats
+    run: Tangents
+    directions: tuple[str, ...]
+    units: Mapping[str, str]
 
 
 class Differentiable(Protocol):

@@ -252,6 +252,8 @@ def _pass_one(
     if after != 0 and moves:
         ahead = (drive + friction_of(p, after, drive, p.belt, i)) / p.mass[i]
     behind = _acceleration(p, g, t, load, i)
+    log.jump[row] = behind - ahead
+    log.rate[row] = 0.0 if before == 0 and (thrown or at_start) else rate
     for q in range(g.x.shape[0]):
         time_by = 0.0
         if before != 0:

@@ -151,6 +151,22 @@ class TangentRun:
         one, p = self.steps, self.problem
         first_modes(p, one.state)
         self.variation.mode[:] = one.state.shown
+        if self._advance_all() != tk.DONE:
+            t = float(one.now.time)
+            raise SolveError(
+                f"the run ended at t = {t:.9g} s of {self.t_span[1]:.9g} s, before its end; "
+                "solve() says why"
+            )
+        rate, force_by = np.empty(2 * self.chain.n_mass), np.empty((len(self.names), p.mass.size))
+        v, segment = self.variation, int(one.now.piece)
+        at_end(p, self.directions, v, self.t_span[1], segment, rate, force_by)
+        return self._result(rate, force_by)
+
+    def _advance_all(self) -> int:
+        """Make all steps, and return why the last call of the kernel came back."""
+        from stiction.chains.tangents import step_kernels as tk
+
+        one, p = self.steps, self.problem
         fitted = p.fitted or p.load_address != 0
         advance = tk.advance_fitted_tangents if fitted else tk.advance_tangents
         chunk = max(20, _MASS_STEPS_PER_CALL // self.chain.n_mass)
@@ -169,16 +185,7 @@ class TangentRun:
             one.law.check()
             self.law.check()
             self._drain()
-        if code != tk.DONE:
-            t = float(one.now.time)
-            raise SolveError(
-                f"the run ended at t = {t:.9g} s of {self.t_span[1]:.9g} s, before its end; "
-                "solve() says why"
-            )
-        rate, force_by = np.empty(2 * self.chain.n_mass), np.empty((len(self.names), p.mass.size))
-        v, segment = self.variation, int(one.now.piece)
-        at_end(p, self.directions, v, self.t_span[1], segment, rate, force_by)
-        return self._result(rate, force_by)
+        return int(code)
 
     def _drain(self) -> None:
         """Move events out of the kernel's buffer."""
@@ -263,6 +270,8 @@ def _log(n: int, m: int) -> Log:
         after=np.empty(rows, np.int64),
         before=np.empty(rows, np.int64),
         time_by=np.empty((rows, m)),
+        rate=np.empty(rows),
+        jump=np.empty(rows),
         x=np.empty((rows, n)),
         v=np.empty((rows, n)),
         filled=np.zeros(1, np.int64),

@@ -30,8 +30,9 @@ Ints = npt.NDArray[np.int64]
 # forward difference of sixth order at 0, 1, ..., 6 steps, and of fourth order at 0, ..., 4
 FORWARD = np.array([-49 / 20, 6.0, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6])
 _BY_SPEED = np.array([-25 / 12, 4.0, -3.0, 4 / 3, -1 / 4])
-# the terms of order 30 fall below rounding within so many radians of the fastest vibration
-_FARTHEST = 4.0
+# the terms of order 30 fall below rounding within so many radians of the fastest vibration; steps
+# are at most 4 long while something vibrates, to the rounding of time
+_FARTHEST = 4.001
 
 
 @kernel
@@ -186,7 +187,7 @@ def propagate(
 ) -> None:
     """Carry all variations over a step of length tau, whose `count` moving masses are listed."""
     parts = 1
-    if count > 0 and tau > _FARTHEST:
+    if g.x.shape[0] > 0 and count > 0 and tau > _FARTHEST:
         # the motion is a polynomial here; its variations may vibrate
         parts = int(np.ceil(tau / _FARTHEST))
     width = tau / parts

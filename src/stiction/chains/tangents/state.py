@@ -120,13 +120,19 @@ class Variation(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A buffer of events with the derivatives of their times, and of failures."""
+    """A buffer of events with the derivatives of their times, and of failures.
+
+    `rate` is how fast the event function passes zero, 0 for an event at a fixed time; `jump` that
+    of the acceleration, from after to before.
+    """
 
     time: Floats
     mass: Ints
     after: Ints
     before: Ints
     time_by: Floats
+    rate: Floats
+    jump: Floats
     x: Floats
     v: Floats
     filled: Ints

@@ -6,6 +6,7 @@ variance that each parameter of a study explains see `sobol_indices`.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from stiction.core.tangents import NotDifferentiable, Tangents
+from stiction.core.tangents import Gradients, NotDifferentiable, Tangents
 from stiction.errors import ModelError, nearest
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def sensitivities(
     *,
     of: Sequence[str] = (),
     to: Sequence[str],
+    adjoint: bool = False,
 ) -> Sensitivities:
     """Return the derivatives of what a run ends with.
 
@@ -115,6 +117,8 @@ def sensitivities(
         is when empty
     to : directions: `x0` for all components of the start, `x0[i]` for one, and parameters by their
         names, such as `law.mu`, `stiffness[2]` or `load.rate`
+    adjoint : go backward from each quantity instead of forward along each direction: for many
+        directions and few quantities, which are components of the state and times of events
 
     Raises
     ------
@@ -132,12 +136,13 @@ def sensitivities(
     >>> round(s["x[0]", "law.mu"], 9)  # it turns once and sticks at x0 - 4 mu m g / k
     -10.0
     """
-    tangents = getattr(system, "tangents", None)
-    if tangents is None:
+    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
+    if derivatives is None:
+        kind = "adjoint" if adjoint else "variational"
         raise ModelError(
             "sensitivities.system",
             type(system).__name__,
-            "a system that supplies its variational equation, such as a Chain",
+            f"a system that supplies its {kind} equation, such as a Chain",
             "derivatives follow it between events.",
             "compare runs with neighbouring values instead.",
         )
@@ -149,7 +154,11 @@ def sensitivities(
             "a text is a list of letters.",
             'for example to=["law.mu"].',
         )
-    found: Tangents = tangents(method, t_span, tuple(to))
+    if adjoint:
+        found: Tangents = _backward(system, derivatives, method, t_span, of, to)
+        of = of or system.start_names
+    else:
+        found = derivatives(method, t_span, tuple(to))
     names, values, by, units = _quantities(system.start_names, found)
     rows = _rows(of, names)
     return Sensitivities(
@@ -161,6 +170,38 @@ def sensitivities(
         units_to=tuple(found.units.get(name, "") for name in found.directions),
         events=found.order,
         failures=found.failures,
+    )
+
+
+def _backward(
+    system: Any,
+    gradients: Any,
+    method: Any,
+    t_span: tuple[float, float],
+    of: Sequence[str],
+    to: Sequence[str],
+) -> Tangents:
+    """Return the run with the derivatives of the quantities that are asked for, the others NaN."""
+    start = list(system.start_names)
+    names = []
+    for name in of or start:
+        entries = [x for x in start if x.startswith(f"{name}[")]
+        names += entries or [name]
+    found: Gradients = gradients(method, t_span, tuple(names), tuple(to))
+    run, m = found.run, len(found.directions)
+    rows = dict(zip(found.of, found.by, strict=True))
+    none = np.full(m, np.nan)
+    events = tuple(
+        dataclasses.replace(event, time_by=rows.get(f"event_time[{j}]", none))
+        for j, event in enumerate(run.events)
+    )
+    return dataclasses.replace(
+        run,
+        directions=found.directions,
+        final_by=np.array([rows.get(name, none) for name in start]).reshape(-1, m),
+        events=events,
+        quantities=(),
+        units=found.units,
     )
 
 
