@@ -38,7 +38,7 @@ ALSO = {
     ],
     "faults": [],
     "laws": ["stiction.laws.friction"],
-    "studies": ["stiction.studies.sensitivity"],
+    "studies": ["stiction.studies.sensitivity.sobol"],
     "fits": ["stiction.fits.figures"],
     "fmi": [],
 }

@@ -20,6 +20,7 @@ from stiction.numerics.checks import BYTES_OF_EVENT
 if TYPE_CHECKING:
     from stiction.core.block import Solve
     from stiction.core.run import Request, Run
+    from stiction.core.tangents import Gradients, Tangents
 
 __all__ = ["EventDriven", "Quasistatic", "Radau", "RegularizedTheta", "ThetaStepper"]
 
@@ -120,6 +121,20 @@ class EventDriven(Method):
 
         return solve_event_driven(system, self, request)
 
+    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        from stiction.chains.tangents.run import event_driven_tangents
+
+        return event_driven_tangents(system, self, t_span, to)
+
+    def gradients(
+        self, system: Chain, t_span: tuple[float, float], of: Sequence[str], to: Sequence[str]
+    ) -> Gradients:
+        """Return derivatives of the quantities `of` by the directions `to`."""
+        from stiction.chains.tangents.adjoint import event_driven_gradients
+
+        return event_driven_gradients(system, self, t_span, of, to)
+
     def blocks(
         self,
         system: Chain,
@@ -188,6 +203,12 @@ class ThetaStepper(Method):
         from stiction.chains.theta.run import solve_exactly
 
         return solve_exactly(system, self, request)
+
+    def tangents(self, system: Chain, t_span: tuple[float, float], to: Sequence[str]) -> Tangents:
+        """Return the end of a run of `system` and its derivatives by the directions `to`."""
+        from stiction.chains.tangents.steps import theta_tangents
+
+        return theta_tangents(system, self, t_span, to)
 
     def blocks(
         self,

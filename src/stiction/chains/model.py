@@ -10,11 +10,12 @@ links, never the matrix K, so that a stiff chain loses no digits to cancellation
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,10 @@ from stiction.errors import ModelError
 from stiction.laws.coulomb import Coulomb
 from stiction.laws.friction import Friction, FrictionTable
 from stiction.numerics.checks import Numbers, shape_of, whole
+
+if TYPE_CHECKING:
+    from stiction.core.method import SharedName, Solver
+    from stiction.core.tangents import Gradients, Tangents
 
 __all__ = ["Chain"]
 
@@ -325,6 +330,84 @@ class Chain(Declared):
             stored = self.link_stiffness[:-1] * np.diff(self.x_start, prepend=0.0)
             found = np.asarray(np.maximum.accumulate((carried + stored)[::-1])[::-1])
         return found if np.isfinite(found).all() else None
+
+    # ---- derivatives
+
+    @property
+    def start_names(self) -> tuple[str, ...]:
+        """Names of the 2 n components of a start: displacements, then velocities."""
+        return tuple(f"{name}[{i}]" for name in "xv" for i in range(self.n_mass))
+
+    def at_state(self, state: Floats) -> Chain:
+        """Return the same chain that starts at `state` (2 n,)."""
+        x, v = np.split(np.asarray(state, dtype=np.float64), 2)
+        return dataclasses.replace(self, x0=x, v0=v)
+
+    def parameter(self, name: str) -> float:
+        """Return a number by its name, such as `law.mu`, `stiffness[2]` or `load.rate`."""
+        from stiction.chains.tangents.parameters import parameter
+
+        return parameter(self, name)
+
+    def with_parameter(self, name: str, value: float) -> Chain:
+        """Return the same chain with another value of one number."""
+        from stiction.chains.tangents.parameters import with_parameter
+
+        return with_parameter(self, name, value)
+
+    def tangents(
+        self, method: Solver | SharedName | None, t_span: tuple[float, float], to: Sequence[str]
+    ) -> Tangents:
+        """Return the end of a run and its derivatives; see `stiction.core.tangents`.
+
+        Parameters
+        ----------
+        method : `EventDriven` or `ThetaStepper`; None for the first
+        to : directions: `x0` for all 2 n components of the start, `x0[i]`, `v0[i]`, or numbers by
+            their names
+        """
+        from stiction.core.method import method_for
+
+        chosen: Any = method_for(self, method)
+        if not hasattr(chosen, "tangents"):
+            raise ModelError(
+                "Chain.tangents.method",
+                repr(chosen),
+                "EventDriven() or ThetaStepper(...)",
+                "the others carry no derivatives.",
+                "leave the method out.",
+            )
+        found: Tangents = chosen.tangents(self, t_span, to)
+        return found
+
+    def gradients(
+        self,
+        method: Solver | SharedName | None,
+        t_span: tuple[float, float],
+        of: Sequence[str],
+        to: Sequence[str],
+    ) -> Gradients:
+        """Return derivatives of single quantities by many directions, by the adjoint equation.
+
+        Parameters
+        ----------
+        method : `EventDriven`, or None
+        of : components of the end such as `x[2]`, and times of events such as `event_time[0]`
+        to : directions, as in `tangents`
+        """
+        from stiction.core.method import method_for
+
+        chosen: Any = method_for(self, method)
+        if not hasattr(chosen, "gradients"):
+            raise ModelError(
+                "Chain.gradients.method",
+                repr(chosen),
+                "EventDriven()",
+                "the others have no adjoint.",
+                "leave the method out, or use Chain.tangents.",
+            )
+        found: Gradients = chosen.gradients(self, t_span, of, to)
+        return found
 
     # ---- checks
 

@@ -10,14 +10,21 @@ chapter 7 (saltation matrices of stick and slip).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Differentiable", "EventTangent", "NotDifferentiable", "Tangents"]
+__all__ = [
+    "Differentiable",
+    "EventTangent",
+    "Gradients",
+    "NotDifferentiable",
+    "QuantityTangent",
+    "Tangents",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,6 +65,23 @@ class NotDifferentiable:
 
 
 @dataclass(frozen=True)
+class QuantityTangent:
+    """A number at the end of a run beside its state, such as a contact force.
+
+    Parameters
+    ----------
+    name, unit : such as `friction_force[0]` and N
+    value : what it is
+    by : (m,) its derivatives by the directions
+    """
+
+    name: str
+    unit: str
+    value: float
+    by: Floats
+
+
+@dataclass(frozen=True)
 class Tangents:
     """The end of a run and its derivatives by m directions.
 
@@ -70,7 +94,10 @@ class Tangents:
         velocity is zero
     rate : (n,) time derivative of the state just before `end`
     events : located events in order
-    failures : places where the derivatives do not exist; the arrays hold NaN after the first
+    failures : places where the derivatives do not exist; the arrays hold NaN after the first, in
+        the directions that it concerns
+    quantities : other numbers at the end, with their derivatives
+    units : of components of the start, of directions and of `time`, by name; "" for none
     """
 
     directions: tuple[str, ...]
@@ -81,6 +108,8 @@ class Tangents:
     rate: Floats
     events: tuple[EventTangent, ...]
     failures: tuple[NotDifferentiable, ...] = ()
+    quantities: tuple[QuantityTangent, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -88,12 +117,31 @@ class Tangents:
         return tuple(event.label for event in self.events)
 
 
+@dataclass(frozen=True)
+class Gradients:
+    """Derivatives of a few quantities by many directions, by the adjoint equation.
+
+    Parameters
+    ----------
+    of : (k,) names: components of the start for those of the end, and `event_time[j]`
+    by : (k, m) derivatives
+    run : the same run without directions
+    directions, units : as in `Tangents`
+    """
+
+    of: tuple[str, ...]
+    by: Floats
+    run: Tangents
+    directions: tuple[str, ...]
+    units: Mapping[str, str]
+
+
 class Differentiable(Protocol):
     """A system that supplies its variational equation and saltation matrices."""
 
     @property
-    def state_names(self) -> tuple[str, ...]:
-        """Names of the n components of the state."""
+    def start_names(self) -> tuple[str, ...]:
+        """Names of the n components of a start; a clock of the flow is none of them."""
 
     def at_state(self, state: Floats) -> Differentiable:
         """Return the same system that starts at `state` (n,)."""

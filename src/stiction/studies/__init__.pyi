@@ -6,6 +6,8 @@ from stiction.studies.designs import Paired as Paired
 from stiction.studies.designs import Range as Range
 from stiction.studies.designs import Saltelli as Saltelli
 from stiction.studies.designs import Sobol as Sobol
-from stiction.studies.sensitivity import sobol_indices as sobol_indices
+from stiction.studies.sensitivity.derivatives import Sensitivities as Sensitivities
+from stiction.studies.sensitivity.derivatives import sensitivities as sensitivities
+from stiction.studies.sensitivity.sobol import sobol_indices as sobol_indices
 from stiction.studies.study import Study as Study
 from stiction.studies.sweep import Sweep as Sweep

@@ -1,0 +1,186 @@
+"""Gradients of single quantities of an event-driven run by any number of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.run import refuse
+from stiction.chains.tangents.directions import expanded, laid_out
+from stiction.chains.tangents.run import TangentRun, check_span, units_of
+from stiction.core.tangents import Gradients
+from stiction.errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import EventDriven
+    from stiction.chains.model import Chain
+    from stiction.chains.tangents.adjoint_kernels import Adjoint, Recording
+
+__all__ = ["RecordedRun", "event_driven_gradients", "seed_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_NUMBERS = 2_000_000
+_MOST_BYTES = 2 << 30
+
+
+def event_driven_gradients(
+    chain: Chain,
+    method: EventDriven,
+    t_span: tuple[float, float],
+    of: Sequence[str],
+    to: Sequence[str],
+) -> Gradients:
+    """Return the derivatives of the quantities `of` by the directions `to`.
+
+    The run is recorded, and gone through backward once for each quantity.
+
+    Raises
+    ------
+    ModelError : if a name is unknown, or friction in slip depends on the slip speed.
+    SolveError : if the run ends early.
+
+    Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
+    Verified by: tests/unit/chains/tangents/test_adjoint.py::test_both_modes_agree
+    """
+    span, names = check_span(t_span), expanded(chain, to)
+    if not chain.law.constant:
+        raise ModelError(
+            "Chain.gradients",
+            type(chain.law).__name__,
+            "a law whose coefficient in slip is constant",
+            "the adjoint equation of laws that depend on the slip speed is not here yet.",
+            "use Chain.tangents, or Coulomb or StaticKinetic.",
+        )
+    refuse(chain, method, span[0])
+    with np.errstate(all="ignore"):
+        run = RecordedRun(chain, method, span, ())
+        forward = run.run()
+        parts, start, _kept = laid_out(chain, names, run.law)
+        by = np.empty((len(of), len(names)))
+        for row, name in enumerate(of):
+            a = run.back(*seed_of(name, chain, len(run.events)))
+            fields = a._asdict()
+            by[row] = np.concatenate([a.x[1:-1], a.v[1:-1]]) @ start
+            for field, values in parts._asdict().items():
+                if field in fields:
+                    by[row] += np.reshape(values, (len(names), -1)) @ fields[field]
+    by[:, _without_derivative(chain, span[0], parts.belt, start, parts)] = np.nan
+    if forward.failures:
+        by[:] = np.nan
+    return Gradients(tuple(of), by, forward, names, units_of(chain, names))
+
+
+def seed_of(name: str, chain: Chain, events: int) -> tuple[Floats, Floats]:
+    """Return derivatives of a quantity by the state at the end, and by the times of events."""
+    n, state, times = chain.n_mass, np.zeros(2 * chain.n_mass), np.zeros(max(events, 1))
+    names = [*chain.start_names, *(f"event_time[{j}]" for j in range(events))]
+    if name not in names:
+        needs, why = "one of " + ", ".join(names[:20]), "the adjoint starts from one of them."
+        raise ModelError("Chain.gradients.of", repr(name), needs, why, nearest(name, names))
+    at = names.index(name)
+    if at < 2 * n:
+        state[at] = 1.0
+    else:
+        times[at - 2 * n] = 1.0
+    return state, times
+
+
+def _without_derivative(
+    chain: Chain, t: float, belt: Floats, start: Floats, parts: object
+) -> npt.NDArray[np.bool_]:
+    """Return which directions have no derivative at the start; see `event_kernels.at_start`."""
+    n, bound = chain.n_mass, chain.stick_bound
+    drive = np.abs(chain.drive(t, chain.x_start, chain.v_start))
+    slow = chain.friction.mu_kinetic * chain.normal_forces if chain.law.has_jump else bound
+    rests = chain.v_start == chain.belt_speed
+    open_start = rests & (bound > 0.0) & (drive >= slow)
+    lost = (start[n:] != belt)[open_start].any(axis=0)
+    by = getattr(parts, "mu_static") * chain.normal_forces  # noqa: B009
+    return np.asarray(lost | (by[:, bound == 0.0] != 0.0).any(axis=1))
+
+
+class RecordedRun(TangentRun):
+    """A run whose steps are recorded for the way back."""
+
+    def _advance_all(self) -> int:
+        from stiction.chains.tangents import adjoint_kernels as ak
+        from stiction.chains.tangents import step_kernels as tk
+
+        one, p, n = self.steps, self.problem, self.chain.n_mass
+        self.first_mode = self.variation.mode.copy()
+        self.recordings: list[Recording] = []
+        code, bytes_of_step = tk.PAUSE, 8 * (p.order + 1) * (n + 3)
+        size = max(20, min(2000, _NUMBERS * 8 // bytes_of_step))
+        while code in (tk.PAUSE, tk.EVENTS_FULL) and one.now.steps < one.most_steps:
+            if self.log.filled[0] + n > self.log.time.size:
+                self._grow()
+            if len(self.recordings) * size * bytes_of_step > _MOST_BYTES:
+                raise ModelError(
+                    "Chain.gradients",
+                    f"{one.now.steps} steps of {n} masses",
+                    "steps that fit into 2 GiB",
+                    "all of them are recorded for the way back.",
+                    "a shorter time span, or Chain.tangents.",
+                )
+            self.recordings.append(_recording(size, p.order, n))
+            code = ak.advance_recorded(
+                *(p, one.state, one.saved, one.events, one.scratch),
+                *(self.directions, self.variation, self.log, self.recordings[-1]),
+                self.t_span[1],
+            )
+            one.load_call.check()
+        self._drain()
+        return int(code)
+
+    def _grow(self) -> None:
+        log = self.log
+        grown: dict[str, Any] = {
+            name: np.concatenate([value, np.empty_like(value)])
+            for name, value in log._asdict().items()
+            if name not in ("filled", "failure", "failed")
+        }
+        self.log = log._replace(**grown)
+
+    def back(self, state: Floats, times: Floats) -> Adjoint:
+        """Return the adjoint variables at the start, with the derivatives by all numbers."""
+        from stiction.chains.tangents import adjoint_kernels as ak
+
+        p, n = self.problem, self.chain.n_mass
+        sizes = {name: value for name, value in p._asdict().items() if name in ak.Adjoint._fields}
+        arrays = {name: np.zeros(np.size(value)) for name, value in sizes.items()}
+        a = ak.Adjoint(
+            x=np.concatenate([[0.0], state[:n], [0.0]]),
+            v=np.concatenate([[0.0], state[n:], [0.0]]),
+            place=np.zeros((p.order + 1, n + 2)),
+            pull=np.zeros((p.order + 1, n + 2)),
+            node=np.zeros((5, n + 2)),
+            **arrays,
+        )
+        for j in range(len(self.recordings) - 1, -1, -1):
+            mode, events = self.first_mode, 0
+            for earlier in self.recordings[:j][::-1]:
+                if earlier.filled[0] > 0:
+                    last = int(earlier.filled[0]) - 1
+                    mode, events = earlier.mode[last], int(earlier.events[last])
+                    break
+            ak.go_back(p, a, self.recordings[j], self.log, mode, events, times)
+        return a
+
+
+def _recording(size: int, order: int, n: int) -> Recording:
+    from stiction.chains.tangents.adjoint_kernels import Recording
+
+    return Recording(
+        time=np.empty(size),
+        tau=np.empty(size),
+        segment=np.empty(size, np.int64),
+        events=np.empty(size, np.int64),
+        mode=np.empty((size, n), np.int64),
+        base=np.empty((size, order + 1, n + 2)),
+        load=np.empty((size, order + 1)),
+        filled=np.zeros(1, np.int64),
+    )

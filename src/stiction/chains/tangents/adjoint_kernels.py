@@ -1,0 +1,307 @@
+"""The adjoint of the variational equation: one functional, any number of parameters.
+
+Backward in time, with s = t_end - t, the adjoint variables (a, b) of (dx, dv) obey in slip, with
+g = b / m, and g = 0 in stick,
+
+    da/ds = K-stencil(g),      m dg/ds = a + C-stencil(g),
+
+and the derivative by a force on mass i is the integral of g_i. The stencils are symmetric, so that
+the same recursion gives the series. The integrals are Gauss quadratures over each step. At events
+the transposed saltation acts.
+Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5; Serban and Recuero 2019.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.series_kernels import load_at
+from stiction.chains.event_driven.state import Events, Problem, Saved, Scratch, State
+from stiction.chains.tangents.state import Directions, Log, Variation
+from stiction.chains.tangents.step_kernels import advance_tangents
+from stiction.numerics.arrays import Integers
+from stiction.numerics.elementary import cos, sin
+from stiction.numerics.jit import kernel
+
+__all__ = ["Adjoint", "Recording", "advance_recorded", "go_back"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Gauss nodes in a step: products of two series of order 30 over 4 radians, to rounding
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
+_FARTHEST = 4.001
+
+
+class Recording(NamedTuple):
+    """Steps of a run: start and length in tau, load segment, modes, series, events so far.
+
+    `base` (steps, order + 1, n + 2), `load` (steps, order + 1), `mode` (steps, n).
+    """
+
+    time: Floats
+    tau: Floats
+    segment: Ints
+    events: Ints
+    mode: Ints
+    base: Floats
+    load: Floats
+    filled: Ints
+
+
+class Adjoint(NamedTuple):
+    """Adjoint variables `x`, `v` (n + 2,), and derivatives by the numbers of a chain.
+
+    Names as in `Problem`; `plate_speed`, `belt` (1,). `place`, `pull` (order + 1, n + 2) are the
+    series of a and g, `node` (5, n + 2) values at a node: x, v, acceleration, a and g.
+    """
+
+    x: Floats
+    v: Floats
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    load_vector: Floats
+    plate_k: Floats
+    plate_speed: Floats
+    normal: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    belt: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
+    sine_amplitude: Floats
+    sine_frequency: Floats
+    sine_phase: Floats
+    place: Floats
+    pull: Floats
+    node: Floats
+
+
+@kernel
+def advance_recorded(
+    p: Problem,
+    state: State,
+    saved: Saved,
+    events: Events,
+    s: Scratch,
+    d: Directions,
+    g: Variation,
+    log: Log,
+    r: Recording,
+    t_end: float,
+) -> int:
+    """Make steps until the recording is full; return why it came back."""
+    now = state.progress[0]
+    code = 1
+    while r.filled[0] < r.time.size and code == 1:
+        t, before = now.time, now.steps
+        code = advance_tangents(p, state, saved, events, s, d, g, log, t_end, 1)
+        if now.steps == before:
+            continue
+        row = r.filled[0]
+        r.time[row], r.tau[row] = t, (now.time - t) * p.rate
+        r.segment[row], r.events[row] = now.piece, log.filled[0]
+        for i in range(p.mass.size):
+            r.mode[row, i] = g.mode[i]
+        for k in range(p.order + 1):
+            r.load[row, k] = g.load[k]
+            for c in range(p.mass.size + 2):
+                r.base[row, k, c] = g.base[k, c]
+        r.filled[0] += 1
+    return code
+
+
+@kernel
+def go_back(
+    p: Problem, a: Adjoint, r: Recording, log: Log, before: Ints, events: int, seed: Floats
+) -> None:
+    """Go through recorded steps from the last to the first.
+
+    Parameters
+    ----------
+    before, events : (n,) modes before the first of these steps, and number of events until then
+    seed : derivatives of the functional by the times of the events
+    """
+    for row in range(r.filled[0] - 1, -1, -1):
+        _step_back(p, a, r, row)
+        first = r.events[row - 1] if row > 0 else events
+        for event in range(r.events[row] - 1, first - 1, -1):
+            mode = r.mode[row - 1] if row > 0 else before
+            load = load_at(p, log.time[event], r.segment[row])
+            _pass_event_back(p, a, log, event, mode, r.segment[row], load, seed[event])
+
+
+@kernel
+def _step_back(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
+    """Carry the adjoint variables from the end of a recorded step to its start."""
+    tau, n, moves = r.tau[row], p.mass.size, False
+    for i in range(n):
+        if r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0:
+            moves = True
+        else:
+            # the velocity in stick is that of the belt
+            a.belt[0] += a.v[i + 1]
+            a.v[i + 1] = 0.0
+    if tau <= 0.0:
+        return
+    parts = int(np.ceil(tau / _FARTHEST)) if moves else 1
+    width = tau / parts
+    for part in range(parts):
+        _expand(p, a, r, row)
+        _integrate(p, a, r, row, tau - part * width, width)
+        for c in range(1, n + 1):
+            place, pull = 0.0, 0.0
+            for k in range(p.order, -1, -1):
+                place, pull = place * width + a.place[k, c], pull * width + a.pull[k, c]
+            a.x[c], a.v[c] = place, pull * p.mass[c - 1]
+
+
+@kernel
+def _free(p: Problem, r: Recording, row: int, i: int) -> bool:
+    free: bool = r.mode[row, i] != 0 or p.mu_static[i] * p.normal[i] == 0.0
+    return free
+
+
+@kernel
+def _expand(p: Problem, a: Adjoint, r: Recording, row: int) -> None:
+    """Write the series of the adjoint variables backward from the end of a step."""
+    n, y, z = p.mass.size, a.place, a.pull
+    for c in range(1, n + 1):
+        y[0, c], z[0, c] = a.x[c], a.v[c] / p.mass[c - 1]
+    for k in range(p.order):
+        scale = 1.0 / (p.rate * (k + 1))
+        for i in range(n):
+            c = i + 1
+            left, right = z[k, c] - z[k, c - 1], z[k, c + 1] - z[k, c]
+            force = p.link_k[c] * right - p.link_k[i] * left - p.plate_k[i] * z[k, c]
+            y[k + 1, c] = force * scale
+            z[k + 1, c] = 0.0
+            if _free(p, r, row, i):
+                drag = p.link_c[c] * right - p.link_c[i] * left
+                z[k + 1, c] = (y[k, c] + drag) / p.mass[i] * scale
+
+
+@kernel
+def _integrate(p: Problem, a: Adjoint, r: Recording, row: int, end: float, width: float) -> None:
+    """Add the integrals over a part of a step that ends at `end` and is `width` long, in tau."""
+    n, top, x, omega = p.mass.size, p.order, r.base[row], p.rate
+    for q in range(_NODES.size):
+        back = 0.5 * width * (1.0 + _NODES[q])
+        tau, weight = end - back, 0.5 * width * _WEIGHTS[q] / omega
+        for c in range(1, n + 1):
+            place, speed, bend, y, z = 0.0, 0.0, 0.0, 0.0, 0.0
+            for k in range(top, -1, -1):
+                y, z = y * back + a.place[k, c], z * back + a.pull[k, c]
+                place = place * tau + x[k, c]
+                if k > 0:
+                    speed = speed * tau + k * x[k, c]
+                if k > 1:
+                    bend = bend * tau + k * (k - 1) * x[k, c]
+            a.node[0, c], a.node[1, c], a.node[2, c] = place, omega * speed, omega * omega * bend
+            a.node[3, c], a.node[4, c] = y, z
+        load = 0.0
+        for k in range(top, -1, -1):
+            load = load * tau + r.load[row, k]
+        _add_node(p, a, r, row, r.time[row] + tau / omega, load, weight)
+
+
+@kernel
+def _add_node(
+    p: Problem, a: Adjoint, r: Recording, row: int, t: float, load: float, weight: float
+) -> None:
+    """Add the derivatives of the forces at one node."""
+    n, x, v, z = p.mass.size, a.node[0], a.node[1], a.node[4]
+    total = 0.0
+    for link in range(n + 1):
+        pull = weight * (z[link + 1] - z[link])
+        a.link_k[link] -= pull * (x[link + 1] - x[link])
+        a.link_c[link] -= pull * (v[link + 1] - v[link])
+    for i in range(n):
+        c, force = i + 1, weight * z[i + 1]
+        if not _free(p, r, row, i):
+            drag = p.link_c[c] * (z[c + 1] - z[c]) - p.link_c[i] * (z[c] - z[c - 1])
+            a.belt[0] += weight * (a.node[3, c] + drag)
+            continue
+        total += p.load_vector[i] * force
+        a.load_vector[i] += force * load
+        a.plate_k[i] += force * (p.plate_speed * t - x[c])
+        a.plate_speed[0] += force * p.plate_k[i] * t
+        a.mass[i] -= force * a.node[2, c]
+        a.mu_kinetic[i] -= r.mode[row, i] * force * p.normal[i]
+        a.normal[i] -= r.mode[row, i] * force * p.mu_kinetic[i]
+    _add_load(p, a, t, r.segment[row], total)
+
+
+@kernel
+def _add_load(p: Problem, a: Adjoint, t: float, segment: int, force: float) -> None:
+    """Add the derivatives of the load at time t, times `force`."""
+    a.segment_offset[segment] += force
+    a.segment_rate[segment] += force * (t - p.segment_time[segment])
+    a.segment_time[segment] -= force * p.segment_rate[segment]
+    for j in range(p.sine_amplitude.size):
+        angle = p.sine_frequency[j] * t + p.sine_phase[j]
+        a.sine_amplitude[j] += force * sin(angle)
+        turn = force * p.sine_amplitude[j] * cos(angle)
+        a.sine_frequency[j] += turn * t
+        a.sine_phase[j] += turn
+
+
+@kernel
+def _pass_event_back(
+    p: Problem,
+    a: Adjoint,
+    log: Log,
+    row: int,
+    mode: Integers,
+    segment: int,
+    load: float,
+    seed: float,
+) -> None:
+    """Apply the transposed saltation of an event; `mode` are the modes before it.
+
+    Parameters
+    ----------
+    seed : derivative of the functional by the time of the event
+    """
+    i, before, after, rate = log.mass[row], log.before[row], log.after[row], log.rate[row]
+    c, t = i + 1, log.time[row]
+    by_time = seed + (a.v[c] * log.jump[row] if after != 0 else 0.0)
+    if before != 0:
+        moved = by_time * before / rate
+        a.v[c] = moved if after == 0 else a.v[c] + moved
+        a.belt[0] -= moved
+        return
+    a.belt[0] += a.v[c]
+    a.v[c] = 0.0
+    if rate == 0.0:
+        # thrown off by a load that jumps, or released at the start: at a fixed time
+        return
+    share = by_time / rate
+    a.mu_static[i] += share * p.normal[i]
+    a.normal[i] += share * p.mu_static[i]
+    force, x, v = -after * share, log.x[row], log.v[row]
+    for side in range(2):
+        # the links on both sides; walls stand still
+        link, other = i + side, i + 2 * side - 1
+        place, speed = 0.0, 0.0
+        if 0 <= other < p.mass.size:
+            place, speed = x[other], v[other]
+            a.x[other + 1] += force * p.link_k[link]
+            if mode[other] == 0 and p.mu_static[other] * p.normal[other] > 0.0:
+                a.belt[0] += force * p.link_c[link]
+            else:
+                a.v[other + 1] += force * p.link_c[link]
+        a.x[c] -= force * p.link_k[link]
+        a.belt[0] -= force * p.link_c[link]
+        a.link_k[link] += force * (place - x[i])
+        a.link_c[link] += force * (speed - v[i])
+    a.x[c] -= force * p.plate_k[i]
+    a.load_vector[i] += force * load
+    a.plate_k[i] += force * (p.plate_speed * t - x[i])
+    a.plate_speed[0] += force * p.plate_k[i] * t
+    _add_load(p, a, t, segment, force * p.load_vector[i])

@@ -1,0 +1,184 @@
+"""What a direction changes: derivatives of the numbers of a chain by one of its parameters.
+
+A run depends on a parameter through the numbers that its kernels read. Nearly all of them are
+linear in the parameter. They are differenced here, to rounding; the motion never is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.tangents.parameters import parameter, with_parameter
+from stiction.chains.tangents.series_kernels import FORWARD
+from stiction.chains.tangents.state import POINTS, SHAPE, Directions
+from stiction.errors import ModelError
+from stiction.laws.compiled import CompiledLaw
+
+if TYPE_CHECKING:
+    from stiction.chains.model import Chain
+
+__all__ = ["expanded", "laid_out"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# central and one-sided differences of sixth order
+_STENCILS = (
+    (np.arange(-3, 4), np.array([-1 / 60, 3 / 20, -3 / 4, 0.0, 3 / 4, -3 / 20, 1 / 60])),
+    (np.arange(POINTS), FORWARD),
+    (-np.arange(POINTS), -FORWARD),
+)
+# steps in shares of a parameter, from the first that the model allows
+_STEPS = 2.0**-7 * 2.0 ** (-5.0 * np.arange(4))
+_MECHANICS = (
+    *("mass", "link_k", "link_c", "load_vector", "plate_k", "plate_speed"),
+    *("normal", "mu_static", "mu_kinetic", "belt"),
+)
+_LOAD = (
+    *("segment_time", "segment_offset", "segment_rate"),
+    *("sine_amplitude", "sine_frequency", "sine_phase"),
+)
+
+
+def expanded(chain: Chain, to: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of all directions: `x0` stands for the 2 n components of the start."""
+    n, names = chain.n_mass, []
+    for name in to:
+        if name == "x0":
+            names += [f"x0[{i}]" for i in range(n)] + [f"v0[{i}]" for i in range(n)]
+        elif name == "v0":
+            names += [f"v0[{i}]" for i in range(n)]
+        else:
+            if _start_component(chain, name) is None:
+                parameter(chain, name)
+            names.append(name)
+    return tuple(names)
+
+
+def _start_component(chain: Chain, name: str) -> int | None:
+    """Return the place of a direction in the state (x, v); None for a parameter."""
+    field, _, rest = name.partition("[")
+    if field not in ("x0", "v0") or not rest.endswith("]") or not rest[:-1].isdigit():
+        return None
+    index = int(rest[:-1])
+    if index >= chain.n_mass:
+        return None
+    return index + (chain.n_mass if field == "v0" else 0)
+
+
+def laid_out(
+    chain: Chain, names: Sequence[str], law: CompiledLaw
+) -> tuple[Directions, Floats, list[CompiledLaw]]:
+    """Return the directions, the (2 n, m) derivatives of the start, and laws to keep alive."""
+    n, m = chain.n_mass, len(names)
+    size = {name: np.shape(value) for name, value in _numbers(chain).items()}
+    by: dict[str, Any] = {name: np.zeros((m, *shape)) for name, shape in size.items()}
+    start, flags = np.zeros((2 * n, m)), np.zeros((3, m), np.int64)
+    rows, weights = np.full((m, POINTS), law.start, np.int64), np.zeros((m, POINTS))
+    kept: list[CompiledLaw] = []
+    for q, name in enumerate(names):
+        place = _start_component(chain, name)
+        if place is not None:
+            start[place, q] = 1.0
+            continue
+        chains, weight = _neighbours(chain, name)
+        points = [None if c is None else _numbers(c) for c in chains]
+        for key, shape in size.items():
+            for w, point in zip(weight, points, strict=True):
+                if point is not None:
+                    by[key][q] += w * _matching(point[key], shape, name)
+        starts = [c and np.concatenate([c.x_start, c.v_start]) for c in chains]
+        start[:, q] = sum(w * x for w, x in zip(weight, starts, strict=True) if x is not None)
+        flags[0, q] = any(np.any(by[key][q]) for key in _MECHANICS)
+        flags[1, q] = any(np.any(by[key][q]) for key in _LOAD)
+        if name.startswith("law.") and not chain.law.constant:
+            flags[2, q] = SHAPE if _changes_shape(chain, chains, law) else 1
+            weights[q] = weight
+            for j, other in enumerate(chains):
+                if other is not None:
+                    kept.append(CompiledLaw(other.friction, ("mu", "share", "slope")))
+                    rows[q, j] = kept[-1].start
+    directions = Directions(
+        mechanics=flags[0],
+        load=flags[1],
+        law=flags[2],
+        **by,
+        law_row=rows,
+        law_weight=weights,
+        slope_address=law.slope,
+        slip_step=np.array(chain.friction.v_scale / 1024.0),
+    )
+    return directions, start, kept
+
+
+def _changes_shape(chain: Chain, chains: Sequence[Chain | None], law: CompiledLaw) -> bool:
+    """Return whether more than the two coefficients of a law changes; a law with series may not."""
+    if law.share == 0:
+        return True
+    shares = []
+    for one in [chain, *(c for c in chains if c is not None)]:
+        table = one.friction
+        drop = table.mu_static - table.mu_kinetic
+        speeds = np.multiply.outer(chain.friction.v_scale, [0.1, 0.7, 3.0])
+        share = table.mu(speeds) - table.mu_kinetic[:, None]
+        shares.append(share / np.where(drop > 0.0, drop, 1.0)[:, None])
+    return bool(np.ptp(shares, axis=0).max() > 1e-11)
+
+
+def _neighbours(chain: Chain, name: str) -> tuple[list[Chain | None], Floats]:
+    """Return chains with other values of a parameter, and the weights of a difference of them."""
+    value = parameter(chain, name)
+    error: ModelError | None = None
+    for share in _STEPS:
+        step = share * (2.0 ** np.round(np.log2(abs(value))) if value != 0.0 else 1.0)
+        for points, weight in _STENCILS:
+            try:
+                chains = [
+                    None if w == 0.0 else with_parameter(chain, name, value + j * step)
+                    for j, w in zip(points.tolist(), weight, strict=True)
+                ]
+            except ModelError as refused:
+                error = refused
+                continue
+            return chains, weight / step
+    assert error is not None
+    raise error
+
+
+def _numbers(chain: Chain) -> dict[str, Any]:
+    """Return what kernels read of a chain, by the names of `Problem`."""
+    table, pieces = chain.friction, chain.load.pieces()
+    return {
+        "mass": chain.masses,
+        "link_k": chain.link_stiffness,
+        "link_c": chain.link_damping,
+        "load_vector": chain.load_shares,
+        "plate_k": chain.plate_springs,
+        "plate_speed": chain.plate_speed,
+        "normal": chain.normal_forces,
+        "mu_static": table.mu_static,
+        "mu_kinetic": table.mu_kinetic,
+        "belt": chain.belt_speed,
+        "segment_time": pieces.time,
+        "segment_offset": pieces.offset,
+        "segment_rate": pieces.rate,
+        "sine_amplitude": pieces.amplitude,
+        "sine_frequency": pieces.angular_frequency,
+        "sine_phase": pieces.phase,
+    }
+
+
+def _matching(value: Any, shape: tuple[int, ...], name: str) -> Any:
+    if np.shape(value) != shape:
+        raise ModelError(
+            "Chain.tangents",
+            repr(name),
+            "a parameter that leaves the number of the load's breakpoints as it is",
+            "breakpoints of two loads that coincide part when one of them moves.",
+            "move one of the two a little.",
+        )
+    return value

@@ -1,0 +1,378 @@
+"""Jumps of the variations at events, and the places where there is no derivative.
+
+An event at h(t, x, v) = 0 moves by dt = -dh / h' under a perturbation, with h' along the motion
+before it, and the variation jumps by (f_before - f_after) dt (the saltation matrix). The forces are
+continuous but for friction, so only the velocity of the mass concerned jumps. A mass that stops and
+sticks has the velocity of the belt whatever came before.
+Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.event_driven.records import drive_of, friction_of
+from stiction.chains.event_driven.series_kernels import load_at
+from stiction.chains.event_driven.state import Problem, Scratch
+from stiction.chains.event_driven.threshold_kernels import THRESHOLD, force_size, jumps, speed_size
+from stiction.chains.tangents.series_kernels import load_derivative
+from stiction.chains.tangents.state import (
+    BREAKPOINT,
+    END,
+    FRICTIONLESS,
+    GRAZING,
+    POINTS,
+    START,
+    THRESHOLDS,
+    Directions,
+    Log,
+    Variation,
+)
+from stiction.laws.law_kernels import law_value
+from stiction.numerics.jit import kernel
+
+__all__ = ["at_end", "at_start", "check_end", "find_grazing", "find_undefined", "pass_events"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# what rounding leaves of a slip rate or a drive, in shares of what makes it up
+_ROUNDING = 3e-14
+# an event is grazing where the error of its function moves its rate by more than this share
+_UNSURE = 1e-4
+# thresholds this near to each other, in shares of the forces, or in radians of the fastest
+# vibration, are degenerate
+_NEAR, _SOON = 1e-10, 1e-10
+
+
+@kernel
+def _fail(g: Variation, log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
+    """Record a place without a derivative; all variations end there."""
+    _note(log, t, kind, i, value, limit)
+    g.last[2] = 1.0
+    for q in range(g.x.shape[0]):
+        _end(g, q)
+
+
+@kernel
+def _note(log: Log, t: float, kind: int, i: int, value: float, limit: float) -> None:
+    if log.failed[0] < len(log.failure):
+        row = log.failure[log.failed[0]]
+        row.time, row.kind, row.mass, row.value, row.limit = t, kind, i, value, limit
+        log.failed[0] += 1
+
+
+@kernel
+def _end(g: Variation, q: int) -> None:
+    for c in range(g.x.shape[1]):
+        g.x[q, c] = g.v[q, c] = np.nan
+    for i in range(g.heat.shape[1]):
+        g.heat[q, i] = np.nan
+
+
+@kernel
+def _acceleration(p: Problem, g: Variation, t: float, load: float, i: int) -> float:
+    """Return the acceleration of a mass before the event; walls and masses in stick have none."""
+    if i < 0 or i >= p.mass.size:
+        return 0.0
+    mode = g.mode[i]
+    if mode == 0 and p.mu_static[i] * p.normal[i] > 0.0:
+        return 0.0
+    force = drive_of(p, g.x_event, g.v_event, load, t, i)
+    if mode != 0:
+        force += friction_of(p, mode, force, g.v_event[i + 1], i)
+    value: float = force / p.mass[i]
+    return value
+
+
+@kernel
+def _drive_rate(p: Problem, g: Variation, t: float, load: float, slope: float, i: int) -> float:
+    """Return the time derivative of the drive of mass `i` before the event [N/s]."""
+    c, v = i + 1, g.v_event
+    left, right = _acceleration(p, g, t, load, i - 1), _acceleration(p, g, t, load, i + 1)
+    middle = _acceleration(p, g, t, load, i)
+    before = p.link_k[i] * (v[c] - v[c - 1]) + p.link_c[i] * (middle - left)
+    after = p.link_k[c] * (v[c + 1] - v[c]) + p.link_c[c] * (right - middle)
+    rate: float = after - before + p.load_vector[i] * slope + p.plate_k[i] * (p.plate_speed - v[c])
+    return rate
+
+
+@kernel
+def _jerk(
+    p: Problem, d: Directions, g: Variation, t: float, load: float, slope: float, i: int
+) -> float:
+    """Return the derivative of the acceleration of a mass before the event [m/s^3]."""
+    if i < 0 or i >= p.mass.size:
+        return 0.0
+    mode = g.mode[i]
+    if mode == 0 and p.mu_static[i] * p.normal[i] > 0.0:
+        return 0.0
+    rate = _drive_rate(p, g, t, load, slope, i)
+    if mode != 0 and not p.constant:
+        speed = abs(g.v_event[i + 1] - p.belt)
+        fall = law_value(d.slope_address, speed, p.law_start + i * p.law_step)
+        rate -= p.normal[i] * fall * _acceleration(p, g, t, load, i)
+    value: float = rate / p.mass[i]
+    return value
+
+
+@kernel
+def _drive_bend(
+    p: Problem, d: Directions, g: Variation, s: Scratch, t: float, load: float, i: int
+) -> float:
+    """Return the second time derivative of the drive of mass `i` before the event [N/s^2]."""
+    c, slope = i + 1, s.load[1] * p.rate
+    left, right = _acceleration(p, g, t, load, i - 1), _acceleration(p, g, t, load, i + 1)
+    middle = _acceleration(p, g, t, load, i)
+    bend = p.link_k[c] * (right - middle) - p.link_k[i] * (middle - left) - p.plate_k[i] * middle
+    if p.link_c[i] > 0.0 or p.link_c[c] > 0.0:
+        here = _jerk(p, d, g, t, load, slope, i)
+        bend += p.link_c[c] * (_jerk(p, d, g, t, load, slope, i + 1) - here)
+        bend -= p.link_c[i] * (here - _jerk(p, d, g, t, load, slope, i - 1))
+    total: float = bend + 2.0 * p.load_vector[i] * s.load[2] * p.rate * p.rate
+    return total
+
+
+@kernel
+def _drive_by(
+    p: Problem, d: Directions, g: Variation, q: int, t: float, load: float, i: int
+) -> float:
+    """Return the derivative of the drive of mass `i`; `g.load_by` holds that of the load."""
+    c, dx, dv, x, v = i + 1, g.x[q], g.v[q], g.x_event, g.v_event
+    left = p.link_k[i] * (dx[c] - dx[c - 1]) + p.link_c[i] * (dv[c] - dv[c - 1])
+    right = p.link_k[c] * (dx[c + 1] - dx[c]) + p.link_c[c] * (dv[c + 1] - dv[c])
+    force: float = right - left - p.plate_k[i] * dx[c]
+    if d.load[q] != 0:
+        force += p.load_vector[i] * g.load_by[0]
+    if d.mechanics[q] != 0:
+        left = d.link_k[q, i] * (x[c] - x[c - 1]) + d.link_c[q, i] * (v[c] - v[c - 1])
+        right = d.link_k[q, c] * (x[c + 1] - x[c]) + d.link_c[q, c] * (v[c + 1] - v[c])
+        force += right - left + d.load_vector[q, i] * load
+        force += d.plate_k[q, i] * (p.plate_speed * t - x[c]) + p.plate_k[i] * d.plate_speed[q] * t
+    return force
+
+
+@kernel
+def _bound_by(p: Problem, d: Directions, q: int, i: int) -> float:
+    value: float = d.mu_static[q, i] * p.normal[i] + p.mu_static[i] * d.normal[q, i]
+    return value
+
+
+@kernel
+def at_start(
+    p: Problem, d: Directions, g: Variation, log: Log, t: float, segment: int, mode: Ints
+) -> None:
+    """Begin the variations: masses at rest on the surface stick or begin to slip."""
+    load = load_at(p, t, segment)
+    for i in range(p.mass.size):
+        bound = p.mu_static[i] * p.normal[i]
+        if g.v_event[i + 1] != p.belt or bound == 0.0:
+            continue
+        drive = drive_of(p, g.x_event, g.v_event, load, t, i)
+        size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
+        if abs(excess) <= _NEAR * size:
+            _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
+            return
+        slow = p.mu_kinetic[i] * p.normal[i] if jumps(p, i) else bound
+        for q in range(g.x.shape[0]):
+            if g.v[q, i + 1] != d.belt[q] and abs(drive) >= slow:
+                # to one side it slips on, to the other it turns round or sticks
+                _note(log, t, START, i, abs(drive), slow)
+                _end(g, q)
+            elif mode[i] == 0:
+                g.v[q, i + 1] = d.belt[q]
+
+
+@kernel
+def pass_events(
+    p: Problem,
+    d: Directions,
+    g: Variation,
+    s: Scratch,
+    log: Log,
+    t: float,
+    segment: int,
+    mode: Ints,
+) -> None:
+    """Let the variations jump where modes change at time t, from `g.mode` to `mode`."""
+    count = 0
+    for i in range(p.mass.size):
+        if mode[i] != g.mode[i] and p.mu_static[i] * p.normal[i] > 0.0:
+            count += 1
+    if count == 0:
+        return
+    load = load_at(p, t, segment)
+    for i in range(p.mass.size):
+        if mode[i] == g.mode[i] or p.mu_static[i] * p.normal[i] == 0.0:
+            continue
+        gap = (t - g.last[0]) * p.rate
+        if count > 1 or gap <= _SOON + 1e-15 * abs(t) * p.rate:
+            gap = 0.0 if count > 1 else gap
+            _fail(g, log, t, THRESHOLDS, i, gap / p.rate, _SOON / p.rate)
+        row = log.filled[0]
+        log.time[row], log.mass[row], log.after[row], log.before[row] = t, i, mode[i], g.mode[i]
+        for c in range(p.mass.size):
+            log.x[row, c], log.v[row, c] = g.x_event[c + 1], g.v_event[c + 1]
+        _pass_one(p, d, g, s, log, t, load, segment, mode[i], i)
+        log.filled[0] += 1
+    g.last[0] = t
+
+
+@kernel
+def _pass_one(
+    p: Problem,
+    d: Directions,
+    g: Variation,
+    s: Scratch,
+    log: Log,
+    t: float,
+    load: float,
+    segment: int,
+    after: int,
+    i: int,
+) -> None:
+    """Write the derivatives of the time of one event and apply its saltation."""
+    before, row, bound = g.mode[i], log.filled[0], p.mu_static[i] * p.normal[i]
+    drive = drive_of(p, g.x_event, g.v_event, load, t, i)
+    size, excess = force_size(p, g.x_event, g.v_event, load, t, i), abs(drive) - bound
+    at_start = t == p.start
+    thrown = segment > 0 and t == p.segment_time[segment]
+    if thrown and not at_start and (before != 0 or excess <= _NEAR * size):
+        _fail(g, log, t, BREAKPOINT, i, abs(excess), _NEAR * size)
+    if before != 0 and abs(excess) <= _NEAR * size:
+        _fail(g, log, t, THRESHOLDS, i, abs(excess), _NEAR * size)
+    rate = 1.0
+    if not (thrown or at_start):
+        rate = _rate_of_event(p, d, g, s, log, t, load, before, after, i)
+    moves = before != 0 or jumps(p, i)
+    ahead = 0.0
+    if after != 0 and moves:
+        ahead = (drive + friction_of(p, after, drive, p.belt, i)) / p.mass[i]
+    behind = _acceleration(p, g, t, load, i)
+    log.jump[row] = behind - ahead
+    log.rate[row] = 0.0 if before == 0 and (thrown or at_start) else rate
+    for q in range(g.x.shape[0]):
+        time_by = 0.0
+        if before != 0:
+            time_by = before * (g.v[q, i + 1] - d.belt[q]) / rate
+        elif not (thrown or at_start):
+            load_derivative(p, d, q, t, segment, g.load_by)
+            change = _bound_by(p, d, q, i) - after * _drive_by(p, d, g, q, t, load, i)
+            time_by = change / rate
+        elif np.isnan(g.v[q, i + 1]):
+            time_by = np.nan
+        log.time_by[row, q] = time_by
+        if after == 0:
+            g.v[q, i + 1] = d.belt[q] + 0.0 * g.v[q, i + 1]
+        else:
+            g.v[q, i + 1] += (behind - ahead) * time_by
+
+
+@kernel
+def _rate_of_event(
+    p: Problem,
+    d: Directions,
+    g: Variation,
+    s: Scratch,
+    log: Log,
+    t: float,
+    load: float,
+    before: int,
+    after: int,
+    i: int,
+) -> float:
+    """Return how fast the slip rate of a mass, or its excess over the bound, passes zero."""
+    slope, size = s.load[1] * p.rate, force_size(p, g.x_event, g.v_event, load, t, i)
+    if before == 0:
+        rate = after * _drive_rate(p, g, t, load, slope, i)
+        bend = abs(_drive_bend(p, d, g, s, t, load, i))
+        error = THRESHOLD * p.mu_static[i] * p.normal[i] + _ROUNDING * size
+    else:
+        rate = -before * _acceleration(p, g, t, load, i)
+        bend = abs(_jerk(p, d, g, t, load, slope, i))
+        error = _ROUNDING * speed_size(p, g.x_event, g.v_event, size, t, i)
+    least = math.sqrt(2.0 * bend * error / _UNSURE)
+    if not rate > least:
+        _fail(g, log, t, GRAZING, i, rate, least)
+    return rate
+
+
+@kernel
+def find_grazing(
+    p: Problem, g: Variation, s: Scratch, log: Log, t: float, tau: float, mode: Ints
+) -> None:
+    """Record where a slip rate or a drive grazed its threshold within a step of length tau."""
+    last = tau + 1e-13 * max(1.0, tau)
+    for i in range(p.mass.size):
+        if s.grazing[i] <= last and p.mu_static[i] * p.normal[i] > 0.0:
+            _fail(g, log, t + s.grazing[i] / p.rate, GRAZING, i, 0.0, _ROUNDING)
+
+
+@kernel
+def find_undefined(p: Problem, d: Directions, g: Variation, log: Log, t: float, mode: Ints) -> None:
+    """Record masses at rest without friction, in directions that would give them some."""
+    for i in range(p.mass.size):
+        if mode[i] != 0 or p.mu_static[i] * p.normal[i] > 0.0:
+            continue
+        for q in range(g.x.shape[0]):
+            if _bound_by(p, d, q, i) != 0.0 and not np.isnan(g.x[q, 0]):
+                _note(log, t, FRICTIONLESS, i, 0.0, 0.0)
+                _end(g, q)
+
+
+@kernel
+def check_end(p: Problem, g: Variation, log: Log, t: float, segment: int, mode: Ints) -> None:
+    """Record an event at the end of the run: there the state has a derivative to either side."""
+    load = load_at(p, t, segment)
+    for i in range(p.mass.size):
+        bound = p.mu_static[i] * p.normal[i]
+        if bound == 0.0:
+            continue
+        size = force_size(p, g.x_event, g.v_event, load, t, i)
+        if g.mode[i] == 0:
+            gap, limit = bound - abs(drive_of(p, g.x_event, g.v_event, load, t, i)), _NEAR * size
+        else:
+            gap = abs(g.v_event[i + 1] - p.belt)
+            limit = _NEAR * speed_size(p, g.x_event, g.v_event, size, t, i)
+        if mode[i] != g.mode[i] or gap <= limit:
+            _fail(g, log, t, END, i, gap, limit)
+
+
+@kernel
+def at_end(
+    p: Problem, d: Directions, g: Variation, t: float, segment: int, rate: Floats, force_by: Floats
+) -> None:
+    """Write the velocities and accelerations at the end, and the derivatives of friction forces.
+
+    Parameters
+    ----------
+    rate : (2 n,) velocities [m/s] and accelerations [m/s^2]
+    force_by : (m, n) derivatives of the friction forces on the masses
+    """
+    n, load = p.mass.size, load_at(p, t, segment)
+    for i in range(n):
+        rate[i], rate[n + i] = g.v_event[i + 1], _acceleration(p, g, t, load, i)
+    for q in range(g.x.shape[0]):
+        load_derivative(p, d, q, t, segment, g.load_by)
+        for i in range(n):
+            mode, c = g.mode[i], i + 1
+            if mode == 0:
+                bound = p.mu_static[i] * p.normal[i]
+                force_by[q, i] = -_drive_by(p, d, g, q, t, load, i) if bound > 0.0 else 0.0
+                continue
+            mu, mu_by = p.mu_kinetic[i], d.mu_kinetic[q, i]
+            if not p.constant:
+                speed, row = abs(g.v_event[c] - p.belt), p.law_start + i * p.law_step
+                mu = law_value(p.mu_address, speed, row)
+                mu_by = law_value(d.slope_address, speed, row) * mode * (g.v[q, c] - d.belt[q])
+                if d.law[q] != 0:
+                    for j in range(POINTS):
+                        if d.law_weight[q, j] != 0.0:
+                            at = d.law_row[q, j] + i * p.law_step
+                            mu_by += d.law_weight[q, j] * law_value(p.mu_address, speed, at)
+            # (a variation that ended has NaN here too)
+            ended = 0.0 * g.x[q, c]
+            force_by[q, i] = ended - mode * (d.normal[q, i] * mu + p.normal[i] * mu_by)

@@ -1,0 +1,140 @@
+"""Arrays of the variational equation: directions, variations, the series of a step, the log."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.numerics.arrays import Struct, Table
+
+__all__ = [
+    "BREAKPOINT",
+    "END",
+    "FRICTIONLESS",
+    "GRAZING",
+    "POINTS",
+    "SHAPE",
+    "START",
+    "THRESHOLDS",
+    "Directions",
+    "Failure",
+    "Log",
+    "Variation",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# kinds of places without a derivative
+GRAZING, THRESHOLDS, BREAKPOINT, START, END, FRICTIONLESS = range(6)
+# a direction that changes the law beyond its two coefficients
+SHAPE = 2
+# points of a difference of sixth order
+POINTS = 7
+
+
+class Failure(Struct):
+    """A place without a derivative.
+
+    time : [s]
+    value, limit : what is too small, and the margin that it fails
+    kind, mass : one of the kinds above, and the number of the mass from 0
+    """
+
+    time: float
+    value: float
+    limit: float
+    kind: int
+    mass: int
+
+
+class Directions(NamedTuple):
+    """Derivatives of the numbers of a chain by m directions; names and units as in `Problem`.
+
+    `mechanics`, `load` and `law` say whether a direction changes the numbers of masses and
+    contacts, those of the load, and a law that depends on the slip speed (SHAPE: more of it than
+    its coefficients at rest and in fast slip). Formulas are differenced:
+    `law_row` (m, POINTS) are addresses of the first contact's row at each point, `law_weight`
+    the weights of the points. `slip_step` (n,) is the step of the differences by slip speed.
+    """
+
+    mechanics: Ints
+    load: Ints
+    law: Ints
+    mass: Floats
+    link_k: Floats
+    link_c: Floats
+    load_vector: Floats
+    plate_k: Floats
+    plate_speed: Floats
+    normal: Floats
+    mu_static: Floats
+    mu_kinetic: Floats
+    belt: Floats
+    segment_time: Floats
+    segment_offset: Floats
+    segment_rate: Floats
+    sine_amplitude: Floats
+    sine_frequency: Floats
+    sine_phase: Floats
+    law_row: Ints
+    law_weight: Floats
+    slope_address: int
+    slip_step: Floats
+
+
+class Variation(NamedTuple):
+    """Derivatives of the state by m directions, and the series of one step.
+
+    `x`, `v` (m, n + 2) and `heat` (m, n) are the derivatives; `mode` (n,) are the modes of the step
+    before, `x_event`, `v_event` (n + 2,) the state at its end. `base` (order + 1, n + 2) is the
+    series of the displacements, `load` (order + 1,) that of the load, `mu` and `slope`
+    (n, order + 1) those of the coefficient and its slope, `mu_by` (m, n, order + 1) its
+    derivatives by the directions; `series` and `load_by` are those of one direction, `force`,
+    `speed`, `force_by` and `speed_by` (order + 1,) those of one contact. `moving`
+    lists the masses that do not stick. `last` holds time and mass of the last event.
+    """
+
+    x: Floats
+    v: Floats
+    heat: Floats
+    mode: Ints
+    x_event: Floats
+    v_event: Floats
+    base: Floats
+    load: Floats
+    mu: Floats
+    slope: Floats
+    mu_by: Floats
+    trial: Floats
+    series: Floats
+    load_by: Floats
+    force: Floats
+    speed: Floats
+    force_by: Floats
+    speed_by: Floats
+    moving: Ints
+    last: Floats
+
+
+class Log(NamedTuple):
+    """A buffer of events with the derivatives of their times, and of failures.
+
+    `rate` is how fast the event function passes zero, 0 for an event at a fixed time; `jump` that
+    of the acceleration, from after to before.
+    """
+
+    time: Floats
+    mass: Ints
+    after: Ints
+    before: Ints
+    time_by: Floats
+    rate: Floats
+    jump: Floats
+    x: Floats
+    v: Floats
+    filled: Ints
+    failure: Table[Failure]
+    failed: Ints

@@ -1,0 +1,145 @@
+"""Runs of the theta scheme that carry the derivatives of the discrete map along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.tangents.directions import expanded, laid_out
+from stiction.chains.tangents.run import check_span, label_of, units_of
+from stiction.chains.theta.integrator import ThetaIntegrator
+from stiction.chains.theta.run import scheme_of
+from stiction.chains.theta.setup import begin
+from stiction.core.run import Request
+from stiction.core.tangents import EventTangent, NotDifferentiable, QuantityTangent, Tangents
+from stiction.errors import SolveError
+from stiction.laws.friction import with_stick, without_memory
+
+if TYPE_CHECKING:
+    from stiction.chains.methods import ThetaStepper
+    from stiction.chains.model import Chain
+    from stiction.chains.tangents.theta_kernels import Variation
+
+__all__ = ["theta_tangents"]
+
+Floats = npt.NDArray[np.float64]
+
+_MASS_STEPS_PER_CALL = 200_000
+
+
+def theta_tangents(
+    chain: Chain, method: ThetaStepper, t_span: tuple[float, float], to: Sequence[str]
+) -> Tangents:
+    """Return the end of a run of the theta scheme and its derivatives by the directions `to`.
+
+    They are those of the discrete map, with the set of sticking masses fixed in each step. Events
+    lie at the ends of steps, so that the derivatives of their times are zero.
+
+    Raises
+    ------
+    ModelError : if a name is no direction, or the law has states or no stick.
+    SolveError : if the run ends early.
+
+    Source: implicit function theorem; formulas sheet of the chains paper, section 5.
+    Verified by: tests/unit/chains/tangents/test_theta.py::test_random_chains
+    """
+    check_span(t_span)
+    with_stick(chain.law, "Chain.tangents")
+    without_memory(
+        chain.law,
+        "Chain.tangents",
+        "the states of a law have no variations here yet.",
+        "use a law without states.",
+    )
+    with np.errstate(all="ignore"):
+        return _followed(chain, method, t_span, expanded(chain, to))
+
+
+def _followed(
+    chain: Chain, method: ThetaStepper, t_span: tuple[float, float], names: tuple[str, ...]
+) -> Tangents:
+    from stiction.chains.tangents import theta_kernels as tk
+
+    integrator = ThetaIntegrator(scheme_of(method), chain, Request(*t_span, save=np.array(t_span)))
+    p, work, now, n = integrator.problem, integrator.work, integrator.now, chain.n_mass
+    directions, start, _kept = laid_out(chain, names, integrator.law)
+    g = _variation(n, len(names))
+    g.x[:, 1:-1], g.v[:, 1:-1] = start[:n].T, start[n:].T
+    begin(chain, integrator.scheme, p, work, integrator.saved, integrator.events)
+    advance = tk.advance_exact_tangents if p.constant else tk.advance_weakening_tangents
+    chunk, found = max(20, _MASS_STEPS_PER_CALL // n), list[EventTangent]()
+    code = tk.PAUSE
+    while True:
+        for i, _, after in integrator.events.changes[: int(now.events)].tolist():
+            state = np.concatenate([work.motion.x[:n], work.motion.slip_rate[:n] + p.belt])
+            time = EventTangent(integrator.time, label_of(after, i), state, np.zeros(len(names)))
+            found.append(time)
+        now.events = 0
+        if code in (tk.DONE, tk.NOT_FINITE) or len(found) >= method.max_events:
+            break
+        code = advance(p, work, integrator.saved, integrator.events, directions, g, chunk)
+        for call in integrator.calls.values():
+            call.check()
+        integrator.law.check()
+    if code != tk.DONE:
+        raise SolveError(
+            f"the run ended at t = {integrator.time:.9g} s, before its end; solve() says why"
+        )
+    return _result(chain, integrator, names, g, found)
+
+
+def _result(
+    chain: Chain,
+    integrator: ThetaIntegrator,
+    names: tuple[str, ...],
+    g: Variation,
+    found: list[EventTangent],
+) -> Tangents:
+    p, motion, n = integrator.problem, integrator.work.motion, chain.n_mass
+    x, v = motion.x[:n].copy(), motion.slip_rate[:n] + p.belt
+    failures = []
+    by = np.concatenate([g.x[:, 1:-1], g.v[:, 1:-1]], axis=1).T
+    if not np.isnan(g.margin[0]):
+        by = np.full_like(by, np.nan)
+        g.heat[:] = np.nan
+        failures = [_open_set(g.margin)]
+    quantities = tuple(
+        QuantityTangent(f"friction_heat[{i}]", "J", float(motion.heat[i]), g.heat[:, i].copy())
+        for i in range(n)
+    )
+    return Tangents(
+        directions=names,
+        start=p.t_start,
+        end=p.t_end,
+        final=np.concatenate([x, v]),
+        final_by=by,
+        rate=np.concatenate([v, (v - g.velocity[1:-1]) / p.h]),
+        events=tuple(found),
+        failures=tuple(failures),
+        quantities=quantities,
+        units=units_of(chain, names),
+    )
+
+
+def _open_set(margin: Floats) -> NotDifferentiable:
+    time, mass, share = margin.tolist()
+    reason = f"mass {int(mass) + 1}: friction holds it with all it can, to {abs(share):.2g} of that"
+    return NotDifferentiable(time, "degenerate thresholds", reason)
+
+
+def _variation(n: int, m: int) -> Variation:
+    from stiction.chains.tangents.theta_kernels import Variation
+
+    return Variation(
+        x=np.zeros((m, n + 2)),
+        v=np.zeros((m, n + 2)),
+        heat=np.zeros((m, n)),
+        place=np.zeros(n + 2),
+        velocity=np.zeros(n + 2),
+        pivot=np.zeros(n),
+        right=np.zeros(n),
+        margin=np.full(3, np.nan),
+    )

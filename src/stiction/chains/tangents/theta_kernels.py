@@ -1,0 +1,299 @@
+"""Variations of the theta scheme: the implicit function theorem in every step.
+
+A step solves for the slip w of masses, with v_theta = V + w and x_theta = x + theta h v_theta,
+
+    m (v_theta - v) / (theta h) = T_right - T_left + b f_theta + kp (plate - x_theta) - s N mu(|w|)
+
+in the set of masses that slip with signs s, and w = 0 in stick. Its derivative at a fixed set is a
+tridiagonal system, the same for all directions. A mass that the step brings to rest has the
+velocity of the belt from then on.
+Source: formulas sheet of the chains paper, section 5.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.chains.tangents.state import POINTS, Directions
+from stiction.chains.theta.exact_kernels import advance_exact, advance_weakening
+from stiction.chains.theta.state import (
+    Events,
+    LoadSegment,
+    Problem,
+    Saved,
+    Sine,
+    Work,
+    masses_of,
+    modes_of,
+    motion_of,
+    trial_of,
+)
+from stiction.chains.theta.step_kernels import DONE, NOT_FINITE, PAUSE, time_after
+from stiction.laws.law_kernels import law_value
+from stiction.numerics.arrays import Table, Vector
+from stiction.numerics.elementary import cos, sin
+from stiction.numerics.jit import kernel
+from stiction.numerics.tridiagonal import system_of
+
+__all__ = [
+    "DONE",
+    "NOT_FINITE",
+    "PAUSE",
+    "Variation",
+    "advance_exact_tangents",
+    "advance_weakening_tangents",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# forces this near to what friction can hold, in shares of it, leave the set of a step open
+_NEAR = 1e-10
+
+
+class Variation(NamedTuple):
+    """Derivatives of the state by m directions, and the state at the start of a step.
+
+    `x`, `v` (m, n + 2) and `heat` (m, n); `place`, `velocity` (n + 2,) the state, with walls.
+    `pivot`, `right` (n,) belong to the tridiagonal system. `margin` (3,) holds the time, the mass
+    and the share of the first step whose set is not sure, NaN for none.
+    """
+
+    x: Floats
+    v: Floats
+    heat: Floats
+    place: Floats
+    velocity: Floats
+    pivot: Floats
+    right: Floats
+    margin: Floats
+
+
+@kernel
+def advance_exact_tangents(
+    p: Problem, work: Work, saved: Saved, events: Events, d: Directions, g: Variation, steps: int
+) -> int:
+    """Advance a chain of constant friction by at most `steps` steps, or up to a change of modes."""
+    now = work.progress[0]
+    for _ in range(steps):
+        segment, load = now.piece, now.load
+        before, changes = _ready(p, work.f, g, now.step), now.events
+        code = advance_exact(p, work, saved, events, 1)
+        if now.step > before:
+            _follow(p, work, d, g, segment, load)
+        if code in (DONE, NOT_FINITE) or now.events != changes:
+            return code
+    return PAUSE
+
+
+@kernel
+def advance_weakening_tangents(
+    p: Problem, work: Work, saved: Saved, events: Events, d: Directions, g: Variation, steps: int
+) -> int:
+    """Do as `advance_exact_tangents` with friction that varies with the slip speed."""
+    now = work.progress[0]
+    for _ in range(steps):
+        segment, load = now.piece, now.load
+        before, changes = _ready(p, work.f, g, now.step), now.events
+        code = advance_weakening(p, work, saved, events, 1)
+        if now.step > before:
+            _follow(p, work, d, g, segment, load)
+        if code in (DONE, NOT_FINITE) or now.events != changes:
+            return code
+    return PAUSE
+
+
+@kernel
+def _ready(p: Problem, f: Floats, g: Variation, step: int) -> int:
+    motion = motion_of(f)
+    for i in range(p.n):
+        g.place[i + 1], g.velocity[i + 1] = motion.x[i], motion.slip_rate[i] + p.belt
+    return step
+
+
+@kernel
+def _follow(p: Problem, work: Work, d: Directions, g: Variation, segment: int, load: float) -> None:
+    """Carry the variations over the step just made, which began on a segment and load."""
+    now, f = work.progress[0], work.f
+    system, masses = system_of(f), masses_of(f)
+    t, part = p.t_start + (now.step - 1) * p.h, p.theta * p.h
+    for i in range(p.n):
+        w = system.solution[i]
+        if w == 0.0:
+            continue
+        k = masses.stiffness[i] + masses.stiffness[i + 1] + masses.plate_stiffness[i]
+        g.pivot[i] = masses.inertia[i] + masses.damping[i] + masses.damping[i + 1] + part * k
+        if not p.constant:
+            row = p.law_start + i * p.law_step
+            g.pivot[i] += masses.normal_force[i] * law_value(p.slope_address, abs(w), row)
+        if i > 0 and system.solution[i - 1] != 0.0:
+            # elimination: the row above has been reduced to pivot and the coupling to this one
+            coupling = masses.damping[i] + part * masses.stiffness[i]
+            g.pivot[i] -= coupling * coupling / g.pivot[i - 1]
+    _check(p, work, g, t)
+    pull = p.theta * now.load + (1.0 - p.theta) * load
+    for q in range(g.x.shape[0]):
+        pull_by = 0.0
+        if d.load[q] != 0:
+            pull_by = (1.0 - p.theta) * _load_by(p, work.segments, work.sines, d, q, t, segment)
+            end = time_after(p, now.step - 1)
+            pull_by += p.theta * _load_by(p, work.segments, work.sines, d, q, end, now.piece)
+        _step(p, work, d, g, q, t, pull, pull_by)
+
+
+@kernel
+def _check(p: Problem, work: Work, g: Variation, t: float) -> None:
+    """Note a step in which friction holds a mass with all it can."""
+    system, trial, modes = system_of(work.f), trial_of(work.f), modes_of(work.m)
+    for i in range(p.n):
+        hold, sticks = trial.hold[i], modes.trial[i] == 0 and system.solution[i] == 0.0
+        if not sticks or hold == 0.0 or not np.isnan(g.margin[0]):
+            continue
+        share = 1.0 - abs(trial.friction[i]) / hold
+        if abs(share) <= _NEAR:
+            g.margin[0], g.margin[1], g.margin[2] = t, i, share
+
+
+@kernel
+def _load_by(
+    p: Problem,
+    segments: Table[LoadSegment],
+    sines: Table[Sine],
+    d: Directions,
+    q: int,
+    t: float,
+    segment: int,
+) -> float:
+    """Return the derivative of the load at time t."""
+    line = segments[segment]
+    by: float = d.segment_offset[q, segment] + d.segment_rate[q, segment] * (t - line.time)
+    by -= line.rate * d.segment_time[q, segment]
+    for j in range(len(sines)):
+        sine = sines[j]
+        angle = sine.frequency * t + sine.phase
+        by += d.sine_amplitude[q, j] * sin(angle)
+        turn = d.sine_frequency[q, j] * t + d.sine_phase[q, j]
+        by += sine.amplitude * cos(angle) * turn
+    return by
+
+
+@kernel
+def _step(
+    p: Problem,
+    work: Work,
+    d: Directions,
+    g: Variation,
+    q: int,
+    t: float,
+    pull: float,
+    pull_by: float,
+) -> None:
+    """Solve for the variation of the slip by direction `q`, and move on by it."""
+    f, n, h = work.f, p.n, p.h
+    system, masses, modes = system_of(f), masses_of(f), modes_of(work.m)
+    part, belt, w = p.theta * h, d.belt[q], system.solution
+    dx, dv, normal, mu_kinetic = g.x[q], g.v[q], masses.normal_force, masses.mu_kinetic
+    for i in range(n):
+        if w[i] == 0.0:
+            g.right[i] = belt
+            continue
+        c, coupling = i + 1, masses.damping[i] + part * masses.stiffness[i]
+        force = masses.stiffness[c] * (dx[c + 1] - dx[c]) - masses.stiffness[i] * (dx[c] - dx[i])
+        force += masses.load_vector[i] * pull_by - masses.plate_stiffness[i] * dx[c]
+        force += masses.inertia[i] * dv[c]
+        force += _own_force(p, work, d, g, q, i, t, pull)
+        friction_by = _friction_by(p, normal, mu_kinetic, d, q, i, w[i])
+        force -= friction_by if w[i] > 0.0 else -friction_by
+        if i > 0:
+            # a neighbour in stick has the velocity of the belt
+            above = coupling / g.pivot[i - 1] if w[i - 1] != 0.0 else coupling
+            force += above * g.right[i - 1]
+        if i + 1 < n and w[i + 1] == 0.0:
+            force += (masses.damping[c] + part * masses.stiffness[c]) * belt
+        g.right[i] = force
+    for i in range(n - 1, -1, -1):
+        if w[i] == 0.0:
+            continue
+        if i + 1 < n and w[i + 1] != 0.0:
+            coupling = masses.damping[i + 1] + part * masses.stiffness[i + 1]
+            g.right[i] += coupling * g.right[i + 1]
+        g.right[i] /= g.pivot[i]
+    for i in range(n):
+        c = i + 1
+        if w[i] != 0.0:
+            g.heat[q, i] += h * _heat_by(
+                p, masses.normal_force, masses.mu_kinetic, d, g, q, i, w[i]
+            )
+        dx[c] += h * g.right[i]
+        dv[c] = dv[c] + (g.right[i] - dv[c]) * p.rate if modes.trial[i] != 0 else belt
+
+
+@kernel
+def _own_force(
+    p: Problem, work: Work, d: Directions, g: Variation, q: int, i: int, t: float, pull: float
+) -> float:
+    """Return the force that the derivatives of the numbers exert on mass `i` in a step."""
+    if d.mechanics[q] == 0:
+        return 0.0
+    masses, w, n, c = masses_of(work.f), system_of(work.f).solution, p.n, i + 1
+    part, rate = p.theta * p.h, w[i] + p.belt
+    left = w[i - 1] + p.belt if i > 0 else 0.0
+    right = w[i + 1] + p.belt if i + 1 < n else 0.0
+    before = g.place[c] - g.place[i] + part * (rate - left)
+    after = g.place[c + 1] - g.place[c] + part * (right - rate)
+    force: float = d.link_k[q, c] * after - d.link_k[q, i] * before
+    force += d.link_c[q, c] * (right - rate) - d.link_c[q, i] * (rate - left)
+    plate = t + part
+    stretch = p.plate_speed * plate - g.place[c] - part * rate
+    force += d.plate_k[q, i] * stretch + masses.plate_stiffness[i] * d.plate_speed[q] * plate
+    force += d.load_vector[q, i] * pull - d.mass[q, i] * (rate - g.velocity[c]) / part
+    if not p.constant:
+        row = p.law_start + i * p.law_step
+        fall = masses.normal_force[i] * law_value(p.slope_address, abs(w[i]), row)
+        force += fall * d.belt[q]
+    return force
+
+
+@kernel
+def _friction_by(
+    p: Problem, normal: Vector, mu_kinetic: Vector, d: Directions, q: int, i: int, w: float
+) -> float:
+    """Return the derivative of N mu(|w|) at fixed slip."""
+    if p.constant:
+        by: float = d.normal[q, i] * mu_kinetic[i] + normal[i] * d.mu_kinetic[q, i]
+        return by
+    mu = law_value(p.mu_address, abs(w), p.law_start + i * p.law_step)
+    mu_by = 0.0
+    if d.law[q] != 0:
+        for j in range(POINTS):
+            if d.law_weight[q, j] != 0.0:
+                row = d.law_row[q, j] + i * p.law_step
+                mu_by += d.law_weight[q, j] * law_value(p.mu_address, abs(w), row)
+    value: float = d.normal[q, i] * mu + normal[i] * mu_by
+    return value
+
+
+@kernel
+def _heat_by(
+    p: Problem,
+    normal: Vector,
+    mu_kinetic: Vector,
+    d: Directions,
+    g: Variation,
+    q: int,
+    i: int,
+    w: float,
+) -> float:
+    """Return the derivative of the power N mu(|w|) |w| of friction in a step."""
+    w_by = g.right[i] - d.belt[q]
+    change = w_by if w > 0.0 else -w_by
+    by = _friction_by(p, normal, mu_kinetic, d, q, i, w)
+    mu = mu_kinetic[i]
+    if not p.constant:
+        row = p.law_start + i * p.law_step
+        mu = law_value(p.mu_address, abs(w), row)
+        by += normal[i] * law_value(p.slope_address, abs(w), row) * change
+    power_by: float = by * abs(w) + normal[i] * mu * change
+    return power_by

@@ -1,0 +1,1 @@
+"""How results depend on parameters: by variance over a study, and by derivatives of one run."""

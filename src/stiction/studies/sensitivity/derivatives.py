@@ -1,0 +1,250 @@
+"""First derivatives of what a run ends with, by parameters and by its start.
+
+They are exact through events: nothing is differenced and nothing smoothed. For the share of the
+variance that each parameter of a study explains see `sobol_indices`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from stiction.core.tangents import Gradients, NotDifferentiable, Tangents
+from stiction.errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Sensitivities", "sensitivities"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivities:
+    """Derivatives of quantities by directions, with names and units.
+
+    Parameters
+    ----------
+    of, to : names of the k quantities and of the m directions
+    values : (k,) the quantities
+    by : (k, m) their derivatives; NaN where there is none
+    units_of, units_to : units of quantities and directions, "" for none
+    events : labels of the events of the run in their order
+    failures : places where the run has no derivative, with times and reasons
+    """
+
+    of: tuple[str, ...]
+    to: tuple[str, ...]
+    values: Floats
+    by: Floats
+    units_of: tuple[str, ...]
+    units_to: tuple[str, ...]
+    events: tuple[str, ...]
+    failures: tuple[NotDifferentiable, ...]
+
+    def __getitem__(self, names: tuple[str, str]) -> float:
+        """Return one derivative: `result["x[2]", "law.mu"]`."""
+        quantity, direction = names
+        row, column = _index(quantity, self.of), _index(direction, self.to)
+        return float(self.by[row, column])
+
+    def unit(self, quantity: str, direction: str) -> str:
+        """Return the unit of one derivative."""
+        above = self.units_of[_index(quantity, self.of)]
+        below = self.units_to[_index(direction, self.to)]
+        if below in ("", "1"):
+            return above or "1"
+        simple = "/" not in below and " " not in below
+        return f"{above or '1'}/{below}" if simple else f"{above or '1'}/({below})"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The quantities with their units and derivatives, a row for each."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"value": self.values, "unit": self.units_of}
+        columns |= dict(zip(self.to, self.by.T, strict=True))
+        return pd.DataFrame(columns, index=pd.Index(self.of, name="quantity"))
+
+    def __repr__(self) -> str:
+        """Show the table, and where there is no derivative."""
+        head = ["quantity", "value", *(f"by {name}" for name in self.to)]
+        rows = [
+            [f"{name} [{unit}]" if unit else name, f"{value:.9g}", *(f"{x:.9g}" for x in row)]
+            for name, unit, value, row in zip(
+                self.of, self.units_of, self.values, self.by, strict=True
+            )
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+            for row in [head, *rows]
+        ]
+        lines += [
+            f"no derivative after t = {f.time:.9g}: {f.kind}, {f.reason}" for f in self.failures
+        ]
+        return "\n".join(lines)
+
+
+def sensitivities(
+    system: Any,
+    method: Any = None,
+    t_span: tuple[float, float] = (0.0, 1.0),
+    *,
+    of: Sequence[str] = (),
+    to: Sequence[str],
+    adjoint: bool = False,
+) -> Sensitivities:
+    """Return the derivatives of what a run ends with.
+
+    Between events they follow the variational equation, at events the saltation matrix. Parameters
+    that move events are no exception. Where a run has no derivative (grazing, degenerate
+    thresholds, ...) the result holds NaN and says in `failures` why and when.
+
+    Parameters
+    ----------
+    system : one that supplies derivatives, for example a `Chain`
+    method : one of its methods that carry derivatives; its default when None
+    t_span : start and end [s, or the time unit of the system]
+    of : components of the state at the end such as `x[2]`, `event_time[0]` and so on, or quantities
+        such as `friction_force[0]`; a name without an index stands for all its entries. All there
+        is when empty
+    to : directions: `x0` for all components of the start, `x0[i]` for one, and parameters by their
+        names, such as `law.mu`, `stiffness[2]` or `load.rate`
+    adjoint : go backward from each quantity instead of forward along each direction: for many
+        directions and few quantities, which are components of the state and times of events
+
+    Raises
+    ------
+    ModelError : if the system supplies no derivatives, or a name is unknown.
+    SolveError : if the run ends early.
+
+    Source: di Bernardo, Budd, Champneys, Kowalczyk 2008, section 2.5.
+    Verified by: tests/unit/studies/test_sensitivities.py::test_one_sliding_block
+
+    Examples
+    --------
+    >>> import stiction as st
+    >>> block = st.Chain(mass=[2.0], stiffness=[8.0], law=st.Coulomb(0.1), x0=1.0, gravity=10.0)
+    >>> s = st.sensitivities(block, t_span=(0.0, 4.0), of=["x", "v"], to=["law.mu"])
+    >>> round(s["x[0]", "law.mu"], 9)  # it turns once and sticks at x0 - 4 mu m g / k
+    -10.0
+    """
+    derivatives = getattr(system, "gradients" if adjoint else "tangents", None)
+    if derivatives is None:
+        kind = "adjoint" if adjoint else "variational"
+        raise ModelError(
+            "sensitivities.system",
+            type(system).__name__,
+            f"a system that supplies its {kind} equation, such as a Chain",
+            "derivatives follow it between events.",
+            "compare runs with neighbouring values instead.",
+        )
+    if isinstance(to, str) or isinstance(of, str):
+        raise ModelError(
+            "sensitivities",
+            repr(to if isinstance(to, str) else of),
+            "a list of names",
+            "a text is a list of letters.",
+            'for example to=["law.mu"].',
+        )
+    if adjoint:
+        found: Tangents = _backward(system, derivatives, method, t_span, of, to)
+        of = of or system.start_names
+    else:
+        found = derivatives(method, t_span, tuple(to))
+    names, values, by, units = _quantities(system.start_names, found)
+    rows = _rows(of, names)
+    return Sensitivities(
+        of=tuple(names[r] for r in rows),
+        to=found.directions,
+        values=values[rows],
+        by=by[rows],
+        units_of=tuple(units[r] for r in rows),
+        units_to=tuple(found.units.get(name, "") for name in found.directions),
+        events=found.order,
+        failures=found.failures,
+    )
+
+
+def _backward(
+    system: Any,
+    gradients: Any,
+    method: Any,
+    t_span: tuple[float, float],
+    of: Sequence[str],
+    to: Sequence[str],
+) -> Tangents:
+    """Return the run with the derivatives of the quantities that are asked for, the others NaN."""
+    start = list(system.start_names)
+    names = []
+    for name in of or start:
+        entries = [x for x in start if x.startswith(f"{name}[")]
+        names += entries or [name]
+    found: Gradients = gradients(method, t_span, tuple(names), tuple(to))
+    run, m = found.run, len(found.directions)
+    rows = dict(zip(found.of, found.by, strict=True))
+    none = np.full(m, np.nan)
+    events = tuple(
+        dataclasses.replace(event, time_by=rows.get(f"event_time[{j}]", none))
+        for j, event in enumerate(run.events)
+    )
+    return dataclasses.replace(
+        run,
+        directions=found.directions,
+        final_by=np.array([rows.get(name, none) for name in start]).reshape(-1, m),
+        events=events,
+        quantities=(),
+        units=found.units,
+    )
+
+
+def _quantities(
+    start_names: Sequence[str], found: Tangents
+) -> tuple[list[str], Floats, Floats, list[str]]:
+    """Return names, values, derivatives and units of all that a run ends with."""
+    m, events, rest = len(found.directions), found.events, found.quantities
+    names = [*start_names, *(f"event_time[{j}]" for j in range(len(events)))]
+    names += [q.name for q in rest]
+    values = [*found.final, *(e.time for e in events), *(q.value for q in rest)]
+    parts = [found.final_by, [e.time_by for e in events], [q.by for q in rest]]
+    by = np.concatenate([np.reshape(np.asarray(part, dtype=np.float64), (-1, m)) for part in parts])
+    units = [found.units.get(name, "") for name in start_names]
+    units += [found.units.get("time", "")] * len(events) + [q.unit for q in rest]
+    return names, np.array(values), by, units
+
+
+def _rows(of: Sequence[str], names: list[str]) -> list[int]:
+    if not of:
+        return list(range(len(names)))
+    rows: list[int] = []
+    for name in of:
+        entries = [j for j, x in enumerate(names) if x.startswith(f"{name}[")]
+        if name in names:
+            entries = [names.index(name)]
+        if not entries and name != "event_time":
+            raise _unknown(name, names)
+        rows += entries
+    return rows
+
+
+def _index(name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise _unknown(name, names)
+    return names.index(name)
+
+
+def _unknown(name: str, names: Sequence[str]) -> ModelError:
+    return ModelError(
+        "sensitivities",
+        repr(name),
+        "one of " + ", ".join(names[:20]) + (" ..." if len(names) > 20 else ""),
+        "the run ends with these.",
+        nearest(name, names),
+    )

@@ -1,0 +1,83 @@
+"""Gradients by the adjoint equation against derivatives along directions."""
+
+import numpy as np
+import pytest
+from tangent_cases import derivatives, random_chain
+
+import stiction as st
+
+SPAN = (0.0, 3.0)
+
+
+def test_both_modes_agree():
+    compared = 0
+    for seed in range(400, 460):
+        chain, names = random_chain(np.random.default_rng(seed), laws=2)
+        to = [*names, "x0"]
+        found = chain.tangents(None, SPAN, to)
+        if found.failures:
+            continue
+        of = [*chain.start_names, *(f"event_time[{j}]" for j in range(len(found.events)))]
+        gradients = chain.gradients(None, SPAN, of, to)
+        by = derivatives(found)[: len(of)]
+        assert gradients.directions == found.directions
+        np.testing.assert_allclose(gradients.by, by, atol=1e-11 * np.abs(by).max())
+        compared += 1
+    assert compared >= 55
+
+
+def test_a_long_run_is_recorded_in_parts():
+    n = 60
+    chain = st.Chain(mass=1.0, n=n, stiffness=25.0, law=st.Coulomb(0.02), v0=np.arange(n) / n)
+    to = [*(f"mass[{i}]" for i in range(n)), "law.mu"]
+    found = chain.tangents(None, (0.0, 20.0), to)
+    assert not found.failures
+    gradients = chain.gradients(None, (0.0, 20.0), ["x[7]", "v[59]"], to)
+    expected = found.final_by[[7, n + 59]]
+    np.testing.assert_allclose(gradients.by, expected, atol=1e-10 * np.abs(expected).max())
+
+
+def test_a_motion_that_is_a_polynomial():
+    chain = st.Chain(
+        mass=[1.0, 1.0], stiffness=[100.0], law=st.Coulomb(0.01), v0=3.0, supports="none"
+    )
+    to = ["x0", "mass[1]", "stiffness[0]", "law.mu"]
+    found = chain.tangents(None, (0.0, 9.0), to)
+    gradients = chain.gradients(None, (0.0, 9.0), chain.start_names, to)
+    np.testing.assert_allclose(gradients.by, found.final_by, atol=1e-10)
+
+
+def test_sensitivities_go_backward():
+    chain, names = random_chain(np.random.default_rng(405), laws=1)
+    of = ["x", "event_time[1]"]
+    forward = st.sensitivities(chain, t_span=SPAN, of=of, to=names)
+    backward = st.sensitivities(chain, t_span=SPAN, of=of, to=names, adjoint=True)
+    assert forward.of == backward.of
+    assert forward.units_of == backward.units_of
+    np.testing.assert_allclose(backward.by, forward.by, atol=1e-11 * np.abs(forward.by).max())
+    np.testing.assert_array_equal(backward.values, forward.values)
+
+
+def test_places_without_a_derivative():
+    block = st.Chain(mass=[2.0], stiffness=[8.0], law=st.Coulomb(0.1), x0=1.0, gravity=10.0)
+    found = block.gradients(None, (0.0, 4.0), ["x[0]"], ["v0[0]", "law.mu", "belt_speed"])
+    np.testing.assert_allclose(found.by, [[np.nan, -10.0, np.nan]], rtol=1e-11)
+    tied = block.with_parameter("law.mu", 0.08)
+    found = tied.gradients(None, (0.0, 4.0), ["x[0]"], ["law.mu"])
+    assert found.run.failures
+    assert np.isnan(found.by).all()
+    free = block.with_parameter("law.mu", 0.0)
+    found = free.gradients(None, (0.0, 1.0), ["x[0]"], ["law.mu", "x0[0]"])
+    np.testing.assert_allclose(found.by, [[np.nan, np.cos(2.0)]], atol=1e-12)
+
+
+def test_what_has_no_adjoint_is_refused():
+    weak = st.ExponentialWeakening(0.3, 0.2, 1.0)
+    chain = st.Chain(mass=[1.0], stiffness=[1.0], law=weak, v0=1.0)
+    with pytest.raises(st.ModelError, match="coefficient in slip is constant"):
+        chain.gradients(None, SPAN, ["x[0]"], ["mass[0]"])
+    plain = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), v0=1.0)
+    with pytest.raises(st.ModelError, match="no adjoint"):
+        plain.gradients(st.ThetaStepper(step=0.1), SPAN, ["x[0]"], ["mass[0]"])
+    with pytest.raises(st.ModelError, match="starts from one of them"):
+        plain.gradients(None, SPAN, ["friction_heat[0]"], ["mass[0]"])

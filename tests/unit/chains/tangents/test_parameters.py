@@ -1,0 +1,61 @@
+"""Numbers of a chain by their names."""
+
+import numpy as np
+import pytest
+
+import stiction as st
+from stiction.chains.tangents.parameters import unit_of
+
+
+def chain():
+    load = st.chains.SumOf([st.Ramp(rate=2.0), st.chains.PiecewiseLinear([0.0, 1.0], [3.0, 4.0])])
+    law = st.StaticKinetic(0.4, [0.3, 0.2])
+    return st.Chain(mass=2.0, n=2, stiffness=5.0, law=law, load=load, supports="both")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "unit"),
+    [
+        ("mass", 2.0, "kg"),
+        ("mass[1]", 2.0, "kg"),
+        ("stiffness[2]", 5.0, "N/m"),
+        ("law.mu_static", 0.4, "1"),
+        ("law.mu_static[1]", 0.4, "1"),
+        ("law.mu_kinetic[1]", 0.2, "1"),
+        ("load.parts[0].rate", 2.0, "N/s"),
+        ("load.parts[1].value[1]", 4.0, "N"),
+        ("normal_force[0]", 19.62, "N"),
+        ("load_vector[1]", 1.0, "1"),
+        ("x0[1]", 0.0, "m"),
+        ("gravity", 9.81, "m/s^2"),
+    ],
+)
+def test_names_of_numbers(name, value, unit):
+    assert chain().parameter(name) == value
+    assert unit_of(chain(), name) == unit
+    moved = chain().with_parameter(name, 0.35)
+    assert moved.parameter(name) == 0.35
+    assert chain().parameter(name) == value
+
+
+def test_an_entry_leaves_the_others():
+    moved = chain().with_parameter("stiffness[1]", 7.0)
+    np.testing.assert_array_equal(moved.link_stiffness, [5.0, 7.0, 5.0])
+    moved = chain().with_parameter("normal_force[0]", 1.0)
+    np.testing.assert_array_equal(moved.normal_forces, [1.0, 19.62])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["law.nu", "stiffness[3]", "law", "mass[", "load.parts[2].rate", "n", "supports", "rate.law"],
+)
+def test_unknown_names_are_refused(name):
+    with pytest.raises(st.ModelError, match="the name of a number"):
+        chain().parameter(name)
+
+
+def test_breakpoints_of_a_user_load_are_no_parameters():
+    load = st.UserLoad(lambda t: 1.0 + (t > 1.0), breakpoints=[1.0])
+    jumping = st.Chain(mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.1), load=load)
+    with pytest.raises(st.ModelError, match="the name of a number"):
+        jumping.tangents(None, (0.0, 2.0), ["load.breakpoints[0]"])

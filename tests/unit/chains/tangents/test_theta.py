@@ -1,0 +1,60 @@
+"""Derivatives of the discrete map of the theta scheme."""
+
+import numpy as np
+import pytest
+from tangent_cases import derivatives, differenced, random_chain
+
+import stiction as st
+
+SPAN = (0.0, 1.5)
+
+
+@pytest.mark.parametrize("theta", [0.5, 0.8, 1.0])
+def test_random_chains(theta):
+    count, worst = 0, 0.0
+    for seed in range(12):
+        method = st.ThetaStepper(step=0.02, theta=theta)
+        chain, names = random_chain(np.random.default_rng(200 + seed))
+        found = chain.tangents(method, SPAN, names)
+        assert not found.failures
+        by = derivatives(found)
+        scale = np.abs(by).max()
+        for q, name in enumerate(names):
+            difference = differenced(chain, name, method, SPAN, found.order, 1e-9 * scale)
+            if difference is not None and difference[1] < 1e-9 * scale:
+                count += 1
+                worst = max(worst, np.abs(by[:, q] - difference[0]).max() / scale)
+    assert count >= 40
+    # steps are solved to 1e-13, which the differences of two runs magnify
+    assert worst < 2e-8
+
+
+def test_variations_leave_the_run_as_it_is():
+    chain, names = random_chain(np.random.default_rng(3))
+    method = st.ThetaStepper(step=0.01)
+    run, found = st.solve(chain, method, SPAN, save=2), chain.tangents(method, SPAN, names)
+    end = np.concatenate([run.data.x.values[-1], run.data.v.values[-1]])
+    np.testing.assert_array_equal(found.final, end)
+    # (the log of the run leaves out what was taken back in the next step)
+    assert set(np.round(run.events["time"], 9)) <= {round(e.time, 9) for e in found.events}
+
+
+def test_they_tend_to_the_exact_ones():
+    """At theta = 1/2 the derivatives of a block that turns and sticks have order one or more."""
+    block = st.Chain(mass=[2.0], stiffness=[8.0], law=st.Coulomb(0.1), x0=1.0, gravity=10.0)
+    errors = []
+    for step in (1e-2, 1e-3, 1e-4):
+        found = block.tangents(st.ThetaStepper(step=step), (0.0, 4.0), ["law.mu", "stiffness[0]"])
+        exact = [-10.0, 4 * 0.1 * 2.0 * 10.0 / 64.0]
+        errors.append(np.abs(found.final_by[0] - exact).max())
+        assert found.final_by[1].tolist() == [0.0, 0.0]
+    assert errors[2] < 0.1 * errors[0] < 1e-3
+
+
+def test_a_step_at_the_bound_is_reported():
+    block = st.Chain(
+        mass=[1.0], stiffness=[1.0], law=st.Coulomb(0.5), gravity=10.0, load=st.Constant(5.0)
+    )
+    found = block.tangents(st.ThetaStepper(step=0.1), (0.0, 1.0), ["law.mu"])
+    assert [one.kind for one in found.failures] == ["degenerate thresholds"]
+    assert np.isnan(found.final_by).all()
