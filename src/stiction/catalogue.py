@@ -123,7 +123,7 @@ CATALOGUE: Mapping[str, Kind] = {
             "Sample": "stiction.switching.policies",
             "Enumerate": "stiction.switching.policies",
             "ByKind": "stiction.switching.policies",
-            "SlipAtTouch": "stiction.chains.policies",
+            "SlipAtGrazing": "stiction.chains.policies",
         },
     ),
     "BranchChoice": Kind(
