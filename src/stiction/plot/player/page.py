@@ -80,7 +80,7 @@ def frames_for(filmed: Filmed, seconds: float = 12.0) -> str:
     """Return the page with as many frames as it needs and half a megabyte holds.
 
     Frames are added until linear interpolation is accurate to half a percent of the range of
-    motion; where they never do, only the frames themselves are shown.
+    motion; if it never is, only the frames themselves are shown.
 
     Parameters
     ----------
@@ -117,13 +117,11 @@ def sag(movie: Movie, finer: Movie) -> float:
     at = np.clip(np.searchsorted(movie.time, finer.time, side="right") - 1, 0, None)
     last = np.minimum(at + 1, movie.time.size - 1)
     gap = movie.time[last] - movie.time[at]
-    fraction = np.where(
-        gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0
-    )
+    part = np.where(gap > 0.0, (finer.time - movie.time[at]) / np.where(gap > 0.0, gap, 1.0), 0.0)
     for mine, other in zip(_moving(movie), _moving(finer), strict=True):
         flat = mine.reshape(mine.shape[0], -1)
         given = other.reshape(other.shape[0], -1)
-        drawn = flat[at] + fraction[:, None] * (flat[last] - flat[at])
+        drawn = flat[at] + part[:, None] * (flat[last] - flat[at])
         parts = mine.shape[-1] if mine.ndim > 2 else 1
         miss = np.abs(drawn - given).reshape(-1, parts)
         size = np.nanmax(given.reshape(-1, parts), axis=0) - np.nanmin(

@@ -20,11 +20,7 @@ __all__ = ["write_movie"]
 Pixels = npt.NDArray[np.uint8]
 
 _MOST_FRAMES = 900
-_COLOURS, _SAMPLES, _WHITE = (
-    128,
-    8,
-    244,
-)  # of a GIF: number of colours, of sampled frames, grey of the background
+_COLOURS, _SAMPLES, _WHITE = 128, 8, 244  # of a GIF: colours, frames sampled for them, white
 _LAST_FRAME_MS = 1500  # a GIF rests on its last frame before it starts again
 
 
