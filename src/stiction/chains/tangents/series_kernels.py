@@ -318,7 +318,7 @@ def _heat_of(
         heat += p.normal[i] * mu * (place - d.belt[q] * span)
         return sign * heat
     # the power is linear in the variation: its integral is a sum over moments of the motion
-    total = -g.of_force[i, 0] * d.belt[q] / p.rate
+    total: float = -g.of_force[i, 0] * d.belt[q] / p.rate
     for k in range(top - 1):
         # the derivative of mu, which the series of the variation left in `trial`
         force_by = p.normal[i] * g.trial[i, k] + d.normal[q, i] * g.mu[i, k]
